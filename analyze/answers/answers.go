@@ -1,4 +1,4 @@
-// Package answers states in a sentence what a report's runs show, and claims no more than they
+// Package answers states the result of a report's runs in a sentence, and claims no more than they
 // support. Each kind of experiment has its own sentence ([Kinds]). Columns are ranked only if they
 // agree in the settings that decide a comparison (sets.go), and a winner is named only if package
 // compare would name it from the same runs (relation.go). Otherwise the report is only a look:
@@ -109,14 +109,14 @@ type screen struct {
 	own bool // as in kind
 }
 
-// kind is a kind of experiment.
+// kind selects the sentence for a screen. The first kind that applies is used.
 type kind struct {
 	name    string
 	applies func(*screen) bool
-	// number is what the columns are compared by.
+	// number is the number by which the columns are compared.
 	number number
 	say    func(*screen) string
-	// own means that an ability says it with numbers of its own, and names no winner.
+	// own means that the sentence is an ability's, with numbers of its own, and names no winner.
 	own bool
 }
 
@@ -152,7 +152,7 @@ func kinds() []kind {
 	}...)
 }
 
-// sayer says what an ability did, in a sentence of its own if it has one.
+// sayer returns the function for the sentence about an ability: its own if it has one.
 func sayer(a abilities.Actor) (say func(*screen) string, own bool) {
 	sentence, own := a.(abilities.Sayer)
 	if !own {
@@ -161,7 +161,7 @@ func sayer(a abilities.Actor) (say func(*screen) string, own bool) {
 	return func(s *screen) string { return sentence.Say(s.namesAndRuns()) }, true
 }
 
-// sought says which rates were found, and the orders that they show.
+// sought states which rates were found, and the orders that they show.
 func sought(rate abilities.Sought) func(*screen) string {
 	return func(s *screen) string {
 		names, runs := s.namesAndRuns()

@@ -243,8 +243,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What was held is "sustained"; what was only found is not, and a search that found nothing
-// is counted.
+// A held rate is "sustained"; a rate that was only found is not, and a search that found
+// nothing is counted.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {900, 5}, "consul": {100, 5}})

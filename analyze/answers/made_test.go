@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// point is what one stage of one trial showed.
+// point has the numbers of one stage of one trial.
 type point struct {
 	clients int
 	rate    float64
@@ -20,7 +20,7 @@ type point struct {
 // maker makes the columns of a report: interleaved trials, each database first in half of
 // them.
 type maker struct {
-	// columns are the databases in their order, trials what each showed by stage.
+	// columns are the databases in their order, trials their points by stage.
 	columns []string
 	trials  []map[string][]point
 	// load changes the load of a column, record its record.

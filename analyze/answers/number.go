@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// number is what columns are compared by.
+// number measures columns for a comparison.
 type number struct {
 	// name is its name in sentences, metric its name in package compare; "" if it has none there.
 	name, metric string
-	// less means that less is better, whole that it is of the whole run instead of a stage.
+	// less means that less is better. whole means that the number covers the whole run, not a stage.
 	less, whole bool
 	of          func(*run.Run, *run.Stage) run.Measure
 	text        func(float64) string

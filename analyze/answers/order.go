@@ -19,7 +19,7 @@ type phrases struct {
 	ahead, most func(name, value string) string
 	// behind compares with a column that trails by ratio.
 	behind func(ratio float64, name, value string) string
-	// what names the compared numbers.
+	// The compared numbers in words.
 	what string
 }
 

@@ -49,7 +49,7 @@ func (s *screen) sayActed() string {
 	return names(parts)
 }
 
-// during states when the longest pause of the runs was, and what happened meanwhile.
+// during states when the longest pause of the runs was, and which events were recorded meanwhile.
 func during(runs []*run.Run) string {
 	longest := slices.MaxFunc(runs, func(a, b *run.Run) int { return int(Pause(a).Value - Pause(b).Value) })
 	for _, g := range longest.Stages {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// relation is what the runs of two columns in one set show about a number at a stage.
+// relation is the comparison of two columns in one set by a number at a stage.
 type relation struct {
 	a, b int // column indexes
 	// report is nil if the pair cannot be compared.
@@ -109,7 +109,8 @@ func (k *ranking) between(a, b int) (relation, bool) {
 	return k.relations[at], true
 }
 
-// family is the family of tests, which determines what the runs can detect.
+// family returns the number of tests that are made together, which determines the differences that
+// the runs can detect.
 func (k *ranking) family() abtest.Screen {
 	columns := 0
 	for _, one := range k.sets {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// sayVaried states what was varied on purpose and how it affected each store. Columns that agree in
-// all deciding settings are compared.
+// sayVaried states how the setting that was varied on purpose affected each store. Columns that
+// agree in all deciding settings are compared.
 func (s *screen) sayVaried() string {
 	var text string
 	if scale, ok := s.scale(); ok {

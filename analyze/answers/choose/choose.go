@@ -1,6 +1,6 @@
 // Package choose answers which databases meet a need: a number of requests per second within limits
-// on latency and errors. It also answers how much headroom each has, what it costs at that load,
-// and what the runs cannot show. It is pure: observations in, answers out.
+// on latency and errors. It also answers how much headroom each has, its cost at that load, and
+// the limits of the runs. It is pure: observations in, answers out.
 package choose
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Step is what one step of one trial showed at a rate.
+// Step has the observations from one step of one trial at a rate.
 type Step struct {
 	// Rate is in due requests per second, above 0. Down means a sweep's way back.
 	Rate float64
@@ -42,7 +42,7 @@ type Bounds struct {
 	Unheld bool
 }
 
-// Database is everything observed about one database.
+// Database collects the observations about a database from all trials.
 type Database struct {
 	Name   string
 	Trials int
@@ -77,11 +77,11 @@ type Choice struct {
 	Outcome Outcome  `json:"outcome"`
 	Verdict string   `json:"verdict"`
 	Answers []Answer `json:"answers"`
-	// Limits list what the runs cannot show.
+	// Limits list the questions that the runs leave open.
 	Limits []string `json:"limits"`
 }
 
-// Answer is the answer for one database.
+// Answer states whether one database meets the need, and why.
 type Answer struct {
 	Name    string  `json:"name"`
 	Outcome Outcome `json:"outcome"`

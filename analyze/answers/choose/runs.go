@@ -129,7 +129,7 @@ func stoppedIn(r *run.Run, g *run.Stage) bool {
 	})
 }
 
-// limits lists what the runs cannot show, whatever they measured.
+// limits lists the limits of the runs that do not depend on the measured numbers.
 func limits(runs []*run.Run) (list []string) {
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
 		list = append(list, "the client ran on a member's machine: they competed for its processors")

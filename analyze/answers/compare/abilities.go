@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/all"
 )
 
-// compareAbilities has abilities compare what they left in the records of both sides.
+// compareAbilities adds the comparisons that abilities make from their records of both sides.
 func (r *Report) compareAbilities() {
 	for _, half := range all.Halves() {
 		c, ok := half.(abilities.Comparer)
@@ -28,7 +28,7 @@ func otherHeader(c *abilities.Comparison) []string {
 	return []string{c.Heading, "A", "B", "difference"}
 }
 
-// otherLines are its rows.
+// otherLines returns the rows of a comparison by an ability.
 func otherLines(c *abilities.Comparison) (out [][]string) {
 	for _, l := range c.Lines {
 		out = append(out, []string{l.Name, number(l.A), number(l.B), signedNumber(l.B - l.A)})

@@ -66,7 +66,7 @@ func (r *Report) Beside(name string) (list []abtest.Finding) {
 	return list
 }
 
-// Deciding is the number of deciding metrics over all stages.
+// Deciding counts the findings that decide, over all stages.
 func (r *Report) Deciding() (n int) {
 	for _, f := range r.Findings {
 		if f.Decides {

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// Options must be fixed before anybody looks at the numbers.
+// Options must be fixed before anyone looks at the numbers.
 type Options struct {
 	// A and B are the result folders of both sides.
 	A, B []string
@@ -71,7 +71,7 @@ type Report struct {
 	// Notes qualify the numbers.
 	Notes []string
 	rows  []row
-	// others are what abilities compare, which does not affect the verdict.
+	// others are the comparisons by abilities, which do not affect the verdict.
 	others []*abilities.Comparison
 }
 

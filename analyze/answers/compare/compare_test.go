@@ -90,7 +90,7 @@ func turns(a, b []float64, name string) Side {
 	return s
 }
 
-// TestRefusals: questions without a meaning are refused by what makes them so.
+// TestRefusals: meaningless questions are refused with the reason.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -122,7 +122,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestDifferences: what differs stands before the numbers.
+// TestDifferences: the differing settings come before the numbers.
 func TestDifferences(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002), side("B", 60, 1, 1000, 1001, 1002)
 	for i := range b.Runs {

@@ -29,11 +29,11 @@ type document struct {
 	A             []documentRun  `json:"a"`
 	B             []documentRun  `json:"b"`
 	Metrics       []documentLine `json:"metrics"`
-	// others are what abilities compare, each with a key of its own.
+	// others are the comparisons by abilities, each with a key of its own.
 	others []*abilities.Comparison
 }
 
-// MarshalJSON encodes a document with what abilities compare.
+// MarshalJSON encodes a document with the comparisons by abilities.
 func (d document) MarshalJSON() ([]byte, error) {
 	type plain document
 	others := map[string]json.RawMessage{}

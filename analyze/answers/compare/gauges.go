@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// gaugers are the abilities whose runs are compared by numbers of their own.
+// gaugers returns the abilities whose runs are compared by numbers of their own.
 func gaugers() (list []abilities.Gauger) {
 	for _, half := range all.Halves() {
 		if g, ok := half.(abilities.Gauger); ok {
@@ -20,7 +20,7 @@ func gaugers() (list []abilities.Gauger) {
 	return list
 }
 
-// gaugerOf is the ability by which a run is compared; nil for none.
+// gaugerOf returns the ability whose numbers a run is compared by, or nil.
 func gaugerOf(r *run.Run) abilities.Gauger {
 	for _, g := range gaugers() {
 		if g.Acted(r) {
@@ -30,7 +30,7 @@ func gaugerOf(r *run.Run) abilities.Gauger {
 	return nil
 }
 
-// alone are the metrics that decide alone: other numbers of such runs are not compared.
+// alone returns the metrics of runs whose other numbers are not compared.
 func alone() []string {
 	var list []string
 	for _, s := range all.Sought() {
@@ -43,7 +43,7 @@ func alone() []string {
 	return list
 }
 
-// gaugeRows are the rows of runs in which an ability acted.
+// gaugeRows returns the rows for runs in which an ability acted.
 func gaugeRows(g abilities.Gauger, first *run.Run) (rows []row) {
 	name, _ := g.Gauge()
 	for _, one := range g.Gauges(first) {

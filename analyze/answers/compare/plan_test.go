@@ -30,7 +30,7 @@ func TestFit(t *testing.T) {
 }
 
 // TestBudget: the pairs are planned before the first run, and again from the time that
-// the first block took. What they can find is stated at both times.
+// the first block took. The change that they can find is stated at both times.
 func TestBudget(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -82,7 +82,7 @@ func TestSmallBudget(t *testing.T) {
 	}
 }
 
-// TestReach: the stated change is what the plan finds, at the price of looking often.
+// TestReach: the plan finds the stated change, at the price of looking often.
 func TestReach(t *testing.T) {
 	for _, tt := range []struct {
 		n, until int

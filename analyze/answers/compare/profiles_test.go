@@ -43,7 +43,7 @@ func setProfiles(t *testing.T, m *results.Member, profiles ...profile.Profile) {
 	}
 }
 
-// profiledDocument is what programs read of profiles.
+// profiledDocument has the fields for programs about profiles.
 type profiledDocument struct {
 	Profiles *struct {
 		ProfilesA int `json:"profiles_a"`

@@ -28,7 +28,7 @@ func searched(s Side) Side {
 
 func byCapacity() Options { return Options{Metrics: []string{"capacity"}, Margin: .03} }
 
-// TestCapacity: searches are compared by what they found, in pairs if they were made in
+// TestCapacity: searches are compared by their capacities, in pairs if they were made in
 // turns, and higher is better.
 func TestCapacity(t *testing.T) {
 	slow, fast := []float64{9500, 9600, 9480, 9550, 9520, 9580, 9510, 9490}, []float64{10_000, 10_100, 9980, 10_050, 10_020, 10_080, 10_010, 9990}

@@ -14,7 +14,7 @@ import (
 )
 
 // free returns the load parameters, by manifest name, that may differ between A and B: they change
-// how a request is handled, not what is requested.
+// the handling of requests, not the requests themselves.
 func free() []string {
 	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }

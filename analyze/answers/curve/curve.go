@@ -221,7 +221,7 @@ func (s *Sweep) unit() string {
 	return string(s.Key)
 }
 
-// Title describes what the sweep varied.
+// Title names the varied key, as a heading.
 func (s *Sweep) Title() string {
 	switch s.Key {
 	case workload.SweepRate:

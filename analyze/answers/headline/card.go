@@ -10,7 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// cardOf is the card of the ability whose kind of experiment the columns are; nil without one.
+// cardOf returns the card of the ability that the kind of experiment is named after; nil if it has no
+// card.
 func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	for _, half := range all.Halves() {
 		actor, acts := half.(abilities.Actor)
@@ -30,7 +31,7 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
-// mostCardRows is the number of rows from which those that are no details come first.
+// mostCardRows limits the rows of a card in Markdown: a longer card has its leading rows only.
 const mostCardRows = 28
 
 // numbers draws the card, or so many rows of the points.

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers"
 )
 
-// Grade states what a report may be used for.
+// Grade states the use that a report is good for.
 //
 //   - A, to decide by: the client had its own machine, there are enough trials to
 //     distinguish the databases, and no doubt could change the order.
@@ -72,7 +72,7 @@ func mostTrials(columns []answers.Column) (most int) {
 	return most
 }
 
-// sharedHost states what clients and members share; "" if they share nothing.
+// sharedHost states that clients and members share a machine; "" if they do not.
 func sharedHost(columns []answers.Column) string {
 	for _, c := range columns {
 		for _, r := range c.Runs {

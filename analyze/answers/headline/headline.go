@@ -18,7 +18,7 @@ import (
 
 // Headline is a report's first screen.
 type Headline struct {
-	// What describes what ran, in one line.
+	// What describes the members, the load, the trials and the date in one line.
 	What string `json:"what"`
 	// Verdict is the answer's sentence and its basis.
 	Verdict string          `json:"verdict"`
@@ -30,7 +30,7 @@ type Headline struct {
 	Card *abilities.Card `json:"card,omitempty"`
 	// Facts are numbers of the whole load: the longest pause, keys, costs.
 	Facts Facts `json:"facts"`
-	// Why is what the mean response times were spent on; nil if that is not known.
+	// Why has the causes of the mean response times; nil if they are not known.
 	Why *abilities.Explanation `json:"why,omitempty"`
 	// Doubts are the report's marks, classified by whether they could change the order.
 	Doubts []Doubt `json:"doubts"`

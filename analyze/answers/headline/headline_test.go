@@ -56,7 +56,7 @@ func (e experiment) runs() (runs []*run.Run) {
 	return runs
 }
 
-// The verdict is the answer with what it rests on; who is not valid is said.
+// The verdict is the answer with its basis, and names the databases that are not valid.
 func TestVerdict(t *testing.T) {
 	e := experiment{order: []string{"etcd", "consul"}, trials: []map[string][2]float64{{"etcd": {1600, 5}, "consul": {1000, 9}}}}
 	if got, want := Of(e.runs(), nil).Verdict, "etcd answered 1,600 writes a second and consul 1,000. One run of each is too few to name a winner."; got != want {
@@ -206,7 +206,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// A reason says what its worst mark can change, and by how much if every mark is bounded.
+// A reason has the number that its worst mark can change, and by how much if every mark is bounded.
 func TestEffects(t *testing.T) {
 	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
 	text := func(marks ...run.Mark) string {

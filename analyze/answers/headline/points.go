@@ -21,7 +21,7 @@ type Points struct {
 	Rows    []Point  `json:"rows"`
 }
 
-// Point is one row of the points.
+// Point holds the values of every column at one number of clients, rate or step.
 type Point struct {
 	Label string        `json:"label"`
 	Cells []PointValues `json:"cells"`
@@ -78,7 +78,7 @@ func pointsOf(columns []answers.Column) Points {
 	return p
 }
 
-// kindOf returns what distinguishes the stages.
+// kindOf returns the setting in which the stages differ: "clients", "rate", or "step" for others.
 func kindOf(stages []*run.Stage) string {
 	clients := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Clients != stages[0].Clients })
 	rates := slices.ContainsFunc(stages, func(g *run.Stage) bool { return g.Rate != stages[0].Rate })
@@ -91,7 +91,7 @@ func kindOf(stages []*run.Stage) string {
 	return "step"
 }
 
-// labelOf names a stage by what distinguishes it: "1,000", "500/s", "50 clients, 300/s".
+// labelOf names a stage by the settings in which stages differ: "1,000", "500/s", "50 clients, 300/s".
 func labelOf(g *run.Stage, of string) string {
 	down := ""
 	if g.Down {

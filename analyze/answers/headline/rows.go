@@ -122,7 +122,8 @@ func payloadOf(r *run.Run) run.Measure {
 	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
 }
 
-// meanSize is the mean size of a key with its value, according to the load's distribution of sizes.
+// meanSize returns the bytes of an average key and value, according to the load's distribution of
+// sizes.
 func meanSize(l results.Load) float64 { return float64(l.KeySize) + l.MeanValueSize() }
 
 // writingShare is the share of measured ok requests that sent a value.

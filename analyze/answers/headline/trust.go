@@ -21,7 +21,7 @@ const (
 	NotValid Level = "NOT VALID"
 )
 
-// Trust is how far to trust a report, and why no further.
+// Trust states whether a report's numbers can be relied on, with the reasons for doubt.
 type Trust struct {
 	Level Level `json:"level"`
 	// Text states the level in one sentence, with the codes of the reasons.
@@ -44,7 +44,7 @@ type Reason struct {
 	Runs int `json:"runs"`
 	// Marks is the number of joined marks, from steps, members or runs.
 	Marks int `json:"marks"`
-	// Effect is what any of the joined marks can change in the compared numbers.
+	// Effect is the largest change of the compared numbers that the joined marks allow.
 	Effect mark.Effect `json:"effect"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whatOf describes what ran, in one line.
+// whatOf describes the members, the load, the trials and the date in one line.
 func whatOf(columns []answers.Column) string {
 	first := columns[0].Runs[0]
 	same := func(of func(*run.Run) string) string {

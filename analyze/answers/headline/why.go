@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whyOf returns what the response times of the columns were spent on; nil if that is not known.
+// whyOf returns the causes of the columns' response times; nil if they are not known.
 func whyOf(columns []answers.Column) *abilities.Explanation {
 	var names []string
 	var runs [][]*run.Run
@@ -24,8 +24,8 @@ func whyOf(columns []answers.Column) *abilities.Explanation {
 	return nil
 }
 
-// WhyText returns the sentence about what the response times were spent on; "" if nothing was
-// found. Where a card replaces throughput and latency, their mean says little.
+// WhyText returns the sentence about the causes of response times; "" if no cause was found, or if a
+// card replaces throughput and latency, whose means say little then.
 func (h *Headline) WhyText() string {
 	if h.Why == nil || h.Card != nil {
 		return ""
