@@ -15,7 +15,7 @@ const glanced = 4
 
 // databaseFigures show throughput and the 99th percentile of latency for full-speed loads with a
 // single stage: a bar per database, and a dot per trial. There are none if lines over time answer
-// the question as well, or if the experiment is about what happens in the course of the load.
+// the question as well, or if the experiment is about changes in the course of the load.
 func databaseFigures(d *Data) []figure.Figure {
 	groups := d.groups()
 	if len(groups) < 2 || !d.repeated() && len(groups) <= glanced || len(d.Sweeps) > 0 || slices.ContainsFunc(d.Runs, inCourse) {

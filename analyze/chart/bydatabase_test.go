@@ -34,7 +34,7 @@ func TestDatabasesAtOnePoint(t *testing.T) {
 	named(t, databaseFigures(d), "P99-BY-DATABASE")
 }
 
-// If the question is what happened in the course of the load, time is the axis.
+// If the question is about the course of the load, time is the axis.
 func TestNoBarsOfWhatHasACourse(t *testing.T) {
 	if got := databaseFigures(threeTrials(t)); len(got) > 0 {
 		t.Errorf("%d figures of a load with steps, want none", len(got))

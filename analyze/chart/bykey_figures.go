@@ -41,7 +41,7 @@ type keyPlot struct {
 	value, low, high func(i int) []float64
 	merge            func(*Series) merge // for value
 	band             string
-	rate             bool // a rate: describes what happened in each second
+	rate             bool // averages over seconds, pale in rows outside the steps
 }
 
 func (d *Data) keyFigure(p keyPlot) figure.Figure {

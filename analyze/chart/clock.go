@@ -27,8 +27,8 @@ func middle(r *run.Run, unix int64) float64 {
 	return (elapsed(r, from) + elapsed(r, max(to, from))) / 2
 }
 
-// before reports whether a second began before the load by more than a sample may be late. What a
-// machine did in that second does not belong to the load; it may belong to the preload.
+// before reports whether a second began before the load by more than a sample may be late. The work
+// of a machine in that second does not belong to the load; it may belong to the preload.
 func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
 
 // overTime returns a figure over time without series. It has a panel per run if the runs' steps

@@ -49,7 +49,7 @@ func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	}
 }
 
-// tint shows in a panel when abilities disturbed a run, and notes what that means.
+// tint marks the times in a panel when abilities disturbed a run, and notes their meaning.
 func tint(f *figure.Figure, r *run.Run, panel int) {
 	for _, half := range all.Halves() {
 		disturber, ok := half.(abilities.Disturber)

@@ -122,7 +122,7 @@ func shareScales(all []figure.Figure) {
 	}
 }
 
-// rowRange is an inclusive range of rows.
+// rowRange includes both ends.
 type rowRange struct{ low, high int }
 
 func (a rowRange) and(b rowRange) rowRange { return rowRange{min(a.low, b.low), max(a.high, b.high)} }

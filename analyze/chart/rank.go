@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostMain limits the figures that a report shows at once: nobody looks at more. It shows even
+// mostMain limits the figures that a report shows at once: readers do not look at more. It shows even
 // fewer heat maps, because there is one per database.
 const (
 	mostMain          = 12
@@ -15,7 +15,7 @@ const (
 	mostMainAbilities = 6
 )
 
-// heatName is the name prefix of heat maps.
+// heatName begins the names of heat maps; the database follows.
 const heatName = "LATENCY-HEAT-"
 
 // mainPlaces lists the figures that a report shows at once, the most informative first. If a place

@@ -30,7 +30,7 @@ type seriesColumn struct {
 	of    func(run.Row) float64
 	// hidden columns are for figures only.
 	hidden bool
-	// period means that the column describes what a machine did during the second. In a second that
+	// period means that the column describes the work of a machine during the second. In a second that
 	// began before the load, it does not belong to the load.
 	period bool
 }

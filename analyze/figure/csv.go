@@ -55,7 +55,7 @@ func CSV(w io.Writer, f Figure) error {
 	return nil
 }
 
-// column is a column of values. The file's first column, X, is handled separately.
+// column formats the values of a series for the file. The first column, X, is handled separately.
 type column struct {
 	name   string
 	series int

@@ -32,14 +32,14 @@ const (
 	Lines Kind = iota
 	// Stairs holds each value until the next point: client counts, settings.
 	Stairs
-	// Percentiles is Lines whose X are percentiles in [0, 100), drawn on the scale log(1/(1-q)),
+	// Percentiles connects points like Lines. X is a percentile in [0, 100) on the scale log(1/(1-q)),
 	// which gives every further nine the same room. A point at 100 is not on this scale and appears
 	// only in the CSV.
 	Percentiles
 	// Points is Lines with a marker on every point, and a tick at every X if there are few: a
 	// quantity by number of clients.
 	Points
-	// Bars are horizontal bars grouped by category, each with its value printed next to it.
+	// Bars draws horizontal bars grouped by category, each with its value printed next to it.
 	// Figure.Categories names the groups, every Series has one Y per category and no X, and
 	// Figure.Y describes the values. Boxes may replace the bars.
 	Bars
@@ -200,7 +200,7 @@ type Stretch struct {
 	// Key, if not 0, makes it a strip at the bottom of the plot in this colour, as in [Series.Key],
 	// in place of a background. In a single plot, strips of different panels are above one another.
 	Key int
-	// Text is what a page shows about a strip under the pointer.
+	// Text is shown by a page while the pointer is on the strip.
 	Text string
 }
 

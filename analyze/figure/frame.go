@@ -42,7 +42,7 @@ func (p *page) drawVerticalTitle(d pen, lines []string) {
 	}
 }
 
-// stripHeight is the height of a strip, and leastStrip its least length.
+// Strips are drawn this high, and at least this long.
 const stripHeight, leastStrip = vg.Length(4), vg.Length(1.5)
 
 // drawGrey draws the stretches, clipped to the plot.
@@ -65,7 +65,7 @@ func (a *plane) drawGrey(d pen, all []Stretch) {
 	}
 }
 
-// strip is the area of a strip. It is empty outside the plot.
+// strip returns the area to fill for a stretch with a key. It is empty outside the plot.
 func (a *plane) strip(s Stretch) box {
 	left, right := a.horizontal(s.From), a.horizontal(s.To)
 	bottom := a.bottom + vg.Length(s.Panel)*stripHeight

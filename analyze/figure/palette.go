@@ -101,8 +101,8 @@ func mixed(c, other color.RGBA, share float64) color.RGBA {
 // pale lightens c for points that cover only a part of their interval.
 func pale(c color.RGBA) color.RGBA { return mixed(c, paper, 0.62) }
 
-// shapes is the number of marker shapes. Colours repeat after the same number of keys, and the
-// shapes then shift by one, so that each combination stays unique.
+// shapes counts the marker shapes. Colours repeat after the same number of keys, and the shapes then
+// shift by one, so that each combination stays unique.
 const shapes = 8
 
 // outline returns the marker of a shape from 1 around the origin, with about the area of a circle

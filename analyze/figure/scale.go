@@ -67,8 +67,8 @@ func identity(v float64) float64 { return v }
 // nines is the scale for percentiles: 0 at 0, 1 at 90, 2 at 99, 3 at 99.9.
 func nines(percent float64) float64 { return -math.Log1p(-percent/100) / math.Ln10 }
 
-// valueScale is the scale for measured values: from 0 to a round number if linear, between round
-// numbers if logarithmic.
+// valueScale returns the scale for measured values: from 0 to a round number if linear, between
+// round numbers if logarithmic.
 func valueScale(a Axis, values []float64, ticks int) scale {
 	if a.Log {
 		return logScale(a, values)
