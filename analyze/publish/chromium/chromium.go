@@ -105,7 +105,7 @@ func (b *Browser) Close() error {
 	return nil
 }
 
-// message is a protocol message: a reply has an id, an event a method.
+// message is read from the debugging pipe: a reply has an id, an event a method.
 type message struct {
 	ID     int
 	Method string

@@ -1,5 +1,5 @@
-// Package index lists the reports below a folder on one page and in a README: when each was run,
-// what ran, where, and its verdict. Reports are listed separately depending on whether members and
+// Package index lists the reports below a folder on one page and in a README: their dates,
+// databases, machines and verdicts. Reports are listed separately depending on whether members and
 // clients shared machines, because their numbers cannot be compared. Each list is sorted by time,
 // never by numbers. The package reads only each report's JSON file.
 package index

@@ -26,7 +26,7 @@ type frame struct {
 	// The field "figures" follows, see [page.LiveData].
 }
 
-// table is a table of texts, by the id of its element.
+// table has the cells for the element with an id.
 type table struct {
 	ID   string     `json:"id"`
 	Head []string   `json:"head"`

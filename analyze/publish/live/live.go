@@ -1,4 +1,4 @@
-// Package live serves a run while it goes on: the report's page with figures that grow each second,
+// Package live serves a run in progress: the report's page with figures that grow each second,
 // by server-sent events, and the same numbers in the form that Prometheus reads. When the run is
 // over, the page becomes the finished report.
 //
@@ -27,7 +27,8 @@ type Of struct {
 // mostSaid bounds the texts on a page.
 const mostSaid = 100
 
-// Run is a run in progress. Its methods are safe for concurrent use, and none waits for a viewer.
+// Run collects the reports of a run in progress. Its methods are safe for concurrent use, and never
+// wait for a viewer.
 type Run struct {
 	title string
 	clock func() time.Time
@@ -83,7 +84,7 @@ func (r *Run) Say(of Of, text string, step bool) {
 	}
 }
 
-// Ahead is what is known of a whole load while it runs.
+// Ahead has the known dimensions of a whole load while it runs.
 type Ahead struct {
 	Requests int64         // 0 if unknown
 	Length   time.Duration // 0 if unknown
@@ -112,7 +113,7 @@ func (r *Run) Sample(of Of, machine string, s results.Sample) {
 	r.of(of).sample(machine, s)
 }
 
-// Report records what a member, such as "member 1", reported of itself.
+// Report records the metrics that a member, such as "member 1", reported about itself.
 func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

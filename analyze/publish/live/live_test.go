@@ -267,7 +267,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// The page names the step of the load, what comes after it, and who leads.
+// The page names the step of the load, the next steps, and the leader.
 func TestAhead(t *testing.T) {
 	r := around(time.Unix(1_700_000_000, 0))
 	of := Of{1, 1, "consul"}

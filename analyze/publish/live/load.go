@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// oneLoad is the load of one database in one trial, with its machines. Its lists only grow, so a
-// copy stays unchanged.
+// oneLoad collects the reports about one database in one trial, with its machines. Its lists only
+// grow, so a copy stays unchanged.
 type oneLoad struct {
 	of       Of
 	start    time.Time // when the first second of the load began; zero before
@@ -124,7 +124,7 @@ func (l *oneLoad) begin(at time.Time) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// gapIf is a value, or a gap in a line.
+// gapIf returns v, or NaN for a gap.
 func gapIf(gap bool, v float64) float64 {
 	if gap {
 		return math.NaN()

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// answers are what a member reported of itself: the newest answer, and the one before it. A member
-// that does not answer reports nothing: last has no values then.
+// answers holds the newest metrics that a member reported about itself, and the ones before. If the
+// member did not answer, last has no values.
 type answers struct{ last, before results.DatabaseSample }
 
 // report records an answer, or that there was none.

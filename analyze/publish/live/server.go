@@ -38,7 +38,7 @@ type Server struct {
 	tasks   sync.WaitGroup
 }
 
-// report is the finished report: a page in a folder.
+// report replaces the live page once the run is finished.
 type report struct {
 	folder *os.Root
 	page   string

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Servers has the members' machines of the current database in a few words, by their last samples:
-// the processors that each member uses, in percent of one, what all hold in memory and write to disk
-// together, and which member leads. It is "" before the first sample.
+// Servers describes the members' machines of the current database in a few words, by their last
+// samples: the processors that each member uses, in percent of one, the memory and the disk writes of
+// all together, and which member leads. It returns "" before the first sample.
 func (r *Run) Servers() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

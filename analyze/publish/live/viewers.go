@@ -23,7 +23,7 @@ type viewers struct {
 // viewer is one page. Its buffer holds one event: a slow page misses seconds and delays nobody.
 type viewer struct{ events chan event }
 
-// event is a server-sent event as it is written to every viewer.
+// event holds the bytes of a server-sent event, which are the same for every viewer.
 type event []byte
 
 // newEvent returns an event with data that has no line breaks.

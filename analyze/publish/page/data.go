@@ -71,7 +71,7 @@ type strip struct {
 	Text  string  `json:"text"`
 }
 
-// events are the events with one label, colour and panel.
+// events groups the marks with one label, colour and panel.
 type events struct {
 	Label string  `json:"label"`
 	Color string  `json:"color,omitempty"`

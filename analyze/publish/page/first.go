@@ -89,7 +89,7 @@ const longAnswer = 170
 // Long reports whether the answer is set in a smaller font, to leave room below it.
 func (f first) Long() bool { return f.letters > longAnswer }
 
-// what names what a doubt could change.
+// what names the things that a doubt could change.
 func (f first) what() string {
 	if f.several {
 		return "the order"

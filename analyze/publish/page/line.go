@@ -2,10 +2,10 @@ package page
 
 import "math"
 
-// Line is a line of a live page, whose points come one by one in the order of x. Of a long line it
-// keeps the lowest and the highest point of each of at most liveBins parts of the axis, so that a
-// line of any length has a bounded size. A copy stays as it is while the original grows. It is not
-// safe for concurrent use.
+// Line collects the points of a series on a live page, which come one by one in the order of x. Of a
+// long line it keeps only the lowest and the highest point in each of at most liveBins parts of the
+// axis, so its size is bounded. A copy stays unchanged while the original grows. It is not safe for
+// concurrent use.
 type Line struct {
 	from, width float64 // of the bins on the axis; width 0 has a bin for each point
 	full        []bin
@@ -54,13 +54,13 @@ func (l *Line) Add(x, y float64) {
 // Empty reports whether the line has no points.
 func (l *Line) Empty() bool { return l.open.at == 0 }
 
-// close makes the open bin a full one.
+// close moves the open bin to the full ones.
 func (l *Line) close() {
 	l.full = append(l.full, l.open)
 	l.xs, l.ys = l.open.encode(l.xs, l.ys)
 }
 
-// widen gives the bins another width. Copies keep the bins that they have.
+// widen changes the width of the bins. Copies keep their bins.
 func (l *Line) widen(width float64) {
 	wide := Line{from: l.from, width: width}
 	for _, b := range append(l.full[:len(l.full):len(l.full)], l.open) {

@@ -17,7 +17,7 @@ var liveMarkup string
 // liveBins is the largest number of bins per line of a live page, which gets all points every second.
 const liveBins = 300
 
-// liveStyle is the style of live pages only: more figures side by side, and headings on one line.
+// liveStyle is added on live pages: more figures side by side, and headings on one line.
 const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
 
 // livePage is the data of the template.

@@ -38,15 +38,15 @@ type Page struct {
 	Commands []string
 }
 
-// Figure is a figure with a description for readers who cannot see it, and with the addresses of
-// its files. Without addresses, the files lie next to the page.
+// Figure adds a description for readers who cannot see the picture, and the addresses of its
+// files. Without addresses, the files lie next to the page.
 type Figure struct {
 	figure.Figure
 	Alt          string
 	CSV, Picture string
 }
 
-// Errors are one column's errors.
+// Errors lists the error classes of one column.
 type Errors struct {
 	Of    string
 	Kinds []ErrorKind
@@ -61,7 +61,7 @@ type ErrorKind struct {
 	Messages []string
 }
 
-// Said is what the logs of one run's members contain about the time of the load.
+// Said lists the events in the logs of one run's members during the load.
 type Said struct {
 	Of    string
 	Lines []LogLine

@@ -37,8 +37,8 @@ func binsFor(all []Figure) int {
 }
 
 // thinned reduces long lines to the lowest and the highest point in each of bins equal parts of the
-// axis. A band keeps its extremes around these points. A note names what was left out; the CSV has
-// all of it.
+// axis. A band keeps its extremes around these points. A note states that points were left out; the
+// CSV has all of them.
 func thinned(f figure.Figure, bins int) figure.Figure {
 	if f.Kind != figure.Lines && f.Kind != figure.Stairs {
 		return f

@@ -13,7 +13,7 @@ import (
 // owner matches the owner of a session in an agent's log.
 var owner = pattern.New(`owner="?([\w.-]+)@([\w.-]+)`)
 
-// account lists what was scrubbed and left out. It contains none of the names.
+// account lists the scrubbed and the omitted records. It contains none of the names.
 func (p *packer) account() string {
 	var b strings.Builder // the lines after the list of pseudonyms
 	list := func(title string, lines []string) {

@@ -14,7 +14,7 @@ import (
 // removed replaces text that must not be published.
 const removed = "[removed]"
 
-// kind is the kind of a name. Pseudonyms begin with it.
+// kind classifies names. Pseudonyms begin with it.
 type kind string
 
 const (

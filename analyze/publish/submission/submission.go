@@ -29,7 +29,7 @@ import (
 // mostBytes limits the size of a record's file. Each file is processed in memory.
 const mostBytes = 1 << 30
 
-// FileAccount is the archive's list of what was scrubbed and left out.
+// FileAccount is the archive's list of scrubbed and omitted records.
 const FileAccount = "SCRUBBED.txt"
 
 type Options struct {
@@ -55,8 +55,8 @@ type Pseudonym struct{ Name, Alias string }
 type Packed struct {
 	// File is the archive, and Folder the only folder in it.
 	File, Folder string
-	// Account lists what was scrubbed and left out, as in the archive. It contains none of the
-	// names.
+	// Account lists the scrubbed and the omitted records, as in the archive. It contains none of
+	// the names.
 	Account string
 	// Pseudonyms and Unnamed are private to the person who packed. Unnamed are the file paths and
 	// field names that Account counts without naming: they are not part of the record format, so

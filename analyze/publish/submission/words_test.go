@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Hidden words are replaced inside other words too; what cannot be hidden is an error.
+// Hidden words are replaced inside other words too; a word that cannot be hidden is an error.
 func TestHide(t *testing.T) {
 	t.Parallel()
 	n := newNames()

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// mostLanes bounds the tracks of one group. What finds no room in them is drawn as an instant.
+	// mostLanes bounds the tracks of one group. Slices without room in them are drawn as instants.
 	mostLanes = 16
 	// mostText bounds the characters of a name or of a text.
 	mostText = 200
@@ -100,8 +100,8 @@ func Write(w io.Writer, r *run.Run) error {
 	return t.end()
 }
 
-// zeroOf returns the time that is zero in a trace: the beginning of the load's first second, or that
-// many seconds earlier that no slice begins before it.
+// zeroOf returns the time that is zero in a trace: the beginning of the load's first second, or as
+// many whole seconds earlier as are needed for all slices.
 func zeroOf(r *run.Run, groups []group) int64 {
 	zero := r.Start() * 1e9
 	first := zero
@@ -201,7 +201,7 @@ func sliceOf(h run.Happening) slice {
 	return s
 }
 
-// stallOf returns the slice of a stall, with what coincided with it.
+// stallOf returns the slice of a stall, with the events that coincided with it.
 func stallOf(all *run.Stalls, n int) slice {
 	of := &all.List[n]
 	s := slice{name: "stall", from: of.From.UnixNano(), to: of.From.Add(of.Length).UnixNano()}
@@ -211,7 +211,7 @@ func stallOf(all *run.Stalls, n int) slice {
 }
 
 // laid lays slices onto tracks on which they are disjoint or inside one another, as the format
-// demands. What finds no room becomes an instant at its end, on the first track.
+// demands. A slice without room becomes an instant at its end, on the first track.
 func laid(all []slice) (lanes [][]slice) {
 	order := func(a, b slice) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) }
 	slices.SortStableFunc(all, order)
@@ -250,7 +250,7 @@ func laid(all []slice) (lanes [][]slice) {
 	return lanes
 }
 
-// text returns a text of others as one line of bounded length.
+// text returns an untrusted text as one line of bounded length.
 func text(s string) string { return plaintext.Short(s, mostText) }
 
 // record is one object of the format. Times are in microseconds.

@@ -104,7 +104,7 @@ func parsed(t *testing.T, r *run.Run) (out traced) {
 	return out
 }
 
-// check fails for what the format forbids: an unknown phase, a missing or negative time, a track
+// check fails for violations of the format: an unknown phase, a missing or negative time, a track
 // without a name, slices of a track that overlap without one being inside the other.
 func (d *traced) check(t *testing.T) {
 	t.Helper()
