@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// Capacity is a capacity search and its windows. The run's other records cover only the last
+// Capacity has the result and the windows of a search. The run's other records cover only the last
 // window.
 type Capacity struct {
 	*capacity.Result

@@ -12,7 +12,7 @@ import (
 // group is one physical source of counters and the machines that read it.
 type group struct {
 	members []int  // server indexes
-	client  string // what issues load on this machine: "client", "generator" or ""
+	client  string // the issuer of load on this machine: "client", "generator" or ""
 }
 
 // shared describes which machines share the source; "" if only one machine reads it.
@@ -73,8 +73,8 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt returns what issues load on a server's machine; "" if nothing does. In a run with
-// generators control issues no load, so its machine does not count.
+// issuerAt returns the issuer of load on a server's machine, or "". In a run with generators control
+// issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
 	boot := s.bootOf(server)
@@ -140,8 +140,8 @@ func (s sharing) clientBoot() string {
 	return ""
 }
 
-// bootOf is the boot id of a member's machine, from its samples or its agent, or from the client if
-// the member has a loopback address; "" if unknown.
+// bootOf identifies a member's machine: the boot id from the member's samples or agent, or the
+// client's if the member has a loopback address; "" if unknown.
 func (s sharing) bootOf(server int) string {
 	if last, ok := s.machines.Servers[server].Samples.Last(); ok && host(last) != "" {
 		return host(last)

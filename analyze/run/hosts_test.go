@@ -50,8 +50,8 @@ func TestSharedHost(t *testing.T) {
 	}
 }
 
-// TestUsedAt: what members and the client on one machine used is added up, and what is elsewhere
-// is not.
+// TestUsedAt: processor time of members and the client on one machine is added up, without the
+// processor time on other machines.
 func TestUsedAt(t *testing.T) {
 	used := func(boot string, perSecond float64) packed.Samples {
 		var samples []results.Sample

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// longestPause is the longest plausible pause between two rows of one load, in seconds. The client
-// writes a row every second.
+// longestPause limits the seconds between two rows of one load. Rows that are further apart are
+// broken, because the client writes a row every second.
 const longestPause = 3600
 
 // nearby returns the half-open range of seconds that contains most of the given seconds without a

@@ -41,7 +41,7 @@ func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	return Measured(float64(most.Backlog), int64(len(gauges)))
 }
 
-// Second is one second of a load with one number of clients, over all phases.
+// Second sums up the requests of all phases in a unix second at one number of clients.
 type Second struct {
 	Unix    int64
 	Clients int

@@ -14,7 +14,7 @@ import (
 type Machine struct {
 	Name    string // "member 1", "client"
 	Samples packed.Samples
-	// Own is what the member reported about itself; empty for the client.
+	// Own has the metrics that the member reported about itself; empty for the client.
 	Own Own
 	// Missing is the reason for having no samples; "" if there are some.
 	Missing string

@@ -69,8 +69,8 @@ func TestGrowthOfEndedProcesses(t *testing.T) {
 	}
 }
 
-// A member's samples are taken as its answers are: without what came before and after a window, where
-// three are inside of it.
+// Growth is counted between the samples inside a window, as between a member's answers, if there are
+// three of them.
 func TestMachineInside(t *testing.T) {
 	var samples []results.Sample
 	for second, trips := range []float64{0, 1000, 2000, 2010, 2020, 2030, 5000} {

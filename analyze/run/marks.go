@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mark is a mark on one run of a database, or on a whole result folder if Tag is "".
+// Mark adds the tag of the marked run. Tag is "" for a mark on a whole result folder.
 type Mark struct {
 	Tag string `json:"tag,omitempty"`
 	results.Mark

@@ -79,7 +79,7 @@ type Happening struct {
 	// Name is the kind as stalls name it.
 	Name     string
 	From, To int64
-	// Asked means that the run did it on purpose and that its end was recorded.
+	// Asked means that the run caused it on purpose and that its end was recorded.
 	Asked bool
 	// Effect means that it only describes the run's actions or its clients' observations, so that
 	// it cannot coincide with a stall.
@@ -216,7 +216,7 @@ type hostUsed struct {
 	cpus  int
 	host  used
 	own   []used
-	ended []Span // in which processes of the run ended, so that what they used last is not known
+	ended []Span // in which processes of the run ended, so their last use is not known
 }
 
 // used is a sampled counter of CPU time.

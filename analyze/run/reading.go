@@ -195,13 +195,13 @@ func secondOf(unixNano, period int64, classic bool) int64 {
 // Row holds all servers' readings for one second; nil for a server without a reading.
 type Row []*Reading
 
-// Mean is the mean over all servers. It needs a reading from every server, because a mean over some
+// Mean averages over all servers. It needs a reading from every server, because an average over some
 // of them would be a different quantity.
 func (row Row) Mean(get func(*Reading) Measure) Measure {
 	return row.over(get, func(sum, v float64) float64 { return sum + v }, float64(len(row)))
 }
 
-// Largest is the largest value if every server has one.
+// Largest returns the maximum over all servers. It is missing unless every server has a value.
 func (row Row) Largest(get func(*Reading) Measure) Measure {
 	return row.over(get, func(a, b float64) float64 { return max(a, b) }, 1)
 }

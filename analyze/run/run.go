@@ -76,7 +76,7 @@ func (r *Run) Mixed() bool {
 	return slices.ContainsFunc(r.Stages, several) || len(r.Info.Record.Load.Mix) > 1
 }
 
-// StepLabel names a step by what distinguishes it: its clients, its rate, or both.
+// StepLabel names a step by the settings that vary within the load: its clients, its rate, or both.
 func (r *Run) StepLabel(s results.Step) string {
 	rates := r.Info.SteppedRates()
 	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates) + downText(s.Down)

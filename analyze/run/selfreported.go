@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Own is what a member reported about itself, by the client's clock.
+// Own holds the metrics that a member reported about itself, by the client's clock.
 type Own struct {
 	// Answers are the answered questions.
 	Answers packed.Answers
@@ -76,7 +76,7 @@ func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	return nil
 }
 
-// readOwn reads what a member reported. Databases that report nothing have no file.
+// readOwn reads the metrics that a member reported. Databases that report nothing have no file.
 func readOwn(path string, track clocks.Track, gaps *Gaps) (own Own) {
 	err := results.EachDatabaseSample(path, func(s *results.DatabaseSample) {
 		s.UnixNano = track.Client(s.UnixNano)
@@ -151,8 +151,8 @@ func (o *Own) Reports(n metric.Name) bool {
 // answeredTooLittle explains why the growth of a counter or histogram is unknown.
 const answeredTooLittle = "the member answered fewer than twice during the load"
 
-// Growth is a counter's growth over the ascending windows, each from the last answer before the
-// window to the first one after it. An interval shared by two windows counts once.
+// Growth returns by how much a counter grew over the ascending windows, each from the last answer
+// before the window to the first one after it. An interval shared by two windows counts once.
 func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.growth
@@ -168,9 +168,9 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 // stands for the window.
 const fewestInside = 3
 
-// Inside is a counter's growth from the first to the last answer inside each window, without anything
-// of before and after. So the growths of two counters are of the same events, and their ratio is of
-// the window alone. If a window has fewer than three answers, it is [Own.Growth].
+// Inside returns a counter's growth from the first to the last answer inside each window. The growths
+// of two counters then cover the same events, and their ratio describes the window alone. If a window
+// has fewer than three answers, Inside returns [Own.Growth].
 func (o *Own) Inside(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.inside
@@ -264,7 +264,7 @@ func (o *Own) Peak(windows []Span, n metric.Name) Measure {
 	return peak
 }
 
-// Last is the last value reported before the member was stopped.
+// Last returns the newest value that the member reported before it was stopped.
 func (o *Own) Last(n metric.Name) Measure {
 	if one, ok := o.known[n]; ok {
 		return one.last

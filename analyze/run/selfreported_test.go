@@ -53,7 +53,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// What came before and after a window is left out where it has three answers.
+// Growth before and after a window is left out if the window has three answers.
 func TestInside(t *testing.T) {
 	own := ownOf(0, 1000, 2000, 2010, 2020, 2030, 5000)
 	for name, c := range map[string]struct {

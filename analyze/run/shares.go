@@ -14,8 +14,8 @@ func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
 }
 
-// UsedAt is how many processors this run used on the machine of a member, on average over the windows:
-// those of all members there, and of the client if it is there. What generators used is left out.
+// UsedAt returns how many processors this run used on the machine of a member, on average over the
+// windows: the sum over all members there, and the client if it is there, without generators.
 func (r *Run) UsedAt(server int, windows []Span) Measure {
 	sum := Measured(0, 0)
 	for _, g := range r.sharing().hosts() {
@@ -40,7 +40,8 @@ func (r *Run) UsedAt(server int, windows []Span) Measure {
 	return sum
 }
 
-// ShareWithin is the same of a counter that the member reports. The answers must still be there.
+// ShareWithin is [Machine.ShareWithin] for a counter that the member reports. The answers must not
+// have been dropped.
 func (o *Own) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return o.growthWithin(w, n) })
 }
@@ -79,7 +80,7 @@ func (o *Own) growthWithin(w Span, n metric.Name) Measure {
 	return Measured(interpolated(o.Answers.Times[first:end], values, w.To)-interpolated(o.Answers.Times[first:end], values, w.From), whole.N)
 }
 
-// interpolated returns a counter at a time, that of the nearest sample outside of them.
+// interpolated returns a counter at a time; outside of all samples, the nearest sample's value.
 func interpolated(times []int64, values []float64, t int64) float64 {
 	i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
 	part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))

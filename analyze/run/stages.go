@@ -14,7 +14,7 @@ import (
 // Stage is the part of a load with one number of clients and one rate: all steps with the same kind
 // of requests. Numbers from several stages are never pooled.
 type Stage struct {
-	// Label names what distinguishes the stage; empty if there is only one stage.
+	// Label names the clients, the rate or both; empty if there is only one stage.
 	Label   string
 	Clients int
 	Rate    [2]float64 // at start and end, requests per second; 0: closed loop

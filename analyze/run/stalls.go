@@ -38,7 +38,7 @@ type Stalls struct {
 	NotJudged []string
 }
 
-// Stall is one stall.
+// Stall is a stretch of slots in which far fewer requests ended ok than were expected.
 type Stall struct {
 	Step   int
 	From   time.Time
@@ -92,8 +92,8 @@ func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 // Nothing stands for the events of a stall that coincided with none.
 const Nothing = "nothing that was recorded"
 
-// With names what a stall coincided with, with the length of each overlap and with p where chance is
-// excluded.
+// With names the kinds of events that a stall coincided with, with the length of each overlap, and
+// with p where chance is excluded.
 func (s *Stalls) With(of *Stall) string {
 	if len(of.Coincided) == 0 {
 		return Nothing
@@ -217,7 +217,7 @@ func (s *Stalls) compare(r *Run, steps []stalls.Step) {
 	}
 }
 
-// rank orders kinds: 0 if chance does not explain them, 1 if the run did them on purpose, else 2.
+// rank orders kinds: 0 if chance does not explain them, 1 if the run caused them on purpose, else 2.
 func (k StallKind) rank() int {
 	switch {
 	case k.Excludes():

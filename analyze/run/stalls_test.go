@@ -176,7 +176,7 @@ func TestCoincidedOnly(t *testing.T) {
 	}
 }
 
-// What a member used after its last sample is no other load.
+// Processor time of a member after its last sample does not count as other load.
 func TestNoOtherLoadOfTheDead(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
 	host := &results.Host{BootID: "boot", CPUs: 1, OnlineCPUs: 4}

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Throughput is a stage's throughput in its measured windows, in ok requests per second.
+// Throughput holds ok requests per second of a stage, in its measured windows.
 type Throughput struct {
 	// Average covers the whole windows, or is the number in a classic summary.
 	Average Measure

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Samples are one machine's samples in time order. The only texts it keeps are those that identify
-// what the counters count. The zero Samples is empty.
+// Samples packs one machine's samples in time order. It keeps only the texts that identify the
+// sources of counters, such as a device. The zero Samples is empty.
 type Samples struct {
 	// Times are unix nanoseconds. Periods are as in [results.Sample].
 	Times, Periods []int64
@@ -66,7 +66,7 @@ func (s *sources) same(o *sources) bool {
 
 func (s *Samples) Len() int { return len(s.Times) }
 
-// Classic is [results.Sample.Classic] for all samples.
+// Classic reports whether the samples come from a classic file: see [results.Sample].
 func (s *Samples) Classic() bool { return s.classic }
 
 // Column returns the values of the metric at an index in [metric.System], one per sample.
