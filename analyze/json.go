@@ -31,7 +31,7 @@ type reportJSON struct {
 	Series        []seriesJSON       `json:"series" doc:"the load by second, one for each column of the table"`
 }
 
-// runJSON is one database of one run: what ran, when, where and how.
+// runJSON is one database of one run, with its settings, machines and results.
 type runJSON struct {
 	Column    string       `json:"column" doc:"the tag of the table's column"`
 	Label     string       `json:"label,omitempty" doc:"the name given to the run with --label"`

@@ -74,7 +74,7 @@ func TestLongRunCosts(t *testing.T) {
 	}
 }
 
-// compressLong compresses the samples of runs of a day, and writes what that does to the sizes.
+// compressLong compresses the samples of runs of a day, and writes the sizes before and after.
 func compressLong(t *testing.T, dirs []string, to *strings.Builder) {
 	t.Helper()
 	kinds := []string{results.FileServer, results.FileDatabase}

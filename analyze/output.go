@@ -159,7 +159,7 @@ func (out *output) protect(e *Classic) {
 	}
 }
 
-// ofRun is the path of a run's own output. It comes from the classic file if the report is
+// ofRun returns the path of a run's own output. It comes from the classic file if the report is
 // written at the place that the file names.
 func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
@@ -168,7 +168,7 @@ func (out *output) ofRun(r *run.Run, logical string) string {
 	return filepath.Join(out.data, nameOf(r.Info.Tag, logical))
 }
 
-// nameOf is the file name of a tagged run's output.
+// nameOf prefixes the name of an output with the tag of its run.
 func nameOf(tag, logical string) string { return run.FileTag(tag) + "-" + logical }
 
 // link is the address of a report file in the README and on the page.

@@ -24,7 +24,7 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// schema is the part of JSON Schema that a report needs.
+// schema has the keywords of JSON Schema that a report needs.
 type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`

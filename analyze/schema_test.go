@@ -136,7 +136,8 @@ func trialFolders(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// The JSON has separate fields for what ran, when and where, and has the load by second.
+// The JSON has separate fields for the database, the time and the machines of a run, and has the load by
+// second.
 func TestJSONNamesWhatRan(t *testing.T) {
 	d, err := newDocument(t.Context(), Options{Folders: trialFolders(t), Out: t.TempDir()})
 	if err != nil {

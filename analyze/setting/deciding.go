@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Setting is one setting of a run as text.
+// Setting has a name for readers and the run's value as text.
 type Setting struct{ Name, Value string }
 
 // The names of deciding settings.

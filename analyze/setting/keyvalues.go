@@ -28,7 +28,7 @@ func (d *keyValues) shows(path string) bool {
 	return d.experiment
 }
 
-// value is one value of a JSON text.
+// value is the text of a leaf or a list in a JSON text, with its unit.
 type value struct {
 	text string
 	// zero is the text for runs that lack the value while others have it.
@@ -120,7 +120,7 @@ func worded(path string, v any) (string, value) {
 	return path, value{fmt.Sprint(v), "not set"}
 }
 
-// unit is the unit of numbers whose JSON names have a suffix. zero is the text of an absent
+// unit formats the numbers whose JSON names end with a suffix. zero is the text of an absent
 // number.
 type unit struct {
 	suffix, zero string

@@ -211,7 +211,7 @@ type Row struct {
 	section                string
 	Name, Unit, Definition string
 	// Step and Operation name the part of the load that the row describes; "" means all of it.
-	// Metric is what the row measures there; "" means Name.
+	// Metric names the measured quantity; "" means Name.
 	Step, Operation, Metric string
 	// Raw rows repeat another row in full digits. The text table omits them.
 	Raw bool

@@ -88,8 +88,8 @@ func plain(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// tidyNote returns what the value alone does not show: its footnotes, the reason for a missing
-// value, or the text that stands in for the value.
+// tidyNote returns the qualifications of a value: its footnotes, the reason for a missing value, or
+// the text that stands in for the value.
 func tidyNote(c Cell) string {
 	notes := c.Marks
 	switch {

@@ -27,8 +27,8 @@ const (
 	sectionConditions = "Conditions"
 )
 
-// sections lists the sections in display order. Those that abilities have of their own come before
-// the details of machines, or first.
+// sections lists the sections in display order. Sections of abilities come first or before the details
+// of machines.
 func sections() (list []string) {
 	for _, own := range abilitylist.Sections() {
 		list = append(list, own.Section())
@@ -85,7 +85,7 @@ func sectionRows(runs []*run.Run) (rows []Row) {
 	return rows
 }
 
-// sectionCell prints the number of a row, and what is below it.
+// sectionCell prints the number of a row, with the row's text below it.
 func sectionCell(own abilities.Row) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		m, below := own.Cell(r)

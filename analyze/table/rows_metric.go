@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metricRows are the rows that metric declarations request: a counter's growth over all servers, or
-// a gauge's largest value at one member.
+// metricRows returns a row for each metric whose declaration has Report: a counter's growth over all
+// servers, or a gauge's largest value at one member.
 func metricRows() (rows []Row) {
 	for _, m := range metric.System().Metrics() {
 		if m.Report {

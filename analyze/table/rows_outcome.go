@@ -124,7 +124,7 @@ func loadLocks(r *run.Run) Cell {
 	return number(float64(l.Acquired), 0, "%s (recipe %s by %s, TTL %v)", strings.Join(parts, "; "), l.Recipe, l.By, l.TTL)
 }
 
-// compared is what is known of locks that different machines held.
+// compared describes the comparison of locks that different machines held.
 func compared(l *results.LoadLocks) string {
 	if l.Compared == 0 {
 		return "holders of different machines were not compared"

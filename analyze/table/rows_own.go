@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// ownRows show what members reported about themselves over the measured part of the load. If a
-// database does not report a number, it has no row.
+// ownRows show the metrics that members reported about themselves over the measured part of the load.
+// If a database does not report a number, it has no row.
 func ownRows() []Row {
 	row := func(name, unit, definition string, of metric.Name, cell func(*run.Run) Cell) Row {
 		return Row{Name: name, Unit: unit, Ours: true, Definition: definition + ", by the members' own metrics", Cell: reported(of, cell)}
@@ -69,7 +69,8 @@ func reported(n metric.Name, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// notReported is why no member reported a number: the reason given, or that nobody asked.
+// notReported returns why no member reported a number: the given reason, or [run.NoAgents] if the
+// cluster has no agents and its members answered nothing.
 func notReported(r *run.Run, why string) string {
 	if r.Info.Unattended() && !r.Machines.Answered() {
 		return run.NoAgents

@@ -31,7 +31,7 @@ type Line struct {
 	// its rows describe.
 	Section string `json:"section"`
 	// Step and Operation name the part of the load that the row describes; "" means all of it.
-	// Metric is what the row measures there.
+	// Metric names the measured quantity.
 	Step      string `json:"step,omitempty"`
 	Operation string `json:"operation,omitempty"`
 	Metric    string `json:"metric"`
@@ -288,7 +288,7 @@ func clockNotes(runs []*run.Run) (notes []string) {
 	return notes
 }
 
-// releaseNotes are the notes on the releases that ran.
+// releaseNotes returns the notes that the records have on members' releases, each once.
 func releaseNotes(runs []*run.Run) (notes []string) {
 	for _, r := range runs {
 		for _, m := range r.Info.Record.Members {

@@ -17,7 +17,8 @@ func Unequal(runs []*run.Run, names map[string]string) []string {
 	return append([]string{}, setting.Unequal(runs, names, machines()...)...)
 }
 
-// machines are the aspects that concern machines, programs and records.
+// machines returns the aspects that are no settings: hardware, placement, and versions of programs and
+// records.
 func machines() []setting.Aspect {
 	ofManifest := func(get func(m *results.Manifest) string) func(*run.Run) string {
 		return func(r *run.Run) string {
