@@ -22,7 +22,7 @@ type RealCase struct {
 	Small bool
 }
 
-// Fault is what happens in the middle of the load, and what must be recorded about it.
+// Fault happens in the middle of the load, and must be visible in the records.
 type Fault struct {
 	Name string
 	// Do causes the fault for about last. It returns how long the fault lasted, or 0 if it does not

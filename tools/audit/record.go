@@ -152,7 +152,7 @@ func (r *Record) Codes() string {
 	return strings.Join(codes, ", ")
 }
 
-// Report is the part of report.json that cases compare.
+// Report has the fields of report.json that cases compare.
 type Report struct {
 	Valid bool `json:"valid"`
 	Table struct {

@@ -22,7 +22,7 @@ type auditor struct {
 	scale   Scale
 }
 
-// Run is one run of dbtester with its servers' log.
+// Run holds the exit code, output and records of dbtester, and the log of the servers.
 type Run struct {
 	Plan    Plan
 	Exit    int

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// Log is the servers' log of one run, in order of arrival.
+// Log has an entry for each request that the servers saw in one run, in order of arrival.
 type Log []standin.Entry
 
 // Count counts the requests that ended in one way.
@@ -36,12 +36,12 @@ func (l Log) AnsweredIn(from, to time.Duration) float64 {
 	return float64(n)
 }
 
-// Rate is the answers a second in a stretch.
+// Rate returns the answers per second in a stretch.
 func (l Log) Rate(from, to time.Duration) float64 {
 	return l.AnsweredIn(from, to) / (to - from).Seconds()
 }
 
-// Origin is when the first request was due, if requests are due evenly: the earliest
+// Origin returns when the first request was due, if requests are due evenly: the earliest
 // start that no arrival contradicts.
 func (l Log) Origin(rate float64) time.Time {
 	origin := l[0].Arrived
@@ -53,7 +53,7 @@ func (l Log) Origin(rate float64) time.Time {
 	return origin
 }
 
-// Responses are the times in milliseconds from when requests were due until they
+// Responses returns the times in milliseconds from when requests were due until they
 // were answered, if they are due evenly and sent in that order.
 func (l Log) Responses(rate float64) (times []float64) {
 	origin := l.Origin(rate)
@@ -68,7 +68,7 @@ func dueAt(i int, rate float64) time.Duration {
 	return time.Duration(float64(i) / rate * float64(time.Second))
 }
 
-// LargestGap is the longest time between two answers.
+// LargestGap returns the longest time between two answers.
 func (l Log) LargestGap() time.Duration { return slices.Max(append(l.gaps(), 0)) }
 
 // gaps are the times between one answer and the next.
@@ -124,8 +124,8 @@ func stalled(rate float64, length, delay time.Duration, freeze standin.Stretch) 
 	return times
 }
 
-// accounts are the checks that every run must pass: each request that was due ended
-// as exactly one thing, and the servers' log agrees.
+// accounts makes the checks that every run must pass: each due request has exactly one
+// outcome, and the servers' log agrees.
 func accounts(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	records(f, name, r)
@@ -137,7 +137,7 @@ func accounts(f *Findings, name string, r *Run) {
 	f.Within(name+"requests logged <= ok + failed + unknown", answered, float64(len(r.Log)), t["ok"]+t["failed"]+t["unknown"])
 }
 
-// records compares what a run recorded with itself.
+// records checks that the records of a run do not contradict one another.
 func records(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	f.Equal(name+"due = ok + failed + unknown + shed + unsent", t["offered"], t["ok"]+t["failed"]+t["unknown"]+t["shed"]+t["unsent"])

@@ -40,7 +40,8 @@ func stores() []store {
 	}
 }
 
-// faults is an experiment with four faults, and repeats of them.
+// faults is the experiment file. Its verbs are the seconds of the load, the repeats, the seconds
+// of a repeat, and the database.
 const faults = `title: blackout
 hosts: [127.0.1.1, 127.0.1.2, 127.0.1.3]
 load: {operation: update, keys: 1000, rate: 200, duration: %ds, warm_up: 2s, clients: 300, key_size: 32, value_size: 64, timeout: 1s, failover: next, backlog: shed}
@@ -134,7 +135,7 @@ func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
 		times = append(times, from, until)
 	}
 	for i := range rows {
-		end := time.Time{} // the next fault has what follows
+		end := time.Time{} // set if the next fault begins at once: later times are its own
 		if 2*i+2 < len(times) && !times[2*i+1].Before(times[2*i+2]) {
 			end = times[2*i+1]
 		}
@@ -153,8 +154,8 @@ func instant(text string) (time.Time, error) {
 	return t, err
 }
 
-// longest is the longest time between two answers that has a part in [from, until), from the
-// answer before it to the answer after it, or to an end that is not zero. Answers are in order.
+// longest returns the largest gap between successive answers that overlaps [from, until). If end is not
+// zero, no gap lasts beyond it. Answers are in order.
 func longest(answers []time.Time, from, until, end time.Time) (most time.Duration) {
 	for i := 1; i < len(answers); i++ {
 		if answers[i].After(from) && answers[i-1].Before(until) {

@@ -28,7 +28,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// The table of a run is read by the names of its columns, and what is apart is said.
+// The table of a run is read by the names of its columns, and differing measurements are reported.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "faults.csv")
 	table := "kind,repeat,from,until,failed,blackout_ns,silence_ns,more\n" +

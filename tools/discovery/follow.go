@@ -36,7 +36,7 @@ func followEtcd(ctx context.Context, address string, saw *sight) error {
 	return errors.New("the watch ended")
 }
 
-// quiet drops what a library logs.
+// quiet discards the log of a client library.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
@@ -74,7 +74,7 @@ func followConsul(ctx context.Context, address string, saw *sight) error {
 	})
 }
 
-// service is the name of the service whose instances register without keys.
+// service names the Consul service that instances without keys register with.
 const service = "dbtester-sessions"
 
 // followServices lists the instances of the service whose checks pass, in the same way.

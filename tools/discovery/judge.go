@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record is what a run recorded of a database.
+// record has the fields of a database in the manifest that are compared.
 type record struct {
 	LoadEnd    time.Time `json:"load_end"`
 	Discovered *struct {
@@ -62,27 +62,28 @@ func read(path string) (r record, err error) {
 	return manifest.Databases[0], nil
 }
 
-// death is one death by both: how long after it all consumers knew, and when dbtester's first and
-// last consumer knew after the prober's first and last watch did. Known is that dbtester has these
-// times, and seen that all watches of the prober do.
+// death compares both measurements of a death. whole is the time until all of dbtester's consumers knew.
+// first and last are by how much its first and last consumer were later than the prober's first and last
+// watch. known means that dbtester has these times, and seen that all watches of the prober have them.
 type death struct {
 	whole       time.Duration
 	known, seen bool
 	first, last time.Duration
 }
 
-// apart is the larger difference.
+// apart returns the larger difference.
 func (d death) apart() time.Duration { return max(d.first.Abs(), d.last.Abs()) }
 
-// verdict is what became of the deaths in a store.
+// verdict sums up the runs of a store.
 type verdict struct {
 	name      string
 	tolerance time.Duration
 	deaths    []death
-	// changes are deaths and deploys that all knew, added those whose parts add up to the whole.
+	// changes counts the deaths and deploys that all consumers knew, added those whose parts add up
+	// to the whole.
 	changes, added int
-	// alive instances were declared dead: by dbtester's account because its rule was broken, and
-	// because they were not renewed; and by the prober's.
+	// Living instances that were declared dead: alive and unrenewed by dbtester's records, against
+	// the store's rule or for lack of renewals, and outside by the prober.
 	alive, unrenewed, outside int
 	lost                      int
 	why                       error // of a watch of the prober
@@ -94,7 +95,7 @@ type verdict struct {
 	unanswered, late int64
 }
 
-// compare compares the record of a run with what the prober saw through each member.
+// compare compares the record of a run with the prober's watches through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
 	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,
@@ -167,8 +168,8 @@ func ends(seen []*sight, is registration) (first, last time.Time, all bool) {
 	return first, last, len(seen) > 0
 }
 
-// agree is how many deaths both have at the same time, and the largest difference of those that both
-// have.
+// agree returns how many deaths both measured within the tolerance, and the largest difference of deaths
+// that both measured.
 func (v verdict) agree() (n int, most time.Duration) {
 	for _, d := range v.deaths {
 		if !d.known || !d.seen {
@@ -181,7 +182,7 @@ func (v verdict) agree() (n int, most time.Duration) {
 	return n, most
 }
 
-// text is the verdict in a line.
+// text formats the verdict as a line.
 func (v verdict) text() string {
 	if v.failed != nil {
 		return "failed"
@@ -191,7 +192,7 @@ func (v verdict) text() string {
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
 }
 
-// unseen is how many deaths some watch of the prober did not see.
+// unseen counts the deaths that a watch of the prober missed.
 func (v verdict) unseen() (n int) {
 	for _, d := range v.deaths {
 		if !d.seen {
@@ -201,8 +202,8 @@ func (v verdict) unseen() (n int) {
 	return n
 }
 
-// err is what is wrong, nil for nothing. The times of deaths count unless instances are to be kept alive,
-// and renewals that were late or had no answer if they are.
+// err returns an error for every failed check. The times of deaths are checked unless instances are to be
+// kept alive; missing renewals are checked if they are.
 func (v verdict) err(o options) error {
 	if v.failed != nil {
 		return fmt.Errorf("%s: %w", v.name, v.failed)

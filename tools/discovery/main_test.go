@@ -93,11 +93,11 @@ const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z
 {"kind": "death", "instance": 6, "at_ns": 3000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 1000000000},
 {"kind": "deploy", "instance": 4, "at_ns": 3000000000, "all": true, "whole_ns": 6000000, "again_ns": 2000000, "fan_out_ns": 4000000}]}}]}`
 
-// sightOf is what a watch saw.
+// sightOf returns the observations of a watch.
 func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
 
 // Deaths are compared with the prober's first and last watch, the parts of changes with the whole, and
-// ends of registrations with what happened to their instances.
+// ends of registrations with the deaths of their instances.
 func TestCompare(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
 	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {

@@ -13,7 +13,7 @@ import (
 // registration is an instance's key: each deploy of an instance makes its next generation.
 type registration struct{ instance, generation int }
 
-// sight is what a watch through one member showed, for one goroutine at a time.
+// sight holds the observations of a watch through one member. It is not safe for concurrent use.
 type sight struct {
 	// gone is when registrations were first known to be gone.
 	gone   map[registration]time.Time
@@ -84,7 +84,7 @@ func probe(ctx context.Context, s store) *prober {
 	return p
 }
 
-// stop ends the prober and returns what it saw through each member.
+// stop ends the prober and returns its observations through each member.
 func (p *prober) stop() []*sight {
 	p.cancel()
 	p.running.Wait()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Etcd is the etcd built into the audited program.
+// Etcd runs members of the etcd that is built into the audited program.
 type Etcd struct{ Program string }
 
 func (Etcd) Port() int { return 2379 }
@@ -39,7 +39,7 @@ func (Etcd) Ready(ctx context.Context, address string) error {
 	return err
 }
 
-// Keys is a linearizable count of the whole range through etcd's JSON gateway.
+// Keys counts the whole range linearizably through etcd's JSON gateway.
 func (Etcd) Keys(ctx context.Context, address string) (int64, error) {
 	body, err := post(ctx, "http://"+address+":2379/v3/kv/range", `{"key":"AA==","range_end":"AA==","count_only":true}`)
 	if err != nil {

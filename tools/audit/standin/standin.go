@@ -34,10 +34,10 @@ type Options struct {
 	Script func(Request) Action
 }
 
-// Stretch is a stretch of time since the load's first request arrived.
+// Stretch is counted from the arrival of the load's first request.
 type Stretch struct{ From, To time.Duration }
 
-// Method is a method of the KV service.
+// Method names an RPC of etcd's KV service.
 type Method string
 
 // Methods of requests; Other is every method except the first two.
@@ -47,7 +47,7 @@ const (
 	Other Method = "other"
 )
 
-// Request is one request of the load, before it is answered.
+// Request is passed to the script before it is answered.
 type Request struct {
 	Member int
 	N      int64 // in order of arrival at all members, from 0
