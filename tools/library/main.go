@@ -30,7 +30,8 @@ func main() {
 // put writes a key with a connection of its own.
 type put func(key string, value []byte) error
 
-// dialers connect to one member of a database. They return what puts, and what closes the connection.
+// dialers returns functions that connect to one member of a database. They return a function that
+// puts, and one that closes the connection.
 func dialers() map[string]func(endpoint string) (put, func(), error) {
 	return map[string]func(string) (put, func(), error){"zookeeper": dialZooKeeper, "consul": dialConsul}
 }
@@ -98,7 +99,7 @@ func load(puts []put, requests int64, rate float64) (int64, error) {
 // parent is the znode of all keys.
 const parent = "/library"
 
-// quiet drops what the client of ZooKeeper logs.
+// quiet discards the log of the ZooKeeper client.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

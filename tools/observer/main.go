@@ -1,6 +1,6 @@
-// Command observer compares response times and lateness that dbtester reports with what a proxy
-// between it and etcd saw, which parses HTTP/2 itself and has clocks of its own. Run it with `make
-// observer`.
+// Command observer compares response times and lateness that dbtester reports with the measurements
+// of a proxy between it and etcd, which parses HTTP/2 itself and has clocks of its own. Run it with
+// `make observer`.
 package main
 
 import (
@@ -33,8 +33,8 @@ func (l load) String() string {
 	return fmt.Sprintf("%d clients on %d connections", l.clients, l.connections)
 }
 
-// loads leave the processors of a small machine mostly idle, because every answer is held back: what
-// waits for a processor, in the client or in the proxy, would be a difference that neither made.
+// loads leave the processors of a small machine mostly idle, because every answer is held back: waits
+// for a processor, in the client or in the proxy, would be differences that neither side caused.
 func loads() []load {
 	return []load{
 		{clients: 1, connections: 1, requests: 60},
@@ -45,7 +45,7 @@ func loads() []load {
 	}
 }
 
-// The most that a mean and a 99th percentile may differ from what the proxy saw.
+// The largest differences of a mean and of a 99th percentile from the proxy's, as shares.
 const (
 	mostMean = 0.01
 	mostP99  = 0.02

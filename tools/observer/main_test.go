@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// A put is stamped once, however its bytes come, and what is smaller is not. Answers are held back.
+// A put is stamped once, however its bytes come, and smaller requests are not. Answers are held back.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	listen := func() net.Listener {

@@ -13,7 +13,7 @@ type stamps struct {
 	answered time.Time // the end of its answer was about to be sent
 }
 
-// proxy forwards connections and stamps puts. It holds back what the server sends.
+// proxy forwards connections and stamps puts. It delays the bytes of the server.
 type proxy struct {
 	listener net.Listener
 	back     string
@@ -28,8 +28,7 @@ type proxy struct {
 // start serves until stop.
 func (p *proxy) start() { p.serving.Go(p.serve) }
 
-// leastPut is the fewest bytes of a message that is a put of the load. What control itself sends is
-// smaller.
+// leastPut is the least size of a put of the load, in bytes. Control's own requests are smaller.
 const leastPut = 1024
 
 // serve forwards connections until the listener is closed.
@@ -81,7 +80,7 @@ func (c *conn) forward() {
 	sides.Wait()
 }
 
-// requests passes on what the client sends.
+// requests forwards the bytes of the client.
 func (c *conn) requests() {
 	defer c.server.Close()
 	frames := frameReader{skip: len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}
@@ -118,13 +117,13 @@ func (c *conn) request(f frame, now time.Time) {
 	delete(c.sizes, f.stream)
 }
 
-// chunk is what the server sent at once.
+// chunk holds the bytes of one read from the server.
 type chunk struct {
 	data []byte
 	due  time.Time
 }
 
-// answers passes on what the server sends, in its order and each chunk after a delay.
+// answers forwards the bytes of the server in order, each chunk after a delay.
 func (c *conn) answers() {
 	defer c.client.Close()
 	const waiting = 4096 // chunks of a connection that are held back at once
@@ -173,7 +172,7 @@ const (
 	headBytes               = 9
 )
 
-// frame is the head of a frame.
+// frame has the fields of a frame's header. size is the length of the payload.
 type frame struct {
 	kind, flags byte
 	stream      uint32

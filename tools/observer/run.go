@@ -23,13 +23,13 @@ const (
 	front  = "127.0.88.2:2379"
 )
 
-// times are what one side says of a run, in milliseconds.
+// times are the measurements of a run by one side, in milliseconds.
 type times struct {
 	mean, p99 float64 // response times
 	late      float64 // p99 of the lateness; NaN without a rate
 }
 
-// sides are the two of a run.
+// sides holds the measurements of a run by dbtester and by the proxy.
 type sides struct{ reported, observed times }
 
 const text = `title: observer
@@ -84,7 +84,7 @@ func run(ctx context.Context, program, parent string, l load, delay func() time.
 	return sides{reported, observed(log, l.rate)}, nil
 }
 
-// startMember starts the etcd built into the program, alone, and returns what stops it.
+// startMember starts the etcd built into the program, alone, and returns the function that stops it.
 func startMember(ctx context.Context, program, dir string) (stop func(), err error) {
 	client, peer := "http://"+member+":2379", "http://"+member+":2380"
 	cmd := exec.CommandContext(ctx, program, "serve", "etcd", "--name=observed", "--data-dir="+filepath.Join(dir, "data"),

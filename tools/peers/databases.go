@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// databases are the measured databases, with the installed versions and the number of
-// connections that clients share: one each where the usual client can't be shared. Anon is the most
-// RssAnon in MB, 0 without a bar.
+// databases have the installed versions, and the number of connections that clients share: one
+// each where the usual client can't be shared. anon is the bar for RssAnon in MB; 0 without a bar.
 var databases = []struct {
 	name, settings string
 	anon           float64

@@ -20,7 +20,7 @@ const (
 	floorName     = "floor"
 )
 
-// program is a program of a table, with the bars of its row.
+// program names a row of a table, with its bars.
 type program struct {
 	name string
 	bars []bar
@@ -33,7 +33,7 @@ var (
 	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
 )
 
-// The seconds of a run at a rate. What a program needs to start is a small part of it.
+// The seconds of a run at a rate. The cost of starting a program is a small part of it.
 const paced = 20
 
 // etcdParts are the loads of etcd.
@@ -90,7 +90,7 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	if rows, err = etcdRows(ctx, o, cluster, programs); err != nil {
 		return nil, err
 	}
-	// What a cluster has stored makes its next puts slower, and fills the memory.
+	// The stored keys of a cluster make its next puts slower, and fill the memory.
 	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	return rows, nil
 }
 
-// what names a request of a load, and says what a program does.
+// what returns the noun for a request of a load, and the description of the load.
 func (l load) what() (each, what string) {
 	by := fmt.Sprintf("%s by %d clients on %d connections", l.atRate(), l.clients, l.connections)
 	switch {

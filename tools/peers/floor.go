@@ -62,7 +62,7 @@ func floorEtcd(args []string) error {
 	return nil
 }
 
-// renewal grants a lease, as etcd's tool does for each client, and returns what renews it.
+// renewal grants a lease, as etcd's tool does for each client, and returns the function that renews it.
 func renewal(c *clientv3.Client) func(int64) error {
 	granted, err := c.Grant(context.Background(), 100)
 	return func(int64) error {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// floorLoop is connections to members of etcd, for which one thread waits.
+// floorLoop holds connections to members of etcd. One thread waits for all of them.
 type floorLoop struct {
 	conns   []*floorConn
 	epoll   int
@@ -23,13 +23,13 @@ type floorLoop struct {
 	ready   [128]unix.EpollEvent
 }
 
-// floorConn is a connection and what is not sent or not read of it.
+// floorConn is a connection with its unsent and incomplete frames.
 type floorConn struct {
 	fd          int
 	stream      uint32 // of the next request
 	head, later []byte // header blocks: of the first request and of the others
 	out, rest   []byte
-	// message takes what frames of data have; nil if their number is enough.
+	// message takes the payload of each data frame; nil if counting the frames is enough.
 	message func(data []byte) error
 }
 
@@ -58,9 +58,8 @@ func (l *floorLoop) dial(members []string, connections int, method string) error
 	return nil
 }
 
-// turn sends what is to be sent, waits for connections with something to read, and takes it. The wait
-// has no end if it is negative. Each connection's streams that ended, and those that had an answer, are
-// passed to a function.
+// turn flushes connections, waits until some are readable, and reads them. A negative wait has no end.
+// turn calls took with the numbers of streams of a connection that ended and that had an answer.
 func (l *floorLoop) turn(wait time.Duration, took func(conn int32, ended, answered int)) error {
 	for _, c := range l.touched {
 		if err := c.flush(); err != nil {
@@ -107,7 +106,7 @@ func (l *floorLoop) events(wait time.Duration) (int, error) {
 	return 0, fmt.Errorf("wait for connections: %w", failed)
 }
 
-// read reads what has arrived on a connection, after what was left of it.
+// read returns the bytes of a connection: the incomplete frame of the last read, and the new bytes.
 func (l *floorLoop) read(conn int32) ([]byte, error) {
 	c := l.conns[conn]
 	l.touched = append(l.touched, c)
@@ -177,14 +176,14 @@ const (
 	frameHead                       = 9
 )
 
-// frame appends the head of a frame to what is sent.
+// frame appends the header of a frame to the unsent bytes.
 func (c *floorConn) frame(kind, flags byte, stream uint32, size int) {
 	c.out = append(c.out, byte(size>>16), byte(size>>8), byte(size), kind, flags)
 	c.out = binary.BigEndian.AppendUint32(c.out, stream)
 }
 
-// send appends a request to what is sent: a message on a stream of its own, whose client side has ended
-// with flagEnd.
+// send appends a request to the unsent bytes: a message on a stream of its own. flagEnd ends the client's
+// side of the stream.
 func (c *floorConn) send(message []byte, flags byte) {
 	c.frame(frameHeaders, flagWholeHead, c.stream, len(c.head))
 	c.out = append(c.out, c.head...)
@@ -194,7 +193,7 @@ func (c *floorConn) send(message []byte, flags byte) {
 	c.stream += 2
 }
 
-// flush sends what waits.
+// flush writes the unsent bytes. A partial write is an error.
 func (c *floorConn) flush() error {
 	if len(c.out) == 0 {
 		return nil

@@ -123,8 +123,8 @@ func (f *putFloor) run() error {
 	return nil
 }
 
-// sendDue sends what is due and has a client, and returns the time until the next request is due,
-// negative if there is nothing but answers to wait for.
+// sendDue sends the due requests that have a client, and returns the time until the next request is due;
+// negative if there are only answers to wait for.
 func (f *putFloor) sendDue() time.Duration {
 	var now time.Duration
 	if f.interval > 0 {

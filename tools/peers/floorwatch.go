@@ -122,7 +122,7 @@ func newWatch() []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// stream is what is not whole of the messages of a stream of watches.
+// stream joins the data frames of a stream of watches to messages. rest is the incomplete message.
 type stream struct {
 	floor *watchFloor
 	rest  []byte

@@ -76,7 +76,7 @@ func TestFloorWatch(t *testing.T) {
 	}
 }
 
-// Events are counted however the messages are cut, and what is no response is an error.
+// Events are counted however the messages are cut, and a message that is not a response is an error.
 func TestStream(t *testing.T) {
 	event := &mvccpb.Event{Kv: &mvccpb.KeyValue{Key: []byte("k"), Value: make([]byte, 300), ModRevision: 1 << 40}}
 	var data []byte

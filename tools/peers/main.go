@@ -22,8 +22,8 @@ func main() {
 	os.Exit(report(dispatch(ctx, os.Args[1:])))
 }
 
-// dispatch does what the first argument names. The comparisons start the floors as processes of
-// their own.
+// dispatch runs the command that the first argument names. The comparisons start the floors as
+// processes of their own.
 func dispatch(ctx context.Context, args []string) error {
 	verb := ""
 	if len(args) > 0 {
@@ -66,7 +66,7 @@ type options struct {
 	load
 }
 
-// load is what the programs of a comparison do.
+// load describes the requests that the programs of a comparison make.
 type load struct {
 	requests    int // of one run
 	clients     int

@@ -31,8 +31,8 @@ type usage struct {
 type row struct {
 	name string
 	argv []string
-	// notValid counts runs of dbtester that were recorded but not valid, too: the store
-	// failed requests, and what they cost the client is measured all the same.
+	// notValid also accepts runs of dbtester that were recorded but are not valid: the store
+	// failed requests, and their cost to the client is measured all the same.
 	notValid bool
 	// count reads the number of requests from the program's output; nil if the number
 	// is an argument.
@@ -92,8 +92,8 @@ func measure(ctx context.Context, dir string, argv []string) (u usage, output st
 	return u, output, err
 }
 
-// watch runs a program, calls a function with its process every 20 ms, and returns what the kernel says
-// of the process, nil if it was not started, and its output.
+// watch runs a program, calls sample with its process every 20 ms, and returns its output and the
+// kernel's account of the process; nil if it was not started.
 func watch(ctx context.Context, dir string, argv []string, sample func(pid int)) (*os.ProcessState, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -150,9 +150,9 @@ func median(runs []usage, of func(usage) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// ratio is the median of the ratios of runs that were neighbours, and the interval that
-// holds the median of all such ratios with a probability of at least 95 %, by their order:
-// from 6 runs on; of fewer their span.
+// ratio divides neighbouring runs of a and b, and returns the median with the interval that holds the
+// true median with a probability of at least 95 %, by order statistics. For fewer than 6 runs the
+// interval is the span.
 func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {
@@ -177,7 +177,7 @@ func outside(n int) int {
 	}
 }
 
-// span is the least and the largest.
+// span returns the least and the largest value.
 func span(runs []usage, of func(usage) float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, u := range runs {

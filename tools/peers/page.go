@@ -28,7 +28,7 @@ type part struct {
 // stay, each with the commit and the date that it was measured at.
 type page struct {
 	title string
-	about string // what all sections have in common
+	about string // the text above all sections
 	parts []part
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What is not measured again stays, also when it was measured by a program of other parts.
+// Sections that are not measured again stay, even if a program with other parts measured them.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	text := map[string]string{"one": "first 1: met\n"}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureStart measures the size of the program, and what it needs to print its version: the least
-// that each process of dbtester needs.
+// measureStart measures the size of the program, and its cost to print its version: a lower bound of the
+// cost of each process of dbtester.
 func measureStart(ctx context.Context, o options, out io.Writer) error {
 	return o.workIn(40, func(o options) error {
 		before := busy()
