@@ -1,7 +1,7 @@
 // Command causes plants causes of slow answers in three members of etcd, ZooKeeper and Consul, and
-// counts how often reports name them, and how often they name something else. The facts of each run are
-// kept, so that it makes only runs that are missing, and judges all by the rules of today. Run it with
-// `make causes`, as root.
+// counts how often reports name them, and how often they name something else. It keeps the facts of each
+// run, makes only missing runs, and judges all runs by the current rules. Run it with `make causes`, as
+// root.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() { experiment.Main("causes", causes) }
 
-// series are the runs of a plant: those that have facts, and why others failed. Old are runs of an
+// series holds the runs of a plant: the runs with facts, and why others failed. Old counts runs of an
 // experiment that has changed since.
 type series struct {
 	plant
@@ -29,7 +29,7 @@ type series struct {
 	old      int
 }
 
-// causes makes the runs that are missing of the chosen plants, and reports all plants.
+// causes makes the missing runs of the chosen plants, and reports all plants.
 func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("causes", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
@@ -70,7 +70,7 @@ func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	return judge(parts, *n)
 }
 
-// sorted returns the series of all plants with what was kept of them, and those that are wanted.
+// sorted returns the series of all plants with their kept records, and the wanted ones among them.
 func sorted(kept []record, wanted []plant) (all, parts []*series, err error) {
 	for _, p := range plants() {
 		s := &series{plant: p}
@@ -92,7 +92,7 @@ func sorted(kept []record, wanted []plant) (all, parts []*series, err error) {
 	return all, parts, nil
 }
 
-// add adds a record, if it is of the experiment of today.
+// add adds a record, if the plant's experiment has not changed since.
 func (s *series) add(r record) error {
 	for _, of := range s.stores {
 		if of.name != r.Store || s.experiment(of) != r.Experiment {
@@ -113,7 +113,7 @@ func (s *series) add(r record) error {
 	return nil
 }
 
-// missing returns the stores of the runs that are missing to n, of which each store has its part.
+// missing returns the stores of the missing runs. The n runs are divided between the stores.
 func (s *series) missing(n int) (list []store) {
 	made := map[string]int{}
 	for _, r := range s.records {
@@ -131,8 +131,8 @@ func (s *series) missing(n int) (list []store) {
 // maker makes runs by a program, below a folder.
 type maker struct{ program, dir string }
 
-// complete makes the runs that are missing, once each and of all series in turn, so that an
-// interruption leaves as many of each.
+// complete makes each missing run once. It takes the series in turn, so an interruption leaves about as
+// many runs of each.
 func complete(ctx context.Context, parts []*series, n int, path string, m maker, progress io.Writer) error {
 	missing, left := make([][]store, len(parts)), 0
 	for i, s := range parts {
@@ -147,7 +147,7 @@ func complete(ctx context.Context, parts []*series, n int, path string, m maker,
 			of, begun := missing[i][turn], time.Now()
 			r, err := m.run(ctx, s.plant, of)
 			if ctx.Err() != nil {
-				return nil // with what there is
+				return nil // an interrupt: the kept records are reported
 			}
 			left--
 			r.Planted, r.Store, r.Experiment = s.key, of.name, s.experiment(of)

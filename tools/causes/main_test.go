@@ -134,7 +134,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// What is missing is the part of each store that has not run.
+// The missing runs are divided between the stores.
 func TestMissing(t *testing.T) {
 	s := planted(t, "fsync")
 	names := func(n int) (text string) {

@@ -18,13 +18,13 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// record is a run that was made: a line of the file of records. A verdict follows from the facts, by
-// the rules of whoever reads it.
+// record describes a finished run: a line of the file of records. The reader derives the verdict from
+// the facts, by its own rules.
 type record struct {
 	Planted string    `json:"planted"`
 	Store   string    `json:"store"`
 	Started time.Time `json:"started"`
-	// Version is that of the program that made the run, and Verdict what it found.
+	// Version is the version of the program that made the run, and Verdict the program's verdict.
 	Version    string `json:"version"`
 	Processors int    `json:"processors"`
 	Verdict    string `json:"verdict,omitempty"`
@@ -73,7 +73,7 @@ func (r record) keep(path string) error {
 	return errors.Join(f.Append(append(line, '\n')), f.Close())
 }
 
-// unrecorded returns facts of which none was recorded: those that an older line lacks stay so.
+// unrecorded returns facts that are all missing. Facts that an older line lacks stay missing.
 func unrecorded() *cause.Facts {
 	f, missing := &cause.Facts{}, reflect.ValueOf(run.Missing("not recorded by the version that made the run"))
 	var set func(reflect.Value)
@@ -91,7 +91,7 @@ func unrecorded() *cause.Facts {
 	return f
 }
 
-// recordOf reads the facts of a run from its folder, and what its report says.
+// recordOf reads the facts of a run, and the verdict of its report, from its folder.
 func recordOf(dir string) (r record, err error) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {
@@ -129,8 +129,8 @@ func recordOf(dir string) (r record, err error) {
 	return r, nil
 }
 
-// verdict is what is named, what partly, what else is listed with as large a share, but for bounds that
-// are too wide, and what stays unexplained, in percent.
+// verdict has the named causes, the partly named ones, and others with as large a share whose bounds are
+// too wide. unexplained is in percent.
 type verdict struct {
 	named, partly, listed []string
 	unexplained           float64

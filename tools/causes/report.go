@@ -12,18 +12,18 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/share"
 )
 
-// In each series, one run of so many may miss what was planted, and so much of the response time, in
-// percent, may stay unexplained in the median.
+// Bars of each series: one run in mayMiss may miss the planted cause, and the median of the unexplained
+// share of the response time may be up to most percent.
 const (
 	mayMiss = 20
 	most    = 30.0
 )
 
-// counts are what the verdicts of a series come to.
+// counts sums up the verdicts of a series.
 type counts struct {
-	// right have the planted name and, if nothing was planted that rules know, none at all. Of several,
-	// they have one at least partly and list all. Partly have less of what was planted, and none have
-	// no name.
+	// right counts verdicts that name the planted cause, or no cause if no rule knows the plant. Of
+	// several planted causes they name one at least partly, and list all. partly counts verdicts that
+	// name a planted cause but are not right, and none verdicts without a name.
 	right, partly, none int
 	wrong               int      // runs with a name that was not planted
 	others              []string // these names
@@ -53,13 +53,13 @@ func (s *series) counts() (c counts) {
 	return c
 }
 
-// lists reports whether a verdict lists all that was planted.
+// lists reports whether a verdict lists all planted causes.
 func (s *series) lists(v verdict) bool {
 	all := slices.Concat(v.named, v.partly, v.listed)
 	return !slices.ContainsFunc(s.names, func(name string) bool { return !slices.Contains(all, name) })
 }
 
-// report prints the table of all series, of which each should have n runs.
+// report prints the table of all series. Each should have n runs.
 func report(out io.Writer, all []*series, n int) {
 	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %s processors, data in memory, and clients that write to the leader in a closed loop, or together at the rate that the table has. Causes are planted, or none, and the report must name them ([docs/cause.md](../docs/cause.md)): one by its own words, with over half of the mean response time for certain. Of two, one must be named with 30 %% or more for certain, and the other be listed with as much, whatever its bounds. Without a cause none must be found, and of causes that no rule knows from these records none must be named. Each run has a fresh cluster. All verdicts follow from the kept facts of the runs by the rules of this version. Intervals are exact (Clopper and Pearson, 95 %%). What is unexplained is in percent of the mean response time, and negative where lines of the ledger overlap. Made by `make causes`.\n\n| planted | clients | must be found | right | of | at least, 95 %% | partly | nothing found | another name | unexplained, median | stores | made |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		values(all, func(r record) string { return fmt.Sprint(r.Processors) }))
@@ -165,7 +165,7 @@ func listed(names []string) string {
 	return strings.Join(order, ", ")
 }
 
-// judge returns what is not as it must be in series that should have n runs each.
+// judge returns an error for every series with fewer than n runs, or that misses a bar.
 func judge(parts []*series, n int) error {
 	var errs []error
 	for _, s := range parts {

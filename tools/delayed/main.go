@@ -1,7 +1,7 @@
 //go:build linux
 
-// Command delayed runs etcd with a proxy in front of its client port that holds back
-// what clients send: a known change for comparisons to find.
+// Command delayed runs etcd with a proxy in front of its client port that delays the
+// bytes of clients: a known change for comparisons to find.
 //
 //	delayed -delay 1ms ETCD ARGS...
 //

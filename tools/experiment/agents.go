@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Agents are agents on addresses of this machine. Its zero value has none.
+// Agents starts and stops agents on addresses of this machine. The zero value is ready to use.
 type Agents struct {
 	running []*exec.Cmd
-	readers sync.WaitGroup // of what they print
+	readers sync.WaitGroup // of their output
 }
 
 // slowStart bounds the start of an agent.

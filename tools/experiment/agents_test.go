@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// Agents are ready once they listen, and end when they are stopped. One that does not listen is an error
-// with what it printed.
+// Agents are ready once they listen, and end when they are stopped. If an agent does not listen, the error
+// contains its output.
 func TestAgents(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "program")

@@ -22,8 +22,8 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Main calls a program's function with the arguments, the standard output for what it measures, and
-// the standard error for its progress. An interrupt ends the context, and an error the program with
+// Main calls a program's function with the arguments, the standard output for its results, and the
+// standard error for its progress. An interrupt ends the context. An error ends the program with
 // code 1.
 func Main(name string, do func(ctx context.Context, args []string, out, progress io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -49,8 +49,8 @@ func Build(dir string) (program string, err error) {
 	return program, nil
 }
 
-// lookAtSources asks for the times of all source files. go test repeats the result of a test while no file
-// that the test looked at has changed, and knows nothing of what go build reads.
+// lookAtSources stats all source files. go test caches the result of a test while the files that the test
+// itself opened or statted are unchanged, and does not know the files that go build reads.
 func lookAtSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -177,7 +177,7 @@ func Version(ctx context.Context, program string) (string, error) {
 	return strings.Join(parts, ", "), nil
 }
 
-// wait starts the process and waits until it and what is beside it have ended.
+// wait starts the process and waits until the process and Beside have ended.
 func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 	return err
 }
 
-// Results is the folder of the results of a run in a folder.
+// Results returns the path under which a run in dir writes its result folders.
 func Results(dir string) string { return filepath.Join(dir, "results") }
 
 // Await waits until a database of the run in a folder has an event of a kind. It returns false if ctx

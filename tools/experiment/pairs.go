@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Pair is what two runs measured, one with what is examined and one without.
+// Pair holds the measurements of two runs, with and without the examined feature.
 type Pair[T any] struct{ With, Without T }
 
-// Pairs makes n pairs of runs, whose order alternates, and reports each to said. It returns those of
-// which both runs succeeded, and why others failed. It ends early with ctx.
+// Pairs makes n pairs of runs, whose order alternates. It passes each pair of successful runs to said,
+// and returns them with the errors of the others. If ctx ends, it returns the pairs so far.
 func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), said func(number int, p Pair[T])) (list []Pair[T], failed []string) {
 	for i := range n {
 		var p Pair[T]
@@ -33,7 +33,7 @@ func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), s
 			}
 		}
 		if ctx.Err() != nil {
-			break // with what there is
+			break // an interrupted pair is no failure
 		}
 		if err != nil {
 			failed = append(failed, err.Error())

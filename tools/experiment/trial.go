@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Trial is an experiment, and what its records must show.
+// Trial is an experiment with a judge of its records.
 type Trial struct {
 	Name  string // a word for the command line
 	Title string

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A trial is a section with a table, and a bar that is missed an error. What fails is no hindrance for
-// the others, and those that are not named are left out.
+// A trial is a section with a table, and a missed bar is an error. Trials after a failed one still run, and
+// trials that are not named are left out.
 func TestTrials(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "program")
 	script := "#!/bin/sh\nmkdir -p \"$6/a/b\" && head -1 \"$4\" >\"$6/a/b/manifest.json\"\n"

@@ -43,7 +43,7 @@ func recipes() []recipe {
 	}
 }
 
-// locks is an experiment with many locks of few contenders each: a slow hand-off of one does not hold up the others.
+// With many names of few contenders each, a slow hand-off does not hold up the others.
 const locks = `title: hand-offs
 hosts: [127.0.2.1, 127.0.2.2, 127.0.2.3]
 load: {operation: update, keys: 100, rate: 10, duration: %v, clients: 5, key_size: 32, value_size: 64, timeout: 10s}
@@ -52,7 +52,7 @@ databases:
   %s: {%stag: it}
 `
 
-// count is what became of the turns of a recipe.
+// count sums up the turns of a recipe.
 type count struct{ rounds, handOffs, overlaps, disorder, other int }
 
 func (c *count) add(o count) {

@@ -1,6 +1,6 @@
-// Command holders lets holders of sessions and locks of etcd, ZooKeeper and Consul die, go on, or be
-// stopped, and compares what dbtester reports with each store's rule and with the store's own counter.
-// It shares no code with dbtester and reads the records by itself. Run it with `make holders`.
+// Command holders lets holders of sessions and locks of etcd, ZooKeeper and Consul die, live on, or be
+// stopped, and compares dbtester's reports with each store's rule and with the store's own counter. It
+// shares no code with dbtester and reads the records by itself. Run it with `make holders`.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() { experiment.Main("holders", holders) }
 
-// trials are all of them. Stretch is for how long sessions are held that nobody lets die.
+// trials returns all trials. stretch is how long the sessions of living holders are kept.
 func trials(stretch time.Duration) []experiment.Trial {
 	return []experiment.Trial{
 		manyLeases(), steadyLeases(), ticks(2000), ticks(500), twice(), leaderKilled(), stoppedClient(), heldOn(stretch),

@@ -17,12 +17,12 @@ type records struct {
 	Databases []database
 }
 
-// database is what became of the sessions and locks of a database.
+// database has the counts of sessions and locks of a database.
 type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
 	Locks    locks    `json:"locks_held"`
-	// Load is what became of the locks that requests of the load took.
+	// Load counts the locks that requests of the load took.
 	Load struct {
 		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
 		Disorder                                              int64 `json:"fences_out_of_order"`
@@ -40,7 +40,7 @@ type spread struct {
 	least float64
 }
 
-// sessions is what became of the held sessions.
+// sessions has the counts and times of the held sessions.
 type sessions struct {
 	Granted    int64
 	NotGranted int64 `json:"not_granted"`
@@ -64,7 +64,8 @@ type sessions struct {
 	}
 }
 
-// late is how late the sessions ended, with the least of all.
+// late returns the distribution of delays after the TTL, with the least from the first session that
+// ended.
 func (s *sessions) late() spread {
 	is := s.Late
 	if len(s.Survivors) > 0 {
@@ -73,7 +74,7 @@ func (s *sessions) late() spread {
 	return is
 }
 
-// locks is what became of the locks that contenders competed for.
+// locks has the counts and times of the competition, by stage.
 type locks struct {
 	Earliest int64 `json:"earliest_ns"`
 	Latest   int64 `json:"latest_ns"`
@@ -115,7 +116,7 @@ func read(manifest string) (*records, error) {
 	return r, nil
 }
 
-// event is a line of the events of a database.
+// event is read from a line of events.jsonl.
 type event struct {
 	Time time.Time
 	Kind string
@@ -136,7 +137,7 @@ func events(text io.Reader) (all []event) {
 // errNone is the error of a run without an event.
 var errNone = errors.New("the run has no such event")
 
-// when is the time of the first event of a kind in the run's one database.
+// when returns the time of the first event of a kind in the run's only database.
 func (r *records) when(kind string) (time.Time, error) {
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
 	if err != nil {
@@ -145,7 +146,7 @@ func (r *records) when(kind string) (time.Time, error) {
 	return first(found, kind)
 }
 
-// first is the time of the first event of a kind in files.
+// first returns when an event of a kind was recorded first, in the order of files; errNone without any.
 func first(files []string, kind string) (time.Time, error) {
 	for _, name := range files {
 		f, err := os.Open(name)

@@ -20,7 +20,7 @@ const (
 	three = "hosts: [127.0.10.1, 127.0.10.2, 127.0.10.3]\n"
 )
 
-// load is the load of a length beside the holders.
+// load returns the key of the experiment file for updates at a rate beside the holders.
 func load(length time.Duration, rate int) string {
 	return fmt.Sprintf("load: {operation: update, keys: 1000, rate: %d, duration: %v, clients: 20, key_size: 32, value_size: 64, timeout: 5s}\n", rate, length)
 }
@@ -91,8 +91,8 @@ func twice() experiment.Trial {
 	}
 }
 
-// What decides when leases end after the leader is killed: the new leader begins each TTL again, and
-// adds an election time-out. The last renewals are as old as they can be, and an end waits for a tick.
+// The end of leases after the leader is killed: the new leader begins each TTL again, and adds an
+// election time-out. The last renewals are as old as they can be, and an end waits for a tick.
 const (
 	renewedEach = time.Second
 	extension   = 1.0 // s
@@ -136,7 +136,8 @@ func (r *records) blackout() (float64, error) {
 	return ns / 1e9, err
 }
 
-// stoppedClient: what ends while the client is stopped is an interval, and nobody's fault but the client's.
+// stoppedClient: the end of a session while the client is stopped is only known as an interval, and is
+// the fault of the client alone.
 func stoppedClient() experiment.Trial {
 	const held = 100
 	return experiment.Trial{

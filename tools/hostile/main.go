@@ -1,5 +1,5 @@
-// Command hostile runs the tests that give others' files and answers to what acts on them,
-// with all their cases, and prints a table of the cases with their expected outcomes:
+// Command hostile runs all cases of the tests that feed untrusted files and answers to the
+// program, and prints a table of the cases with their expected outcomes:
 //
 //	hostile [-go GO]
 //

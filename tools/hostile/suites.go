@@ -2,7 +2,7 @@ package main
 
 // suite is a test whose cases are in the table.
 type suite struct {
-	// made is what others made.
+	// made names the untrusted input.
 	made string
 	// pkg has the test.
 	pkg, test string
@@ -10,7 +10,7 @@ type suite struct {
 	expected string
 }
 
-// suites lists the tests, by what others made.
+// suites lists the tests by untrusted input.
 func suites() []suite {
 	const (
 		folders, files, answers   = "Run folders", "Experiment files", "Answers of servers"

@@ -21,8 +21,8 @@ type arrow struct{ from, to string }
 type arrowSet map[arrow]map[string]bool
 
 // arrows resolves names by go/types. Imported packages stay unread, so that a tree
-// is measured without being built; what only an import's types could resolve, such
-// as a method called on the result of a generic function, is left out.
+// is measured without being built. Names that only an import's types could resolve are
+// left out, such as a method called on the result of a generic function.
 func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// habits are words that comments use in place of the field's own. The last row is
-// the field's.
+// habits are words that comments use in place of the field's own. The last row has
+// two of the field's.
 var habits = []struct {
 	name  string
 	match *regexp.Regexp
@@ -31,7 +31,7 @@ var (
 	asLong = regexp.MustCompile(`(?i)\bso (many|long) as\b`)
 )
 
-// comment is one comment group of one file.
+// comment holds the text of a group, without slashes, and its file and line.
 type comment struct {
 	at, text string
 }
@@ -69,8 +69,7 @@ func printProse(w io.Writer, t *tree) {
 	fmt.Fprintln(w, ".")
 }
 
-// repeated are doc comments of one sentence that call a thing X "an X", "the X" or
-// "the X of a Y" with no word that its declaration lacks.
+// repeated returns the doc comments that define a name by its own words.
 func repeated(t *tree) []string {
 	var found []string
 	note := func(s *source, name string, doc *ast.CommentGroup) {
@@ -107,8 +106,8 @@ func docOf(own, group *ast.CommentGroup) *ast.CommentGroup {
 
 var camel = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
-// repeats is whether the first sentence of a doc comment defines name by name's
-// own words: "X is ..." where all words of X come again in the first five.
+// repeats reports whether the first sentence of a doc comment defines name by name's
+// own words: "X is ..." where the next five words contain all words of X.
 func repeats(name, doc string) bool {
 	sentence, _, _ := strings.Cut(strings.ReplaceAll(doc, "\n", " ")+" ", ". ")
 	fields := word.FindAllString(strings.ToLower(sentence), -1)

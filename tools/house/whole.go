@@ -18,8 +18,8 @@ var hubs = []string{
 	"cmd/dbtester.controlFlags", "control.Options",
 }
 
-// abilities are what the program can do during or around a load, and the words of code and
-// comments that speak of each.
+// abilities lists the abilities of the program during or around a load, and the words of code
+// and comments that mention each.
 var abilities = []struct {
 	name  string
 	match *regexp.Regexp

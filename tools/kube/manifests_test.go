@@ -20,7 +20,7 @@ import (
 )
 
 // TestManifests decodes every manifest that pkg/kube renders for the examples into the
-// published types, which have no other fields, and checks what all of them promise.
+// published types, which have no other fields, and checks the promises of all of them.
 func TestManifests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "pkg", "kube", "testdata", "*.yaml"))
 	if err != nil || len(files) < 40 {
@@ -102,7 +102,7 @@ func decode(text string) (objects []any, err error) {
 	return objects, nil
 }
 
-// check checks what the objects of one experiment promise, each and together.
+// check checks the promises of the objects of one experiment, each and together.
 func check(t *testing.T, objects []any) {
 	t.Helper()
 	claims := map[string]bool{}
@@ -143,7 +143,7 @@ func check(t *testing.T, objects []any) {
 	}
 }
 
-// checkPod checks a pod: what it may do, what it gets, and that its volumes exist. One
+// checkPod checks a pod: its privileges, its resources, and that its volumes exist. One
 // volume is a claim of its own.
 func checkPod(t *testing.T, pod corev1.PodSpec, claims map[string]bool, own string) {
 	t.Helper()

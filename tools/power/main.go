@@ -1,8 +1,8 @@
 // Command power counts how often a power failure, and how often SIGKILL, loses writes that etcd
 // had acknowledged, by release. Each case is a fresh cluster of one member whose fsync takes 20 ms
 // longer, and a run of dbtester, which reads all written keys back. etcd 3.5.4 acknowledges before
-// its log is on disk (etcd-io/etcd#14370), so that its losses are there to be found. Run it with
-// `make power`, as root.
+// its log is on disk (etcd-io/etcd#14370), so its losses must be found. Run it with `make power`, as
+// root.
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() { experiment.Main("power", power) }
 // old is the release that has the bug.
 const old = "3.5.4"
 
-// series is a release and a fault, with what became of its cases.
+// series counts the outcomes of the cases of a release and a fault.
 type series struct {
 	version, fault string
 	binary         string // "" for one that dbtester installs
@@ -36,8 +36,8 @@ type series struct {
 	failed         []string
 }
 
-// power runs all cases in turn, so that an interruption leaves as many of each, and prints a
-// table of those that were made.
+// power runs all series in turn, so an interruption leaves about as many cases of each, and prints a
+// table of the finished cases.
 func power(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("power", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
@@ -62,7 +62,7 @@ func power(ctx context.Context, args []string, out, progress io.Writer) error {
 		s := all[i%len(all)]
 		err := s.one(ctx, *program, filepath.Join(dir, "run"))
 		if ctx.Err() != nil {
-			break // with what there is
+			break // an interrupt: the finished cases are reported
 		}
 		if err != nil {
 			s.failed = append(s.failed, err.Error())
@@ -104,7 +104,7 @@ databases:
   etcd: {version: %s, %s}
 `
 
-// one is one case.
+// one runs a case in dir, which it removes afterwards, and adds its losses.
 func (s *series) one(ctx context.Context, program, dir string) error {
 	defer os.RemoveAll(dir)
 	release := "install: true"
@@ -118,7 +118,7 @@ func (s *series) one(ctx context.Context, program, dir string) error {
 	return s.count(manifest)
 }
 
-// record is the part of a manifest that has what was read back and whether the faults took hold.
+// record has the fields of a manifest about the keys that were read back, and about failed faults.
 type record struct {
 	Databases []struct {
 		Consistency struct {
@@ -128,7 +128,7 @@ type record struct {
 	}
 }
 
-// count adds what the run recorded.
+// count adds the recorded losses of a run.
 func (s *series) count(manifest string) error {
 	data, err := os.ReadFile(manifest)
 	if err != nil {
@@ -183,7 +183,8 @@ func report(out io.Writer, all []*series) {
 	}
 }
 
-// judge returns what is not as it must be.
+// judge returns an error for every series without cases, with unexpected losses, or, where the bug is
+// planted, without losses.
 func judge(all []*series) error {
 	var errs []error
 	for _, s := range all {

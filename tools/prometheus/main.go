@@ -1,6 +1,6 @@
 // Program prometheus has a real Prometheus scrape a run: control, three agents with a member each,
-// and two of them also with a part of the load. It prints a table of what Prometheus' query API
-// returns at the end beside what is on record, and fails if a sum differs.
+// and two of them also with a part of the load. It prints a table of the final values from Prometheus'
+// query API next to the recorded values, and fails if a sum differs.
 package main
 
 import (
@@ -66,13 +66,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return show(out, *version, rows)
 }
 
-// scene is what runs during a run. Its programs end with it.
+// scene has the programs around a run. end stops them.
 type scene struct {
 	dir, dbtester, prometheus string
 	programs                  []*program
 }
 
-// program is a program that was started.
+// program is a child process with its output.
 type program struct {
 	name string
 	cmd  *exec.Cmd
@@ -133,7 +133,7 @@ databases:
 `, filepath.Join(s.dir, "results"), strings.Join(hosts, ", "), strings.Join(hosts[:2], ", "))
 }
 
-// play starts all, runs the experiment, and compares.
+// play starts the programs, runs the experiment, and compares.
 func (s *scene) play(ctx context.Context) ([]row, error) {
 	token := filepath.Join(s.dir, "token")
 	for _, h := range hosts {
@@ -249,13 +249,13 @@ func query(ctx context.Context, text string) (float64, error) {
 	return strconv.ParseFloat(value, 64)
 }
 
-// row is a query beside the value on record.
+// row compares the result of a query with the recorded value.
 type row struct {
 	query       string
 	got, record float64
 }
 
-// totals are the counts of a load on record.
+// totals are the recorded counts of a load.
 type totals struct {
 	Offered, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late float64
 }

@@ -3,8 +3,8 @@
 //
 //	reached [-since REVISION] [-go GO] [DIR]
 //
-// A change is what differs from the revision in the working tree, new files included. Each
-// file belongs to the package in its folder or in the next folder above that has one. A change
+// Changed files differ between the revision and the working tree, or are new. Each file
+// belongs to the package in its folder or in the next folder above that has one. A change
 // of go.mod, go.sum or the Makefile reaches every package. Without any, nothing is printed.
 package main
 

@@ -88,9 +88,9 @@ type place struct {
 
 type file struct{ name, text string }
 
-// texts reads the notices of a module and of what it holds of others, by their names:
-// those in any folder that Go compiles, and those of a folder licenses at the top. One of
-// the module itself, at the top or in licenses, must be there.
+// texts reads the notices of a module and of the code of others in it, by their names: in any
+// folder that Go compiles, and in a folder licenses at the top. The module must have a notice of
+// its own, at the top or in licenses.
 func (p place) texts() ([]file, error) {
 	var list []file
 	own := false

@@ -45,14 +45,14 @@ type period struct {
 	asked, applied time.Time
 }
 
-// outcome is what the member counted in a fault, and when it was over.
+// outcome has the fsyncs that the member counted during a fault, and the time until it healed.
 type outcome struct {
 	period
 	during fsyncs
 	healed time.Duration // from the end until an fsync without the delay was counted; -1 for never
 }
 
-// delayed makes a run with n faults and compares them with what the members counted.
+// delayed makes a run with n faults and compares them with the members' own counts.
 func delayed(ctx context.Context, program, dir string, n int) ([]outcome, error) {
 	w := watch([]string{"127.0.3.1", "127.0.3.2", "127.0.3.3"})
 	text := fmt.Sprintf(slow, time.Duration(n)*repeat+time.Second, lasts, n, repeat)
@@ -107,8 +107,8 @@ func periods(events io.Reader) (all []period, err error) {
 	return all, nil
 }
 
-// judge finds what a member counted during a fault, and how long after its end the first fsync
-// without the delay was counted. Later ones may take long because the machine is busy.
+// judge returns the fsyncs that a member counted during a fault, and how long after its end the first
+// fsync without the delay was counted. Later ones may take long because the machine is busy.
 func judge(p period, samples []sample) outcome {
 	o, end := outcome{period: p, healed: -1}, p.asked.Add(lasts)
 	var first, last *sample

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fsyncs is what a member of etcd has counted since it started: all its fsyncs of the log, and those
+// fsyncs has the counts of a member of etcd since it started: all its fsyncs of the log, and the fsyncs
 // that took at most 32 and 128 ms.
 type fsyncs struct{ all, within32, within128 int64 }
 

@@ -1,6 +1,6 @@
 // Command tap checks the tap by which faults of disks delay fsync, on three members of etcd: their own
 // histograms must have the delay while a fault lasts and not afterwards, and pairs of runs with and
-// without a tap measure what it costs while there is no fault. Run it with `make tap`.
+// without a tap measure its cost while there is no fault. Run it with `make tap`.
 package main
 
 import (

@@ -14,10 +14,10 @@ import (
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // in place of Package, of what was built
+	ImportPath string // in place of Package, in events of builds
 	Test       string
 	Output     string
-	Elapsed    float64 // seconds, of what ended
+	Elapsed    float64 // seconds, in events of ends
 }
 
 // line is one of a package's output. Test is empty outside of tests.
@@ -27,13 +27,13 @@ type line struct{ test, text string }
 // tests that were skipped and the times of packages.
 type shower struct {
 	out, skipped, times io.Writer
-	lines               map[string][]line  // by package, or by what was built
+	lines               map[string][]line  // by package, or by import path of a build
 	fine                map[[2]string]bool // tests by package and name that passed or were skipped
 }
 
-// show prints the events of go test -json: of a package that passes its last line, and of
-// one that fails what belongs to no test that passed. It writes the tests that were skipped
-// to skipped, each with its reason, and the time that each package took to times.
+// show prints the events of go test -json: of a passing package its last line, and of a failing
+// one all lines except those of tests that passed. It writes the skipped tests to skipped, each with
+// its reason, and the time that each package took to times.
 func show(events io.Reader, out, skipped, times io.Writer) error {
 	s := &shower{out: out, skipped: skipped, times: times, lines: map[string][]line{}, fine: map[[2]string]bool{}}
 	in := bufio.NewReader(events)
@@ -99,7 +99,7 @@ func (s *shower) failed(of string) {
 	delete(s.lines, of)
 }
 
-// reason joins what a test that was skipped logged, without the places in the source.
+// reason joins the log of a skipped test, without the places in the source.
 func reason(lines []line, test string) string {
 	var parts []string
 	for _, l := range lines {

@@ -135,7 +135,7 @@ func bucketSearch(ctx context.Context, c capacity.Plan, perSecond float64, say f
 	return out, errors.Join(err, sink.Close())
 }
 
-// bucketTable prints what the search finds in real time.
+// bucketTable prints the results of searches in real time.
 func bucketTable(out io.Writer, c capacity.Plan, searches int) error {
 	const perSecond = 5000
 	fmt.Fprintf(out, bucketText+"\n\n| search | capacity | interval | windows | held | drift |\n|---|---|---|---|---|---|\n", float64(perSecond), c.Window)

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// answer is what a method says of one server.
+// answer is the result of a method for one server. rate, low and high are in requests per second.
 type answer struct {
 	rate, low, high float64 // low and high are 0 without an interval
 	windows         int

@@ -8,7 +8,7 @@ const (
 	cliffTruth = 1724.0
 )
 
-// TestCapacity is a small part of what `make verdicts` simulates, with its seeds.
+// TestCapacity runs a small part of the simulations of `make verdicts`, with their seeds.
 func TestCapacity(t *testing.T) {
 	const n = 3
 	for k, kind := range serverKinds() {

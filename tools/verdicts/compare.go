@@ -38,11 +38,11 @@ func designs() []design {
 // seedOf is the generator of simulation number seed (from 1) of a table's row.
 func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), uint64(row))) }
 
-// compared counts what comparisons ended with.
+// compared counts the results of comparisons.
 type compared struct {
 	n        int
 	verdicts map[abtest.Verdict]int
-	// unconfirmed counts verdicts of worse that one more block took away, and held the
+	// unconfirmed counts verdicts of worse that the confirming block overturned, and held the
 	// intervals of the first metric that hold the truth.
 	unconfirmed, held int
 	pairs             int // in all, without confirming blocks
@@ -130,7 +130,7 @@ func compareApart(d design, kind hostKind, shift float64, rng *rand.Rand) outcom
 	return outcome{first: result, last: result, pairs: n}
 }
 
-// changes are the true changes of B that the tables show.
+// changes returns the effects on B that comparisons should find, as shares.
 func changes() []float64 { return []float64{0, -.03, -.05, -.10, .05} }
 
 // comparisonTable prints every design on every host.

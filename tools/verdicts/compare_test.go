@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// simulated is an eighth of what `make verdicts` simulates. Seeds are fixed, so that
+// simulated is an eighth of the comparisons that `make verdicts` makes. Seeds are fixed, so
 // every machine gets the same numbers.
 const simulated = 250
 

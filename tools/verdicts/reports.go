@@ -44,8 +44,8 @@ func realScreens(folder string) (list []realScreen, err error) {
 	return list, nil
 }
 
-// realScreenTable prints what the first screens of sets of equal databases say. It fails if
-// more than a tenth of them name a winner, which is twice the chance that they may have.
+// realScreenTable prints the sentences on the first screens of sets of equal databases. It fails if
+// more than a tenth of them name a winner, which is twice the permitted share.
 func realScreenTable(out io.Writer, screens []realScreen) error {
 	var winners int
 	var rows strings.Builder

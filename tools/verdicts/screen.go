@@ -142,7 +142,8 @@ func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.R
 	return r
 }
 
-// upperEnd is the upper end of the interval of the probability of what happened n times of so many.
+// upperEnd returns the upper bound of the interval of the probability of an event that happened n times
+// in a number of trials.
 func upperEnd(n, of int) float64 {
 	_, high := share.Interval(n, of)
 	return high

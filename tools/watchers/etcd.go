@@ -48,7 +48,7 @@ func million() experiment.Trial {
 	}
 }
 
-// kept: what a watcher keeps of dbtester's memory, with as many connections.
+// kept measures the memory of dbtester per watcher, at the same number of connections.
 func kept() experiment.Trial {
 	const few, most = 50, 2000 // watchers, and bytes
 	var samples []sample

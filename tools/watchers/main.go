@@ -1,4 +1,4 @@
-// Command watchers has many watchers of etcd and ZooKeeper hear of writes, and compares what dbtester
+// Command watchers has many watchers of etcd and ZooKeeper hear of writes, and compares dbtester's
 // reports with the store's own counter, with a watcher that shares no code with it, with the kernel's
 // account of its memory, and with a second process that writes. Run it with `make watchers`.
 package main
@@ -19,7 +19,7 @@ import (
 
 func main() { experiment.Main("watchers", watchers) }
 
-// members are the hosts of the members of all experiments, and hosts is their line.
+// All experiments run a server on each of members. hosts is their line in the experiment file.
 var (
 	members = []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"}
 	hosts   = "hosts: [" + strings.Join(members, ", ") + "]\n"
@@ -47,7 +47,7 @@ func watchers(ctx context.Context, args []string, out, progress io.Writer) error
 	return experiment.Trials(ctx, *program, dir, *only, []experiment.Trial{million(), kept(), beside(*program), raw()}, out, progress)
 }
 
-// outcome is what became of the watchers of a run's one database.
+// outcome has the stages and the counts of the watchers of a run's only database.
 type outcome struct {
 	Stages []struct {
 		Watchers int
@@ -60,13 +60,13 @@ type outcome struct {
 	Broken string
 }
 
-// wrong are deliveries that were lost, wrong, or could not be judged.
+// wrong counts deliveries that were lost, incorrect, or could not be judged.
 func (o outcome) wrong() int64 {
 	c := o.Counts
 	return c.Lost + c.Duplicate + c.Reordered + c.Behind + c.Unjudged + c.Gaps
 }
 
-// read reads what became of the watchers.
+// read reads the outcome from the manifest.
 func read(manifest string) (o outcome, err error) {
 	text, err := os.ReadFile(manifest)
 	if err != nil {

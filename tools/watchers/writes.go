@@ -26,7 +26,7 @@ const (
 	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
 )
 
-// writing is what either process sends.
+// writing is the load of either process.
 var writing = load.Spec{Seed: 2, Load: workload.Load{
 	Content:  workload.Content{Operation: workload.OpUpdate},
 	Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
@@ -94,7 +94,7 @@ func latencies(program, manifest string) (experiment.Report, error) {
 	return experiment.ReadReport(report, latencyP50, latencyP99)
 }
 
-// writes is what this process measured of its own: latencies from when they were due.
+// writes measures the requests of this process. Latencies are counted from when they were due.
 type writes struct {
 	n        int64
 	p50, p99 time.Duration

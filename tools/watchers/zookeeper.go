@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// raw: each of a thousand watchers hears of what a second watcher sees.
+// raw checks that a thousand watchers hear of the changes that another implementation of a watcher sees.
 func raw() experiment.Trial {
 	const watching, writes = 1000, 1000
 	second := &rawWatcher{}
@@ -113,7 +113,7 @@ func (w *rawWatcher) watch(ctx context.Context, address string) error {
 	}
 }
 
-// take takes an answer: its number, transaction and error, and what a notification says.
+// take handles an answer: its number, transaction and error, and the content of a notification.
 func (w *rawWatcher) take(answer []byte) error {
 	const head, event = 4 + 8 + 4, 4 + 4 + 4
 	if len(answer) < head {
@@ -142,7 +142,7 @@ func (w *rawWatcher) take(answer []byte) error {
 	return nil
 }
 
-// request is the head of a request.
+// request encodes the header: a number and an operation.
 func request(number int32, operation uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, uint32(number)), operation)
 }

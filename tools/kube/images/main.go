@@ -66,8 +66,8 @@ func write(binary, root, tag, arch, out string) error {
 	return nil
 }
 
-// image is the image of an executable: it, the roots of the web's certificates, which
-// uploads and installs need, and a user; below them, if root is not "", the files there.
+// image returns the executable as an image, with the root certificates that uploads and
+// installs need, and a user. If root is not "", its files are the lower layer.
 func image(executable []byte, root, arch string) (v1.Image, error) {
 	own, err := layer(executable)
 	if err != nil {
