@@ -24,7 +24,7 @@ type Row struct {
 	// Section, if not empty, replaces the section of that row. It names an existing section, or a
 	// new one that several abilities can name.
 	Section string
-	// Cell returns a run's number and its text, which may say more than the number.
+	// Cell returns a run's number and its text, which may contain more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
 	// OfStage, instead of Cell, returns the number and the text of each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)

@@ -51,7 +51,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns the drift of a measure: of several steps, the number is that of the clearest.
+// cell returns the drift of a measure. If there are several steps, the number is the clearest drift.
 func cell(r *run.Run, measure int) (run.Measure, string) {
 	a := &r.Ageing
 	if a.Missing != "" {

@@ -22,7 +22,7 @@ import (
 )
 
 // Halves returns the part of each ability in reports. If several abilities disturbed a load, the
-// first one that has a sentence of its own says it, or else the first one.
+// sentence is the first ability's that has its own, or else the first ability's.
 func Halves() []abilities.Half {
 	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, resources.Half{}, capacity.Half{}}
 }
@@ -47,7 +47,7 @@ func Sought() (list []abilities.Sought) {
 	return list
 }
 
-// SoughtBy returns the rate that a run searched for; nil for none.
+// SoughtBy returns the rate that a run searched for, or nil.
 func SoughtBy(r *run.Run) *abilities.Sought {
 	for _, s := range Sought() {
 		if s.By(r) {

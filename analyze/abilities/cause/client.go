@@ -6,7 +6,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// sharedProcessors is all that can be said of processors which clients and members share.
+// sharedProcessors is the name for every cause on processors that clients and members share: the
+// records cannot separate them.
 const sharedProcessors = "processors, shared with the clients"
 
 // clientRule names the clients.

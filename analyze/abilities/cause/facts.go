@@ -172,8 +172,9 @@ func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus(&l.Used, metric.CPUSeconds)
 }
 
-// majority is how many threads waited for a processor of the leader and of as many other members as make
-// a majority with it: those of which most waited. Requests wait for no more members.
+// majority returns the mean number of threads that waited for a processor, of the leader and of as many
+// other members as make a majority with it: the members with the most waits. Requests wait for no more
+// members.
 func majority(members []run.Machine, leader *run.Machine, spans []run.Span) run.Measure {
 	sum, others := known(leader.ShareWithin(spans, metric.RunDelay)), []run.Measure{}
 	for i := range members {
@@ -192,7 +193,7 @@ func majority(members []run.Machine, leader *run.Machine, spans []run.Span) run.
 	return sum
 }
 
-// setWrites gives all facts that only writes have the same reason.
+// setWrites sets the reason why the facts about writes are missing.
 func (f *Facts) setWrites(why run.Measure) {
 	f.Inside, f.Syncing, f.Sync, f.FollowersSync, f.Queue, f.Agreement, f.Trip = why, why, why, why, why, why, why
 }

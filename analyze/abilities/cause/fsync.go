@@ -50,8 +50,8 @@ func fsync(f *Facts, at above) run.Measure {
 func syncsUnsure(f *Facts, m run.Measure) float64 { return m.Value * f.suspended() }
 
 // suspended is the largest part of the leader's syncs in which the syncing thread can have waited
-// for a processor: all of the time in which a thread of the leader waited, or in which it used all
-// processors that it may use, so that its runtime had none for another thread.
+// for a processor: all of the time in which a thread of the leader waited, or in which the leader used
+// all processors that it may use, and its runtime could not run another thread.
 func (f *Facts) suspended() float64 {
 	if !f.Waiting.Known() || !f.Used.Known() || f.Syncing.Value <= 0 {
 		return 1

@@ -43,7 +43,7 @@ func outside(f *Facts, at above) run.Measure {
 	return atLeast(m, m.Value-f.most(loads...)*at.left-f.uncounted())
 }
 
-// uncounted is how much longer a time may be that members count in whole milliseconds.
+// uncounted bounds the error, in milliseconds, of a time that members may truncate to whole milliseconds.
 func (f *Facts) uncounted() float64 {
 	if f.Whole {
 		return 1

@@ -22,12 +22,12 @@ func peersRule() Rule {
 // agrees reports whether the line of the other members is from the leader's agreements.
 func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
 
-// tooLong is how many times the mean time in the members a round trip may be that all requests wait
-// for. Both are means of not quite the same requests.
+// tooLong bounds the ratio of a round trip to the mean time in the members. Requests do not wait for
+// longer round trips. It is above 1 because the two means cover slightly different requests.
 const tooLong = 1.25
 
-// beyond is the time until most members have an entry, without the leader's sync of it and its wait
-// for the one before.
+// beyond returns the time until most members have an entry, without the leader's sync of it and its wait
+// for the previous sync.
 func (f *Facts) beyond(at above) run.Measure {
 	switch {
 	case f.agrees():
@@ -48,9 +48,10 @@ func (f *Facts) beyond(at above) run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-// peers is at least the part in which no thread of the leader, and of as many others as are needed,
-// waited for a processor, and no quota stopped the leader. Agreements also contain the work of the
-// leader, and so do round trips that it measured itself. The work of the others is theirs.
+// peers returns the time for the other members. Its lower bound is without the time in which a thread of
+// the leader or of the other members of a majority waited for a processor, or the quota stopped the
+// leader. Agreements and round trips that the leader measured itself also contain the leader's work,
+// which is left out too.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {

@@ -28,9 +28,9 @@ func quotaRule() Rule {
 	}
 }
 
-// usedUp is the share of the response time that the leader's quota takes for certain in a closed loop:
-// that of the quota which the leader used, if that is nearly all, as of saturated processors. It is at
-// most the share of the periods in which the quota stopped the leader: in others it held nothing back.
+// usedUp returns the share of the response time that the leader's quota certainly takes in a closed loop:
+// the used share of the quota if it is nearly all, as for saturated processors. The share is at most
+// that of the periods in which the quota stopped the leader: in others it did not delay requests.
 func (f *Facts) usedUp() float64 {
 	if f.Service.Known() || !f.Periods.Known() || !f.Used.Known() || !f.Allowed.Known() || f.Allowed.Value <= 0 {
 		return 0
@@ -42,9 +42,9 @@ func (f *Facts) usedUp() float64 {
 	return min(used, f.Periods.Value, 1)
 }
 
-// stopped is the share of the time in which the quota stopped the leader: no longer than the
-// periods in which it was. The kernel adds up the time over processors, so at least the part of
-// one of them counts; or all, if nearly every period ended with the quota used up.
+// stopped returns the share of the time in which the quota stopped the leader, which is at most the share
+// of periods with a stop, and its lower bound. The kernel adds up the time over processors, so the lower
+// bound counts one of them; or all, if the quota was used up in nearly every period.
 func (f *Facts) stopped() (share, low float64) {
 	share = min(f.Throttled.Value, 1)
 	if f.Processors.Known() {

@@ -42,8 +42,8 @@ func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "answers judged", Short: "answers", Of: judged}}
 }
 
-// judged summarizes the verdicts. Runs that were to have one and have none are named, and never count
-// as passed. Of those whose load could not be judged, the table has the reason.
+// judged summarizes the verdicts. A run that lacks its verdict is named, and never counts as passed. If a
+// load could not be judged, the table has the reason.
 func judged(runs []*run.Run) string {
 	var violations, judged, operations int64
 	verdicts, without := 0, 0
@@ -191,8 +191,8 @@ func cost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.TookNS)/1e9, n), text
 }
 
-// Facts are the properties that decide whether loads cost the client the same. Records of
-// releases without a verdict show none.
+// Facts returns whether answers were judged, because judging costs the client time. Records of
+// releases without a verdict do not show it.
 func (Half) Facts() []abilities.Fact {
 	return []abilities.Fact{{Name: "answers judged", Covers: []string{"consistency"}, Of: func(r *run.Run) string {
 		v, err := consistency.Record().Of(r.Info.Record.Records)

@@ -134,7 +134,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known is how many changes of a kind all consumers knew, "" without any of the kind.
+// known states how many changes of a kind all consumers knew; "" if there were no such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise is how the notice of the plan was kept, "" without one, or without deaths.
+// promise states how many deaths were known within the notice of the plan; "" without a notice or deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
 		return ""
@@ -260,8 +260,8 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
-// beside returns another way by which users of the database find dead instances, "" for none. By it
-// no instance leads.
+// beside returns another way by which users of the database find dead instances, or "". It has no
+// leaders, so runs with elections return "".
 func beside(o *discovery.Outcome) string {
 	if o.Plan.Elections > 0 {
 		return ""
@@ -269,8 +269,8 @@ func beside(o *discovery.Outcome) string {
 	return o.Beside
 }
 
-// unmeasured returns the way by which users of a database find dead instances and which none of the
-// runs has, "" for none.
+// unmeasured returns the other way by which users of a database find dead instances, if no run of the
+// report used it; else "".
 func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
 	for _, of := range runs {
 		list, by := outcomes(of)

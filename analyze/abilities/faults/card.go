@@ -60,7 +60,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	return card
 }
 
-// basis explains the numbers in brackets, "" if there are none.
+// basis explains the numbers in brackets; "" if there are no such numbers.
 func basis(columns [][]group) string {
 	coverage := map[int]float64{} // of the medians of so many repeats
 	for _, list := range columns {
@@ -84,7 +84,7 @@ func basis(columns [][]group) string {
 	return fmt.Sprintf("Medians of repeats and, in brackets, intervals of order statistics. They cover the median with %s repeats.", strings.Join(parts, ", "))
 }
 
-// cut states how much of the loads was not judged.
+// cut states which part of the loads was not judged.
 func cut(runs []*run.Run) string {
 	n, length := 0, time.Duration(0)
 	for _, r := range runs {

@@ -96,7 +96,7 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 }
 
 // Say states how long the load got no answer after the fault, or after the worst of several, and how
-// long new clients got none if that differs. It names no winner, because the databases' settings
+// long new clients got no answer if that differs. It names no winner, because the databases' settings
 // that decide it differ. Of many databases it has the medians alone, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts, worsts []string

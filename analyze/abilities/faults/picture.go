@@ -164,7 +164,7 @@ func (s span) at(from time.Time, length time.Duration) float64 {
 	return from.Add(length / 2).Sub(s.happened.From).Round(results.ProgressTick / 10).Seconds()
 }
 
-// rate fills in the ok requests of each tick. A tick without a row had none.
+// rate fills in the ok requests of each tick; 0 for a tick without a row.
 func (s span) rate(line figure.Series, panel int) figure.Series {
 	line.Panel = panel
 	var last time.Time

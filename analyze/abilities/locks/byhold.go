@@ -81,7 +81,7 @@ func allByHold(names []string, runs [][]*run.Run) []*holds {
 	return list
 }
 
-// outcomesOf are those of all databases.
+// outcomesOf returns the outcomes of all holds.
 func outcomesOf(list []*holds) (all []*locks.Outcome) {
 	for _, h := range list {
 		for _, one := range h.all {

@@ -163,7 +163,7 @@ type line struct {
 	say func(trials []*locks.Outcome, contenders int) string
 }
 
-// handOffLines are those of hand-offs, the typical number first and with their count.
+// handOffLines returns the lines about hand-offs. The typical number is first and has their count.
 func handOffLines(t typical) []line {
 	number := func(name string, q float64, of func(*results.Spread) int64) line {
 		return line{name: "hand-off " + name, of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
@@ -181,7 +181,7 @@ func handOffLines(t typical) []line {
 	return append(list, number("p99", .99, func(s *results.Spread) int64 { return s.P99 }))
 }
 
-// lines are those of a stage, the first with the number of contenders before its name.
+// lines returns the lines of a stage. The number of contenders precedes the name of the first.
 func lines(t typical) []line {
 	return append(handOffLines(t), []line{
 		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {

@@ -85,7 +85,7 @@ func byStage(o *locks.Outcome, of func(*locks.Stage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// contenders prints how many there were.
+// contenders formats the number of contenders.
 func contenders(s *locks.Stage) string { return english.Plural(s.Contenders, "contender", "") }
 
 // fewest and most are the stages with the fewest and the most contenders of which something is

@@ -17,8 +17,8 @@ var (
 	_ abilities.Setter = Half{}
 )
 
-// Settings says that runs which read the metrics otherwise can be ranked: a request takes a member
-// some milliseconds, every few seconds.
+// Settings marks the period of reading as a setting that cannot have changed a number: a request takes
+// a member some milliseconds, every few seconds.
 func (Half) Settings() map[string]func(*run.Run) bool {
 	never := func(*run.Run) bool { return false }
 	return map[string]func(*run.Run) bool{"scrape.every": never, "scrape.url": never}

@@ -132,7 +132,8 @@ func same(kinds []run.StallKind) (why string) {
 	return why
 }
 
-// chance returns the text for a kind's p, or for the reason why it has none; "" if said elsewhere.
+// chance returns the text for a kind's p, or the reason why p is missing; "" if the reason is stated
+// elsewhere.
 func chance(k run.StallKind, said bool) string {
 	switch {
 	case said:

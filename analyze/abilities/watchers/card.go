@@ -15,7 +15,7 @@ import (
 )
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few. It says so if it is known of fewer than most writes of the stage.
+// there are few. The text states if the time is known for only a part of the stage's writes.
 func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string {
 	if is == nil {
 		return "-"
@@ -82,8 +82,8 @@ type line struct {
 // fewNumbers is for how many numbers of watchers the card has a row of its own that is no detail.
 const fewNumbers = 4
 
-// lines are those of the card, for some numbers of watchers in rising order. Values means that some
-// watchers need them. Times are in milliseconds.
+// lines returns the rows of the card, for numbers of watchers in rising order. values means that some
+// watchers need values. Times are in milliseconds.
 func lines(numbers []int, values bool) []line {
 	list := []line{{"each heard", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
 	for i, n := range numbers {

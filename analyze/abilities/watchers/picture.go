@@ -90,7 +90,7 @@ func varies(lines []figure.Series) bool {
 	})
 }
 
-// served is how fast slow connections caught up while so much was written.
+// served has the speeds at which slow connections caught up at a rate of writes.
 type served struct{ written, median, least float64 }
 
 // caughtUpByWrites is a line for the median and one for the least of the connections of each database,

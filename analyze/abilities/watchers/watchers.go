@@ -150,7 +150,7 @@ func byClocks(o *watchers.Outcome) string {
 	return fmt.Sprintf("; clocks to within %s ms", ms(int64(o.ClockError)))
 }
 
-// percentiles formats the percentiles that have enough values, which clocks tell to within a time.
+// percentiles formats the percentiles that have enough values. clocks is the error of the clocks.
 func percentiles(s *results.Spread, clocks time.Duration) string {
 	var parts []string
 	for _, q := range []struct {
@@ -182,7 +182,8 @@ func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (ru
 	}
 }
 
-// allHeard formats times until all had heard of a write, like spent, and how many writes have none.
+// allHeard formats times until all had heard of a write, like spent, and the number of writes without
+// such a time.
 func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		m, text := spent(of)(o)
