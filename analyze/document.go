@@ -13,7 +13,7 @@ type document struct {
 	runs    []*run.Run
 	folders int // result folders that were read
 	out     *output
-	// classicFile is the path of the classic file that was analyzed, "" if none was.
+	// classicFile is the path of the analyzed classic file, or "".
 	classicFile string
 	// classic requests the classic README; nil writes ours.
 	classic *ClassicReport

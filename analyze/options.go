@@ -43,7 +43,7 @@ type Plot = chart.Plot
 
 // Classic holds the runs of a classic experiment file.
 type Classic struct {
-	// Path is the file from which it was read, "" for none.
+	// Path is the file from which it was read, or "".
 	Path               string
 	Title, Description string
 	Runs               []ClassicRun

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The files of a report, besides its figures.
+// The files of a report, except its figures.
 const (
 	fileTable     = "all-aggregated"
 	fileMemory    = "server-memory-by-key-number.csv"

@@ -158,7 +158,7 @@ func (d *document) accountsPart(b *strings.Builder) {
 }
 
 // shortened cuts Markdown lists and tables that have more than most lines. The last line of
-// a cut list or table says how many more lines there are, and where.
+// a cut list or table states the number of omitted lines, and where they are.
 func shortened(markdown string, most int) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(markdown, "\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// fewTwins is how many columns a sentence names; it counts more.
+// fewTwins limits the columns that a sentence names; it counts the others.
 const fewTwins = 3
 
 // twin is a program that several columns of a set ran.

@@ -20,7 +20,7 @@ type stop struct {
 	run *run.Run
 }
 
-// markStops draws when a run's client was stopped, because measurements taken then say nothing
+// markStops draws when a run's client was stopped, because measurements taken then are no evidence
 // about the database. A stretch has a line at its beginning and, if it lasts at least a second,
 // another at its end.
 func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {

@@ -108,7 +108,7 @@ func newAgeing(record *results.DatabaseRun) (a Ageing) {
 // mostMinutes bounds the minutes of a step: thirty days.
 const mostMinutes = 30 * 24 * 60
 
-// minute returns the minute of a time in unix nanoseconds, and false if it is in none.
+// minute returns the minute of a time in unix nanoseconds, and false outside of all minutes.
 func (s *AgeingStep) minute(unix int64) (int, bool) {
 	i := floorDiv(unix-s.From.UnixNano(), int64(time.Minute))
 	return int(i), i >= 0 && i < int64(len(s.Requests))
@@ -258,7 +258,7 @@ func (r *Run) setAgeing() {
 	a.judge(r.seed(), r.Info.Unattended())
 }
 
-// addMember adds a member's sizes; nil if it reported none. A minute is unknown if it is for any
+// addMember adds a member's sizes; nil if it reported no sizes. A minute is unknown if it is for any
 // member.
 func (m *AgeingMeasure) addMember(member int, sizes []float64) {
 	for i := range m.Values {

@@ -34,8 +34,8 @@ const (
 	mostKinds, mostKind = 200, 60
 )
 
-// occurrence is something that happened in [from, to], in unix nanoseconds. margin is how far its
-// times may differ from the client's clock. asked means that the run did it on purpose.
+// occurrence is something that happened in [from, to], in unix nanoseconds. margin bounds the error of
+// its times against the client's clock. asked means that the run caused it on purpose.
 type occurrence struct {
 	from, to, margin int64
 	asked            bool

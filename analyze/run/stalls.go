@@ -89,7 +89,7 @@ func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 	return total, longest
 }
 
-// Nothing stands for the events of a stall that coincided with none.
+// Nothing is the text for a stall that coincided with no recorded event.
 const Nothing = "nothing that was recorded"
 
 // With names the kinds of events that a stall coincided with, with the length of each overlap, and

@@ -158,7 +158,7 @@ func stepLengths(r *run.Run) string {
 	return strings.Join(steps, "; ")
 }
 
-// verdicts returns the bounds that differ from the defaults, "" if the records have none.
+// verdicts returns the bounds that differ from the defaults; "" if the records have no bounds.
 func verdicts(l *results.Load) string {
 	if l.Judge == (workload.Judge{}) {
 		return ""

@@ -29,7 +29,7 @@ type Step struct {
 	// CPU is in cores and Disk in bytes per second, both over all members. Memory is in bytes per
 	// member.
 	CPU, Memory, Disk run.Measure
-	// Void explains why the step's failure says nothing about the database: the client was the
+	// Void explains why the step's failure does not count against the database: the client was the
 	// limit. It is "" if the failure counts.
 	Void string
 }

@@ -99,7 +99,7 @@ func (s *Session) replan(first *Report) {
 	}
 }
 
-// deciding returns the number of deciding metrics, as far as it is known before the first run.
+// deciding returns the number of deciding metrics that is known before the first run.
 func (s *Session) deciding() (n int) {
 	if slices.ContainsFunc(s.Metrics, func(m string) bool { return slices.Contains(alone(), m) }) {
 		return 1 // or one for each fault, which is not known yet

@@ -149,7 +149,7 @@ func (r *Report) sides() (out []string) {
 	return out
 }
 
-// differenceLines lists the settings that differ, or states that none is known.
+// differenceLines lists the settings that differ, or states that no difference is known.
 func (r *Report) differenceLines() []string {
 	if len(r.Differences) == 0 {
 		return []string{"no recorded setting"}

@@ -60,7 +60,7 @@ func (h *Headline) Foremost() (lines []string) {
 	return lines
 }
 
-// foremostMarkdown returns the same as Markdown, "" for none.
+// foremostMarkdown formats the marks of Foremost as Markdown; "" if there are no such marks.
 func (h *Headline) foremostMarkdown() (text string) {
 	for _, line := range h.Foremost() {
 		text += "**" + plaintext.Markdown(plaintext.Line(line)) + "**\n\n"

@@ -40,7 +40,7 @@ type Run struct {
 	loads []*oneLoad
 }
 
-// said is something that happened, or a step that the run took.
+// said is the text of an event or of a step of the run.
 type said struct {
 	of   Of
 	at   time.Time

@@ -15,7 +15,7 @@ import (
 // member did not answer, last has no values.
 type answers struct{ last, before results.DatabaseSample }
 
-// report records an answer, or that there was none.
+// report records an answer, or its absence.
 func (l *oneLoad) report(member string, s results.DatabaseSample) {
 	if l.reported == nil {
 		l.reported = map[string]answers{}
@@ -52,7 +52,7 @@ func (a answers) perSecond(counter metric.Name) float64 {
 	return grown / span
 }
 
-// mean returns the growth of a sum by that of the number of its parts.
+// mean divides the growth of a sum by the growth of its count.
 func (a answers) mean(sum, parts metric.Name) float64 {
 	of, n := a.grown(sum), a.grown(parts)
 	if of < 0 || n <= 0 {

@@ -20,7 +20,7 @@ type viewers struct {
 	idle   chan struct{} // closed when the run is over and no viewer is still coming
 }
 
-// viewer is one page. Its buffer holds one event: a slow page misses seconds and delays nobody.
+// viewer is one page. Its buffer holds one event: a slow page misses seconds and delays no other page.
 type viewer struct{ events chan event }
 
 // event holds the bytes of a server-sent event, which are the same for every viewer.

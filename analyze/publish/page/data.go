@@ -77,7 +77,7 @@ type events struct {
 	Color string  `json:"color,omitempty"`
 	Panel int     `json:"panel,omitempty"`
 	Xs    numbers `json:"xs"`
-	// Ns is how many events each mark stands for, where 0 means 1. It is absent if all are 0.
+	// Ns counts the events of each mark, where 0 means 1. It is absent if all are 0.
 	Ns numbers `json:"ns,omitempty"`
 }
 

@@ -56,8 +56,8 @@ func Live(title string, figures []Figure) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// LiveData appends a figure in the form that the script of [Live] reads. Each series has the points
-// of one line, in the order of the series, and none of its own.
+// LiveData appends a figure in the form that the script of [Live] reads. The points of each series come
+// from the line at the same index; its own points are ignored.
 func LiveData(b []byte, f figure.Figure, lines []Line) ([]byte, error) {
 	if len(lines) != len(f.Series) {
 		return nil, fmt.Errorf("encode figure %s: it must have a line for each series, got %d for %d", f.Name, len(lines), len(f.Series))

@@ -27,7 +27,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// rule says how to pack one of a database's files. treat returns the packed contents. If treat is
+// rule defines how to pack one of a database's files. treat returns the packed contents. If treat is
 // nil, the file is left out and why is the reason; without a reason, the file does not belong to a
 // record.
 type rule struct {

@@ -76,7 +76,7 @@ type packer struct {
 	// unknown are fields without a treatment. lostLines are log lines that would no longer match
 	// their rules.
 	unknown, lostLines map[string]bool
-	// digests are those of the packed files, by tag as it is packed.
+	// digests are the digests of the packed files, by packed tag.
 	digests map[string]*digest.Set
 	// leftOut maps file paths to reasons. strays are the paths of files that do not belong to the
 	// record. unlisted are the logs that the manifest does not list.
@@ -195,7 +195,7 @@ func (p *packer) agrees(dir string) error {
 	return nil
 }
 
-// folderName is the name of the archive's folder. The run's id is random and identifies nobody.
+// folderName returns the name of the archive's folder. The run's id is random and identifies no person.
 func (p *packer) folderName() string {
 	id := p.manifest.RunID
 	if !hexadecimal().MatchString(id) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Column is an append-only list of numbers that is read from its beginning. The zero Column is
-// empty. Concurrent reads are safe while nobody appends.
+// empty. Concurrent reads are safe unless values are appended.
 type Column struct {
 	data    []byte
 	n       int
