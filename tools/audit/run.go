@@ -161,7 +161,7 @@ func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) erro
 }
 
 // busyMachine reports whether a run is invalid only because the machine slowed its client down. Its
-// exit code then says nothing about the case.
+// exit code is then no evidence about the case.
 func (r *Run) busyMachine() bool {
 	if r.Exit != exitInvalid || r.Record == nil {
 		return false

@@ -1,7 +1,7 @@
-// Command blackout compares the times without an answer that dbtester measures around faults with
-// those of a prober of its own: for etcd, ZooKeeper and Consul, with a leader that is killed,
-// paused, cut off, or has a disk that stalls. It shares no code with dbtester: it speaks to every
-// member by its own clients, and reads the records by itself. Run it with `make blackout`, as root.
+// Command blackout compares the times without an answer that dbtester measures around faults with the
+// measurements of its own prober: for etcd, ZooKeeper and Consul, with a leader that is killed,
+// paused, cut off, or has a disk that stalls. It shares no code with dbtester: it has its own clients
+// for every member, and reads the records by itself. Run it with `make blackout`, as root.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 func main() { experiment.Main("blackout", blackout) }
 
-// tolerance is how far two measurements may be apart, in seconds.
+// tolerance is the largest accepted difference of two measurements, in seconds.
 const tolerance = 0.1
 
 // store is a database: how its experiment names it, and how a member is asked to write.
@@ -104,7 +104,7 @@ func blackout(ctx context.Context, args []string, out, progress io.Writer) error
 	return errors.Join(errs...)
 }
 
-// measure runs an experiment beside the prober.
+// measure runs an experiment while the prober writes.
 func (s store) measure(ctx context.Context, program, dir string, times int) ([]row, error) {
 	p := probe(s)
 	table, err := experiment.Run(ctx, program, dir, fmt.Sprintf(faults, times*every+4, times, every, s.lines), filepath.Join("*", "faults.csv"))
@@ -175,7 +175,7 @@ func (r row) agrees() bool {
 	return !r.failed && apart <= tolerance && apart >= -tolerance
 }
 
-// report prints the table. Busy is how busy the machine was.
+// report prints the table. busy describes the load of the machine.
 func report(out io.Writer, busy string, rows []row) {
 	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Members, agents, load and both probers share one machine with %d processors, %s. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance, runtime.NumCPU(), busy)
 	agree, most := 0, 0.0

@@ -18,8 +18,8 @@ const (
 	// interval is the time between two writes to one member, and patience how long each may take.
 	interval = 10 * time.Millisecond
 	patience = time.Second
-	// most is how many writes to one member may be pending: more than can be sent in that time,
-	// or a new write would wait until an old one is given up.
+	// most limits the pending writes to one member. It is more than can be sent within patience, or
+	// a new write would wait for the end of an old one.
 	most = 120
 )
 

@@ -23,22 +23,21 @@ var (
 type plant struct {
 	// key is its word on the command line, and words describe it in the table.
 	key, words string
-	// names are those that reports must have: one that must be named, or several, one of which must at
-	// least be named partly, and the others be listed with as large a share. Without any, reports must
-	// have none.
+	// names are the causes that reports must name: the only one, or at least one of several partly,
+	// with the others listed with as large a share. If it is empty, reports must name no cause.
 	names []string
-	// unknown means that no rule knows it. Reports may then leave all of the time unexplained.
+	// unknown means that no rule knows the plant. Reports may then leave all of the time unexplained.
 	unknown bool
 	stores  []store // which have it in turn
 	clients int
 	rate    int // requests per second; 0 for a closed loop
 	value   int // bytes
-	// lines are those of the experiment, for a store.
+	// lines returns the plant's lines of the experiment file for a store.
 	lines func(store) string
-	// measured is how long the measured part is, if not as usual. Requests of the moment before the
-	// faults are in its mean, and count for more where those that follow are fewer.
+	// measured is the length of the measured part; 0 for the usual one. The mean also covers requests
+	// just before the faults, which have more weight if fewer requests follow.
 	measured time.Duration
-	// faults means that the lines end before the load does, which then goes on for a moment.
+	// faults means that the lines are faults, which end before the load: it lasts a little longer.
 	faults bool
 	// squeezed means that control has one processor, which another program uses for most of the load.
 	squeezed bool
@@ -54,8 +53,8 @@ const (
 	behind   = 1500 * time.Millisecond
 )
 
-// rate is that of loads which must not hold the processors up: in a closed loop nothing else takes a request
-// its time when the data is in memory, so that the processors would be a cause.
+// rate is for loads that must not saturate the processors. With data in memory, a closed loop would make
+// the processors a cause, because requests spend their time on nothing else.
 const rate = 200
 
 // during returns the keys of a fault in all of a measured part.
@@ -96,8 +95,8 @@ func plants() []plant {
 	}
 }
 
-// times is how long a cause takes of a store's requests. ZooKeeper reports whole milliseconds, and on two
-// processors its threads wait for one for a third of 10 ms, which no lower bound may count.
+// times returns the delay that a plant adds to a store's requests. ZooKeeper reports whole milliseconds, and
+// on two processors its threads wait for a processor for a third of 10 ms, which no lower bound may count.
 func times(s store, usual time.Duration) time.Duration {
 	if s == zookeeper {
 		return 2 * usual
@@ -108,9 +107,9 @@ func times(s store, usual time.Duration) time.Duration {
 // narrow are the keys of a fault: the way of the clients to the leader and back.
 const narrow = "kind: delay, member: leader, from: clients, rate: 10Mbit"
 
-// slowSyncs returns the keys of a fault with syncs that take longer. Members of etcd and ZooKeeper
-// sync at the same time, so that one slow disk is not waited for, and Consul's leader before the others,
-// so that half of the time of slow disks is that of the others.
+// slowSyncs returns the keys of a fault with slower syncs. Members of etcd and ZooKeeper sync at the same
+// time, so requests do not wait for a single slow disk. Consul's leader syncs before the others, so half
+// of the time on slow disks is spent on the others.
 func slowSyncs(s store, by time.Duration) string {
 	member := "all"
 	if s == consul {
@@ -119,7 +118,7 @@ func slowSyncs(s store, by time.Duration) string {
 	return fmt.Sprintf("kind: disk, member: %s, fsync: %v", member, by)
 }
 
-// stopped returns the lines of an experiment whose leader is stopped again and again.
+// stopped returns the lines of an experiment whose leader is stopped periodically.
 func stopped() string {
 	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
 	var list []string
@@ -129,8 +128,8 @@ func stopped() string {
 	return faults(list...)
 }
 
-// experiment returns the text of an experiment. Clients go to the leader, so that nothing is
-// forwarded.
+// experiment returns the text of an experiment. Clients connect to the leader, so members forward no
+// requests.
 func (p plant) experiment(s store) string {
 	length, coolDown := warmUp+cmp.Or(p.measured, measured), time.Duration(0)
 	if p.faults {
@@ -155,7 +154,7 @@ load: {operation: write, %sduration: %v, warm_up: %v, cool_down: %v, clients: %d
 // hosts are the members' addresses.
 func hosts() []string { return []string{"127.0.4.1", "127.0.4.2", "127.0.4.3"} }
 
-// chosen returns the plants with some keys, all without any.
+// chosen returns the plants with the given keys; all plants if there are no keys.
 func chosen(keys []string) (list []plant, err error) {
 	all := plants()
 	var known []string

@@ -67,8 +67,8 @@ func occupy(ctx context.Context, dir string) error {
 	return <-over
 }
 
-// take takes the first processor again and again until ctx ends. Then its thread is as before: it may not
-// end, because the agents that it started would end with it.
+// take occupies the first processor periodically until ctx ends, and then restores its thread. The thread
+// must not end, because the agents that it started would end with it.
 func take(ctx context.Context) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -41,7 +41,7 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// followZooKeeper lists the keys with go-zookeeper, and again whenever a watch of them says so.
+// followZooKeeper lists the keys with go-zookeeper, and again whenever a watch of them fires.
 func followZooKeeper(ctx context.Context, address string, saw *sight) error {
 	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
 	if err != nil {

@@ -51,21 +51,21 @@ databases:
 `
 
 const (
-	// batch is how many instances die in one run: an answer of a health endpoint has all instances, and
-	// with many of them the last of many readers is told long after the first.
+	// batch limits the instances that die in one run: an answer of a health endpoint has all instances, and
+	// if they are many, the last of many readers gets its answer long after the first.
 	batch = 25
-	// calm is the time before the first death, and margin that of the load behind the last promise.
+	// calm is the time before the first death, and margin the rest of the load after the last promise.
 	calm, margin = 3 * time.Second, 8 * time.Second
 )
 
-// options are those of the command.
+// options are the flags of the command.
 type options struct {
 	program                   string
 	deaths                    int
 	notice, within, tolerance time.Duration
 	only                      string
-	// alive is 0, or for how long instances are only kept alive: in all stores at once, because no time
-	// of theirs is compared.
+	// alive, if not 0, is how long instances are only kept alive: in all stores at once, because their
+	// times are not compared.
 	alive time.Duration
 	// living instances neither die nor are deployed, and the load has a rate in requests per second.
 	living, rate int
@@ -146,7 +146,7 @@ func (s store) measure(ctx context.Context, o options, dir string) verdict {
 	return all
 }
 
-// once runs an experiment beside the prober, and compares the two.
+// once runs an experiment while the prober watches, and compares the two.
 func (s store) once(ctx context.Context, o options, deaths int, dir string) (verdict, error) {
 	defer os.RemoveAll(dir)
 	deploys := deaths / 10

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Report is the values of the rows of a report of one database, by the rows' names. Of rows with the
-// same name it has the first with a value.
+// Report maps names of rows to their values in a report of one database. If several rows have the same
+// name, it has the first value.
 type Report map[string]float64
 
 // ReadReport reads a report in JSON, which must have some rows with a value.

@@ -30,18 +30,18 @@ type Trial struct {
 	Members, Generators, Args []string
 }
 
-// Finding is a number of a run beside its bar.
+// Finding compares a number of a run with its bar.
 type Finding struct {
 	What, Measured, Bar string
 	Met                 bool
 }
 
-// Found is a number of a run beside its bar.
+// Found returns a finding with texts.
 func Found(what, measured, bar string, met bool) Finding {
 	return Finding{what, measured, bar, met}
 }
 
-// Exactly is a count that must be a number.
+// Exactly returns a finding for a count that must equal want.
 func Exactly(what string, got, want int64) Finding {
 	return Finding{what, fmt.Sprint(got), fmt.Sprint(want), got == want}
 }
@@ -130,8 +130,8 @@ type Counter struct {
 	N      int64
 }
 
-// Poll asks a member again and again, while it runs and until ctx ends: so often that something is
-// counted before the member stops right after it.
+// Poll queries a member while it runs and until ctx ends, often enough to see counts from just before
+// the member stops.
 func (c *Counter) Poll(ctx context.Context, host string) {
 	const each = 20 * time.Millisecond
 	defer http.DefaultClient.CloseIdleConnections()
@@ -142,7 +142,7 @@ func (c *Counter) Poll(ctx context.Context, host string) {
 	}
 }
 
-// ask asks a member once.
+// ask queries a member once.
 func (c *Counter) ask(ctx context.Context, url string) (int64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

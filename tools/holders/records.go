@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// records are those of one run.
+// records has the parts of a run's manifest that are judged, and the run's folder.
 type records struct {
 	dir       string
 	Databases []database

@@ -58,7 +58,7 @@ func circlesOf(w io.Writer, dir, of string) error {
 	return printCircles(w, t, of)
 }
 
-// report prints the tables of t. Tests and generated files are in none of them.
+// report prints the tables of t. They omit tests and generated files.
 func report(w io.Writer, t *tree, module string, top int) {
 	printWhole(w, t, module)
 	printAbilities(w, t)

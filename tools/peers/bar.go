@@ -11,7 +11,7 @@ const (
 	barMissed = ": missed"
 )
 
-// bar is the most that the median of a quantity of a row may be.
+// bar limits the median of a quantity of a row.
 type bar struct {
 	quantity quantity
 	to       string // the row that it is a ratio to; "" for the quantity itself
@@ -30,7 +30,7 @@ var (
 	peak = quantity{"peak RSS", "MB", peakOf}
 )
 
-// judge says whether a median is at most a bar.
+// judge returns the words for whether a median is at most a bar.
 func judge(median, most float64) string {
 	if median <= most {
 		return barMet
@@ -38,7 +38,7 @@ func judge(median, most float64) string {
 	return barMissed
 }
 
-// verdicts says of each bar of a row whether it is met.
+// verdicts states for each bar of a row whether it is met.
 func (r row) verdicts(rows []row) string {
 	var texts []string
 	for _, b := range r.bars {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// cluster is the members of a database on loopback addresses.
+// cluster has the members of a database on loopback addresses.
 type cluster struct {
 	version   string
 	dir       string
@@ -30,7 +30,7 @@ type cluster struct {
 	members []*exec.Cmd
 }
 
-// newCluster is a cluster of three members at 127.0.NET.1 to 3, which is not started.
+// newCluster returns a cluster of three members at 127.0.NET.1 to 3, which is not started.
 func newCluster(o options, network, port int) *cluster {
 	c := &cluster{dir: o.dir}
 	for i := 1; i <= 3; i++ {
@@ -40,7 +40,7 @@ func newCluster(o options, network, port int) *cluster {
 	return c
 }
 
-// newEtcd is three members of the etcd built into dbtester.
+// newEtcd returns three members of the etcd built into dbtester.
 func newEtcd(ctx context.Context, o options) (*cluster, error) {
 	c := newCluster(o, 81, 2379)
 	text, err := exec.CommandContext(ctx, o.dbtester, "version").Output()
@@ -88,7 +88,7 @@ func (o options) installed(ctx context.Context, name, version string) (string, e
 	return filepath.Join(cache, "dbtester", name, version), err
 }
 
-// newZooKeeper is three members of ZooKeeper with a heap of 512 MB each.
+// newZooKeeper returns three members of ZooKeeper with a heap of 512 MB each.
 func newZooKeeper(ctx context.Context, o options) (*cluster, error) {
 	release, err := o.installed(ctx, "zookeeper", zookeeperRelease)
 	if err != nil {
@@ -125,7 +125,7 @@ func zookeeperHealthy(ctx context.Context, endpoint string) bool {
 	return err == nil && (strings.Contains(string(text), "Mode: leader") || strings.Contains(string(text), "Mode: follower"))
 }
 
-// newConsul is three servers of Consul.
+// newConsul returns three servers of Consul.
 func newConsul(ctx context.Context, o options) (*cluster, error) {
 	release, err := o.installed(ctx, "consul", consulRelease)
 	if err != nil {

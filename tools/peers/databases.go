@@ -29,7 +29,7 @@ var databases = []struct {
 }
 
 // measureDatabases measures the client's CPU time and memory per put to each database,
-// with agents in processes of their own, and those of an idle agent.
+// with agents in processes of their own, and the CPU time and memory of an idle agent.
 func measureDatabases(ctx context.Context, o options, out io.Writer) error {
 	o.load = load{requests: 50_000, clients: 1000}
 	return o.workIn(5, func(o options) (err error) {
@@ -54,8 +54,8 @@ func measureDatabases(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// databaseRows are one run of control for each database. Each was run once, so that
-// no measured run installs anything.
+// databaseRows returns a row for each database. Each database ran once before, so no
+// measured run installs anything.
 func databaseRows(ctx context.Context, o options, hosts []string) ([]row, error) {
 	var rows []row
 	for _, d := range databases {

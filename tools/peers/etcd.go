@@ -26,7 +26,7 @@ type program struct {
 	bars []bar
 }
 
-// allPrograms are those of a load without bars, renewing those that renew leases, and watching those that watch.
+// allPrograms run a load without bars, renewing renew leases, and watching watch.
 var (
 	allPrograms = []program{{name: benchmarkName}, {name: controlName}, {name: withRequests}, {name: judgedName}, {name: clientv3Name}, {name: floorName}}
 	watching    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, benchmarkName, 0.25}, {cpu, floorName, 1.5}}}, {name: floorName}}
@@ -36,7 +36,7 @@ var (
 // The seconds of a run at a rate. The cost of starting a program is a small part of it.
 const paced = 20
 
-// etcdParts are the loads of etcd.
+// etcdParts returns the sections about loads of etcd.
 func etcdParts() []part {
 	measured := func(name, title string, minutes int, l load, programs ...program) part {
 		return part{name, title, minutes, func(ctx context.Context, o options, out io.Writer) error {
@@ -113,10 +113,10 @@ func (l load) what() (each, what string) {
 	return "put", fmt.Sprintf("%d puts of a 256-byte key and a 1 KiB value%s", l.requests, by)
 }
 
-// puts are those that bring events.
+// puts returns the number of puts that cause the events.
 func (l load) puts() int { return l.requests / l.watchers }
 
-// missed is an error if a bar of a row is missed.
+// missed returns an error if a row misses a bar.
 func missed(rows []row) error {
 	var errs []error
 	for _, r := range rows {
@@ -127,7 +127,7 @@ func missed(rows []row) error {
 	return errors.Join(errs...)
 }
 
-// atRate says at which rate requests are due.
+// atRate states at which rate requests are due.
 func (l load) atRate() string {
 	if l.rate == 0 {
 		return ""
@@ -135,7 +135,7 @@ func (l load) atRate() string {
 	return fmt.Sprintf(", %d a second,", l.rate)
 }
 
-// etcdRows are the rows of programs.
+// etcdRows returns the rows of programs.
 func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -174,7 +174,7 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 	return rows, nil
 }
 
-// benchmark is the command of etcd's tool for a load.
+// benchmark returns the command of etcd's tool for a load.
 func benchmark(o options, c *cluster, tool string) []string {
 	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", max(o.clients, o.connections))}
 	if o.watchers > 0 {
@@ -188,7 +188,7 @@ func benchmark(o options, c *cluster, tool string) []string {
 		"--sequential-keys", fmt.Sprintf("--key-space-size=%d", o.requests))
 }
 
-// experiment is dbtester's file for the same load on the running cluster.
+// experiment returns dbtester's file for the same load on the running cluster.
 func experiment(o options, c *cluster, name string) string {
 	load, options := fmt.Sprintf("operation: write, requests: %d, clients: %d, connections: %d, key_size: 256, value_size: 1024", o.requests, o.clients, o.connections), "{}"
 	if o.keepalive {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// putFloor puts to etcd with the least that a client can do: one thread waits for all connections, a
-// request is bytes that were encoded once but for its key and its stream, and of an answer only its
-// end is read. It answers PINGs at once, and there is no request that it would leave out, but it has
-// no records, no deadlines and no windows: of a connection, 64 KiB at most may be in flight.
+// putFloor puts to etcd with the least work of a client: one thread waits for all connections, requests
+// are encoded once except for their keys and streams, and only the ends of answers are read. It answers
+// PINGs at once and makes every request, but it has no records, no deadlines and no flow control: a
+// connection may have at most 64 KiB in flight.
 type putFloor struct {
 	floorLoop
 	requests int64
@@ -33,7 +33,7 @@ const (
 	watchMethod = "/etcdserverpb.Watch/Watch"
 )
 
-// floorPut runs the floor until all requests were answered.
+// floorPut runs the floor until all requests are answered.
 func floorPut(args []string) error {
 	flags := flag.NewFlagSet("floor-put", flag.ContinueOnError)
 	endpoints := flags.String("endpoints", "", "")
@@ -80,7 +80,7 @@ type floorRequest struct {
 
 const floorKey, floorValue = 256, 1024
 
-// newFloorRequest is a put of a key of zeros and of a value of so many bytes.
+// newFloorRequest returns a put of a key of zeros, with lengths in bytes.
 func newFloorRequest(key, value int) floorRequest {
 	var body []byte
 	body = binary.AppendUvarint(append(body, 0x0a), uint64(key))

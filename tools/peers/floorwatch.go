@@ -109,7 +109,7 @@ func (f *watchFloor) put(members []string, watchers int64) error {
 	return nil
 }
 
-// none takes the ends of streams: those of watches do not end.
+// none ignores the ends of streams, because the streams of watches do not end.
 func (f *watchFloor) none(int32, int, int) {}
 
 // watchedKey is the length of the key and of its value, in bytes, as etcd's tool has them by default.

@@ -93,8 +93,8 @@ func (o *options) resolve() (err error) {
 	return err
 }
 
-// workIn calls a function with a work directory, which is then removed, and with a number of pairs
-// if there is none.
+// workIn calls a function with a work directory, which is then removed. pairs is the default for the
+// number of pairs.
 func (o options) workIn(pairs int, do func(options) error) (err error) {
 	if o.pairs == 0 {
 		o.pairs = pairs
@@ -117,7 +117,7 @@ func (o options) build(ctx context.Context, folder, pkg string) (string, error) 
 	return program, nil
 }
 
-// compareEtcd compares the cost of one load of etcd with that of etcd's own tools.
+// compareEtcd compares the cost of one load of etcd with the cost of etcd's own tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)

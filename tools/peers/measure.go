@@ -121,7 +121,7 @@ func watch(ctx context.Context, dir string, argv []string, sample func(pid int))
 
 func rssAnon(pid int) int64 { return statusBytes(pid, "RssAnon:") }
 
-// statusBytes is a size that the kernel states of a process, 0 if it is gone.
+// statusBytes returns a size from /proc/PID/status; 0 if the process is gone.
 func statusBytes(pid int, field string) int64 {
 	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "status"))
 	if err != nil {
@@ -164,8 +164,8 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[left], ratios[n-1-left]
 }
 
-// outside is how many of n values may be left out at each end of an interval for their
-// median: half of all values lie below it, each with the chance of a coin.
+// outside returns how many of n values may be left out at each end of an interval for their
+// median: each value lies below the median with a probability of one half.
 func outside(n int) int {
 	const most = .05 / 2
 	below, chance := 0.0, math.Pow(.5, float64(n)) // of exactly k values below it

@@ -82,7 +82,7 @@ func cold(ctx context.Context, o options, dir string) (u usage, err error) {
 	if text, err := exec.CommandContext(ctx, "git", "clone", "--quiet", "--no-hardlinks", o.repo, clone).CombinedOutput(); err != nil {
 		return u, fmt.Errorf("clone: %w\n%s", err, text)
 	}
-	// Settings of the make that started this program are not those of a stranger's.
+	// A new user's make does not inherit the settings of the make that started this program.
 	u, _, err = measure(ctx, clone, []string{"env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "-u", "MFLAGS", "-u", "PARTS", "GOCACHE=" + filepath.Join(dir, "cache"), "make", "quickstart"})
 	if reports, _ := filepath.Glob(filepath.Join(clone, "results", "*", "*", "report.html")); err != nil && ctx.Err() == nil && len(reports) > 0 {
 		err = nil // a busy machine may make the run invalid

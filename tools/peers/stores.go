@@ -21,7 +21,7 @@ type store struct {
 	cluster func(context.Context, options) (*cluster, error)
 }
 
-// storeParts are the loads of ZooKeeper and Consul.
+// storeParts returns the sections about loads of ZooKeeper and Consul.
 func storeParts() (all []part) {
 	for _, s := range []store{
 		{"zookeeper", "ZooKeeper", "github.com/go-zookeeper/zk", "go-zookeeper", newZooKeeper},
@@ -68,7 +68,7 @@ func (s store) measure(ctx context.Context, o options, out io.Writer) (err error
 	return nil
 }
 
-// rows are the library alone, and dbtester with each of its transports.
+// rows returns a row for the library alone, and one for dbtester with each of its transports.
 func (s store) rows(ctx context.Context, o options, c *cluster) ([]row, error) {
 	tool, err := o.build(ctx, o.repo, "./tools/library")
 	if err != nil {
@@ -91,7 +91,7 @@ func (s store) rows(ctx context.Context, o options, c *cluster) ([]row, error) {
 	return rows, nil
 }
 
-// experiment is dbtester's file for the load on the running cluster.
+// experiment returns dbtester's file for the load on the running cluster.
 func (s store) experiment(o options, c *cluster, transport string) string {
 	pace := ""
 	if o.rate > 0 {

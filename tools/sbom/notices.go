@@ -24,7 +24,7 @@ type notice struct {
 var (
 	// noticeFile is a file whose text goes with executables.
 	noticeFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|authors)`)
-	// declined is a licence that a module offers beside others, of which one is enough.
+	// declined is a licence that a module offers as one of several alternatives.
 	declined = regexp.MustCompile(`(?i)^gpl`)
 	// notLinked are folders of a Go release that have no part of the standard library.
 	notLinked = []string{"api", "bin", "doc", "misc", "pkg", "src/cmd", "test"}

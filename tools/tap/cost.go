@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// plain is an experiment whose fault comes after the seconds that are measured. A fault of a disk has
-// all members tapped from their start on; a pause has none.
+// plain is an experiment whose fault comes after the measured seconds. With a fault of a disk, all members
+// are tapped from their start on; with a pause, no member is.
 const plain = `title: tap
 hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
 load: {%s, duration: 11s, warm_up: 1s, key_size: 32, value_size: 256, failover: next}
@@ -38,10 +38,10 @@ func costLoads() []cost {
 	}
 }
 
-// figures are those of a run before its fault.
+// figures are measured in a run before its fault.
 type figures struct {
 	rate     float64 // ok requests per second
-	p50, p99 float64 // medians of those of each second, in seconds
+	p50, p99 float64 // medians of the percentiles of each second, in seconds
 	fsync    float64 // mean time of an fsync of the log by the members' own counts, in seconds
 }
 

@@ -74,8 +74,8 @@ type searched struct {
 	middle float64
 }
 
-// score runs a method on n servers. Truth is that of a server without drift; that of a
-// drifting one is its capacity in the middle of the search.
+// score runs a method on n servers. truth is the capacity of a server without drift; the
+// truth of a drifting server is its capacity in the middle of the search.
 func score(m method, kind serverKind, o capacity.Options, truth float64, n, row int) scored {
 	searches := inParallel(n, func(i int) searched {
 		s := newServer(kind, seedOf(i+1, row))
@@ -103,7 +103,7 @@ func score(m method, kind serverKind, o capacity.Options, truth float64, n, row 
 	return out
 }
 
-// searchOptions are those of all simulated searches.
+// searchOptions returns the options of all simulated searches.
 func searchOptions() capacity.Options {
 	o := capacity.Defaults()
 	o.Hold = false

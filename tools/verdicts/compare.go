@@ -50,7 +50,7 @@ type compared struct {
 
 func (c *compared) share(v abtest.Verdict) float64 { return float64(c.verdicts[v]) / float64(c.n) }
 
-// outcome is that of one simulated comparison.
+// outcome has the results of one simulated comparison.
 type outcome struct {
 	first, last abtest.Result // before and after a confirming block
 	pairs       int           // judged, without a confirming block

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// figures are those of the measured seconds of a run.
+// figures are measured in the measured seconds of a run.
 type figures struct {
 	cpu            float64 // processor time of control's process, which has the agents too, in percent of a core
 	late50, late99 float64 // percentiles of the client's own delay of a request, in seconds
@@ -58,7 +58,7 @@ func run(ctx context.Context, program, dir string, rate, pages int) (figures, er
 	return f, err
 }
 
-// free returns an address that nobody listens on.
+// free returns an address without a listener.
 func free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

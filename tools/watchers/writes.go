@@ -18,9 +18,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// Both processes write at times of their own, so that neither always writes right behind the other.
-// The members tell a key's watchers of a write before they answer it, so that both write the watched
-// keys.
+// Both processes write at random times, so neither always writes right after the other. Both write the
+// watched keys, because members notify a key's watchers of a write before they answer it.
 const (
 	writesApart = 0.1
 	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
@@ -36,7 +35,7 @@ var writing = load.Spec{Seed: 2, Load: workload.Load{
 	Limits:   workload.Limits{Timeout: 5 * time.Second, Drain: 5 * time.Second},
 }}
 
-// beside: watchers in the same process do not make writes look slower than another process sees them.
+// beside checks that writes do not look slower in a process with watchers than in another process.
 func beside(program string) experiment.Trial {
 	const lasts, second = 3 * time.Minute, 170 * time.Second
 	var theirs writes

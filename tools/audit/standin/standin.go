@@ -22,12 +22,12 @@ type Options struct {
 	Members int
 	// Load is the method of the load's requests: Put or Range.
 	Load Method
-	// Slots is how many requests of the load are served at once by all members, each
-	// for its delay; 0 is no limit. Requests wait for a slot in arrival order.
+	// Slots limits the requests of the load that all members serve at once, each for its
+	// delay; 0 is no limit. Requests wait for a slot in arrival order.
 	Slots int
 	// Delay is how long a request is served, if the script gives no other.
 	Delay time.Duration
-	// Freeze are stretches in which nothing of the load is answered.
+	// Freeze are stretches in which requests of the load get no answers.
 	Freeze []Stretch
 	// Script decides about one request of the load; nil answers all of them. It must be
 	// safe for concurrent use.

@@ -105,7 +105,7 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// user is that of the manifests' pods.
+// user is the user id of the manifests' pods.
 const user = 65532
 
 // layer is the file system of the image, as a tar file.

@@ -1,4 +1,4 @@
-// Command pause holds the namespaces of a pod: it waits until it is told to end, and
+// Command pause holds the namespaces of a pod: it waits for a signal to end, and
 // collects the processes that containers left behind.
 package main
 
