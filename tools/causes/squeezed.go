@@ -14,17 +14,15 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// squeezed is a run whose clients have one processor, on which this program runs with real-time priority
-// for most of the time, from the beginning of the load to its end. Agents and members may use all
-// processors.
+// squeezed is a run whose clients have one processor, which this program occupies with real-time priority
+// for most of the load. Agents and members may use all processors.
 type squeezed experiment.Control
 
 // onOne is the command of control on one processor.
 const onOne = "#!/bin/sh\nexec taskset -c 0 '%s' \"$@\"\n"
 
-// The processor is taken for so long, and then free for so long. The clients' process is stopped for long
-// enough to see it: a program with the priority of the clients would let them run after a few milliseconds,
-// and dbtester counts stops from 10 ms on.
+// How long the processor is occupied, and then free. A program with the priority of the clients would let
+// them run after a few milliseconds; dbtester counts stops from 10 ms on.
 const (
 	taken = 90 * time.Millisecond
 	free  = 10 * time.Millisecond

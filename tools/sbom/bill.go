@@ -14,7 +14,7 @@ import (
 // about holds facts about an executable that are not inside it.
 type about struct{ version, created, sha256 string }
 
-// bill is the part of CycloneDX 1.6 that is used here.
+// bill has the fields of CycloneDX 1.6 that are written.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -49,8 +49,8 @@ type property struct {
 }
 
 // writeBill writes the bill of an executable: the executable, the standard library and
-// every module in it, in the order of their paths. Who needs whom is not in the
-// executable, and so not in the bill.
+// every module in it, in the order of their paths. The executable does not record
+// dependencies between modules, so the bill does not have them.
 func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
 	main := component{
 		Type: "application", Name: path.Base(info.Path), Version: a.version, PURL: purl(info.Main.Path, a.version),

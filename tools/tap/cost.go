@@ -29,7 +29,7 @@ databases:
 // cost is a load under which the cost of the tap is measured.
 type cost struct{ name, load string }
 
-// costLoads are a closed loop, whose answers all wait for a disk, and the load of the published sets of
+// costLoads returns a closed loop, whose answers all wait for a disk, and the load of the published sets of
 // faults.
 func costLoads() []cost {
 	return []cost{

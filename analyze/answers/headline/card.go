@@ -31,10 +31,11 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
-// mostCardRows limits the rows of a card in Markdown: a longer card has its leading rows only.
+// mostCardRows is the number of rows beyond which Markdown has only a card's leading rows, and text has
+// these first.
 const mostCardRows = 28
 
-// numbers draws the card, or so many rows of the points.
+// numbers draws the card, or at most points rows of the points.
 func (h *Headline) numbers(points int) string {
 	if h.Card == nil {
 		return h.Points.text(points)

@@ -13,8 +13,8 @@ const mostCardRows, mostCardColumns = 8, 4
 // card is the small table of an ability, in place of the points.
 type card struct {
 	Head []string
-	// ShownHead and Shown are on the first screen: all rows, or those that are no details; with
-	// too many columns they are the columns.
+	// ShownHead and Shown are on the first screen: all rows, or only the leading ones. With too
+	// many columns the table is transposed.
 	ShownHead   []string
 	Shown, Rows []cardRow
 	Notes       []string

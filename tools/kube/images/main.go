@@ -105,7 +105,7 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// user is the user id of the manifests' pods.
+// user must be the UID that the manifests' pods run as.
 const user = 65532
 
 // layer is the file system of the image, as a tar file.
