@@ -31,7 +31,7 @@ func (c countedSink) Second(s load.Second) error {
 	return c.Sink.Second(s)
 }
 
-// show has the load counted if somebody wants its counts. It returns the sink of its records.
+// show counts the load if the caller of [Run] wants its counts. It returns the sink of its records.
 func (l *loader) show(spec load.Spec, out abilities.Sink) abilities.Sink {
 	if l.counted == nil {
 		return out

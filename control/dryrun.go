@@ -282,7 +282,7 @@ func (a Agents) refuses(db *config.Database) error {
 	return nil
 }
 
-// tools are the executables that a driver would run besides this binary. A path that is not known
+// tools returns the executables that a driver would run, without this binary. A path that is not known
 // here begins with a variable.
 func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.Database) map[string]string {
 	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}

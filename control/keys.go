@@ -104,7 +104,7 @@ func (r *run) leaveShared(ctx context.Context) error {
 	return nil
 }
 
-// leaveKeys removes or counts the claim's keys, as the experiment says, and then gives the claim up.
+// leaveKeys removes or counts the claim's keys, as the experiment asks, and then gives the claim up.
 func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	r.hold.Narrow(r.writtenAtMost(ctx))
 	if r.db.Cleanup {

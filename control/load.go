@@ -25,11 +25,11 @@ type loader struct {
 	bounders []abilities.Bounder
 	// issue issues the requests.
 	issue *issue.Set
-	// selfCheck asks generators what they add to the latencies of their parts.
+	// selfCheck makes generators measure the latencies that they add to their parts.
 	selfCheck bool
 	// save writes the manifest.
 	save func() error
-	// counted shows counts, which are those of the load after show; nil if nobody wants them.
+	// counted shows counts, which are those of the load after show; nil discards them.
 	counted func(*exposition.Part)
 	counts  *exposition.Part
 }
@@ -158,8 +158,8 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	countAfter(ctx, l.run, c)
 }
 
-// sender returns the sink of the load's records, and the function that sends its requests: its
-// steps, or what a half sends instead.
+// sender returns the sink of the load's records, and the function that sends its requests: the
+// load's steps, or the requests of a half that replaces them.
 func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
 	if s := l.run.sender(); s != nil {
 		out, err := s.Open()

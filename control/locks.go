@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sweepLocks removes the keys that the load's requests left of locks that nobody holds, so that
+// sweepLocks removes the keys that the load's requests left of locks without holders, so that
 // they are not counted as keys.
 func (l *loader) sweepLocks(ctx context.Context) error {
 	load := l.run.db.Load

@@ -95,14 +95,14 @@ type Update struct {
 	Steps []workload.Step
 }
 
-// Audience receives what a run measures while it does. Its functions are called from several
-// goroutines, and must not block.
+// Audience receives the measurements of a run while it runs. Its functions are called from
+// several goroutines, and must not block.
 type Audience struct {
 	// Sampled is called with the samples of members, generators and the client while they run,
 	// about once a second for each; nil requests no samples from agents.
 	Sampled func(Sampled)
-	// Reported is called with what the members of a cluster without agents reported of themselves,
-	// after each of their answers; nil discards it.
+	// Reported is called with the metrics that the members of a cluster without agents reported
+	// of themselves, after each of their answers; nil discards them.
 	Reported func(Reported)
 	// Happened is called with each event that control records while a database runs; nil discards
 	// them.
@@ -121,7 +121,7 @@ type Sampled struct {
 	Sample  results.Sample
 }
 
-// Reported is what a member reported of itself.
+// Reported has the metrics that a member reported of itself.
 type Reported struct {
 	Trial int
 	Tag   string
@@ -157,8 +157,8 @@ type Outcome struct {
 	Verdicts []Verdict
 }
 
-// Useless reports whether every database failed before its load, so that the result
-// folders hold only what led to that.
+// Useless reports whether every database failed before its load, so that the result folders hold
+// only the causes.
 func (o *Outcome) Useless() bool {
 	return !slices.ContainsFunc(o.Verdicts, func(v Verdict) bool { return v.Loaded || v.State == results.StateComplete })
 }

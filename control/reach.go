@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// Reach returns what the agents of generators must allow for an experiment. A run asks them
-// before it starts anything.
+// Reach returns the limits and permissions that the agents of generators need for an experiment.
+// A run checks them before it starts anything.
 func Reach(e *config.Experiment) (list []forecast.Finding) {
 	if !e.ByGenerators() {
 		return nil

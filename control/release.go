@@ -159,7 +159,8 @@ func uncachedText(entry database.Database, known Agents, version string) string 
 	return fmt.Sprintf("%s %s is not in the cache of this machine%s: dbtester install %[1]s@%[2]s", entry.Name, version, have)
 }
 
-// unversioned describes what runs if the file omits keys; "" if nothing is built in.
+// unversioned describes the built-in server that runs if the file omits keys; "" if nothing is
+// built in.
 func unversioned(entry database.Database, keys string) string {
 	if entry.Info.Embedded == "" {
 		return ""
@@ -175,7 +176,8 @@ func anyVersion(entry database.Database) string {
 	return "; with binary: PATH, an executable runs whatever its version"
 }
 
-// orGiven names what may run instead of the built-in server, for agents that are not known.
+// orGiven describes the executable that may run instead of the built-in server, for agents that
+// are not known.
 func orGiven(entry database.Database, known Agents) string {
 	if known.Tools != nil || len(entry.Info.Tools) == 0 {
 		return ""

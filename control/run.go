@@ -84,8 +84,8 @@ func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	return "", r.driver, r.target
 }
 
-// maxBytes bounds the keys and values of one request of a load, in bytes, including what the
-// protocols add to each key of a transaction.
+// maxBytes bounds the keys and values of one request of a load, in bytes, including the
+// protocols' overhead for each key of a transaction.
 func maxBytes(db *config.Database) int {
 	const perKey = 128
 	l := &db.Load
@@ -182,7 +182,7 @@ func (r *run) durability() declared.Durability {
 	return r.entry.Info.Durability
 }
 
-// hosts are the hosts of a database with every port filled in.
+// hosts returns the hosts of a database with every port filled in.
 func hosts(entry database.Database, db *config.Database) []database.Host {
 	list := make([]database.Host, len(db.Hosts))
 	for i, h := range db.Hosts {

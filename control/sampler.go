@@ -20,7 +20,7 @@ type clientSampler struct {
 	period          time.Duration
 	sampler         *sysmetrics.Sampler
 	out             *results.SampleWriter
-	seen            func(machine string, s results.Sample) // nil shows samples to nobody
+	seen            func(machine string, s results.Sample) // nil discards samples
 }
 
 // sampled returns a function that shows samples of a machine to the caller of [Run], nil if the
@@ -34,8 +34,8 @@ func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	}
 }
 
-// reported returns a function that shows what members report of themselves to the caller of [Run],
-// nil if the caller wants none.
+// reported returns the function that passes the members' own metrics to the caller of [Run], nil
+// if the caller wants none.
 func (r *run) reported(o Options) func(member int, s results.DatabaseSample) {
 	if o.Audience.Reported == nil {
 		return nil

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// step is one step of a run. Steps pass facts to later ones in fields of the run.
+// step names a procedure of a run and the facts that it needs. Steps pass facts to later ones in
+// fields of the run.
 type step struct {
 	name string
 	// needs and gives are the facts that the step reads and leaves. They document the order of

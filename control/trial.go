@@ -27,7 +27,7 @@ type trial struct {
 	client   results.Host
 	folder   *results.Folder
 	manifest *results.Manifest
-	// unfound is what the loads of databases did not find.
+	// unfound has the loads that did not find the object that they were sent for.
 	unfound map[*results.DatabaseRun]Unfound
 }
 
@@ -243,8 +243,8 @@ func (t *trial) collectVerdicts() {
 	}
 }
 
-// judgeLinks marks a trial whose agents accept any client: others may have changed what was
-// measured. [Check] called the agents before.
+// judgeLinks marks a trial whose agents accept any client: others may have changed the measured
+// databases. [Check] called the agents before.
 func judgeLinks(o Options) []results.Mark {
 	if o.Unguarded == nil {
 		return nil

@@ -25,8 +25,8 @@ func checkUpgrades(e *config.Experiment, entry database.Database, db *config.Dat
 	return faults.CheckUpgrades(faults.Keys().Of(db.Abilities), from, len(db.Hosts))
 }
 
-// upgradeFindings returns why members cannot be upgraded to the releases that faults name, or
-// what must be done first.
+// upgradeFindings returns why members cannot be upgraded to the releases that faults name, or the
+// steps that must come first.
 func upgradeFindings(entry database.Database, db *config.Database, known Agents) (list []forecast.Finding) {
 	for _, f := range faults.Keys().Of(db.Abilities) {
 		if f.Version == "" {
@@ -63,6 +63,6 @@ func upgradeFinding(entry database.Database, db *config.Database, known Agents, 
 		return forecast.Finding{}
 	}
 	finding := refused("%s, or install: true", uncachedText(entry, known, choice.Version))
-	finding.Refused = false // the agents say so
+	finding.Refused = false // the agents refuse it themselves
 	return finding
 }

@@ -16,7 +16,7 @@ type Verdict struct {
 	Marks         []results.Mark
 	// Loaded reports whether any request was due.
 	Loaded bool
-	// Unfound is what the load was sent to find and did not.
+	// Unfound is the object that the load was sent for and did not find.
 	Unfound Unfound
 }
 

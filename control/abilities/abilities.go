@@ -1,6 +1,6 @@
-// Package abilities is the frame of what abilities do during a run: a half of each lies in a
-// folder below, and package all lists them. A half does something by the optional interfaces
-// of this package.
+// Package abilities defines how abilities take part in a run: a half of each lies in a folder
+// below, and package all lists them. A half takes part through the optional interfaces of this
+// package.
 package abilities
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is what an ability does during one run. It implements [Activity], [Describer],
-// [Sender], [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener],
-// [Completer], [Finisher], [Marker], [Seeker] or [Cutter], or several of them.
+// Half is an ability's part in one run. It implements [Activity], [Describer], [Sender],
+// [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener], [Completer],
+// [Finisher], [Marker], [Seeker] or [Cutter], or several of them.
 type Half any
 
-// Run is what a half may know of a run, and how it reports.
+// Run gives a half the facts of a run and the functions by which it reports.
 type Run struct {
 	Experiment *config.Experiment
 	DB         *config.Database
@@ -47,19 +47,20 @@ type Run struct {
 	// may write to the record.
 	Record *results.DatabaseRun
 	Dir    string
-	// Event records an event, Step reports how far the run is, and Say what happened. All are
-	// safe for concurrent use.
+	// Event records an event, Step reports progress, and Say prints a line. All are safe for
+	// concurrent use.
 	Event func(results.Event)
 	Step  func(format string, args ...any)
 	Say   func(format string, args ...any)
-	// Reported shows what a member, counted from 0, reported of itself; nil shows it to nobody.
+	// Reported shows the metrics that a member, counted from 0, reported of itself. If Reported
+	// is nil, they are not shown.
 	Reported func(member int, s results.DatabaseSample)
 	// Mark marks the run, as not valid if that is the weight of the mark. It may be called
 	// where the record may be written to.
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
-// Agents are asked for what they do to their members, who count from 0.
+// Agents forwards faults to the agents of members, which count from 0.
 type Agents interface {
 	// Fault applies a fault, and Heal undoes the one of an id unless it is over or never began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
@@ -105,14 +106,15 @@ type Preparer interface {
 // by the goroutine of the steps, after Run returned.
 type Recorder interface{ Record() }
 
-// Describer describes in a dry run what a half will do, in lines; none if it will do nothing.
+// Describer describes in a dry run, in lines, how a half will take part; no lines if it will not.
 type Describer interface{ Describe() []string }
 
 // Bounder ends a load that passes a bound.
 type Bounder interface {
 	// Bounded reports whether there is a bound.
 	Bounded() bool
-	// Bound is called before the load, with what ends it; any goroutine may call end once.
+	// Bound is called before the load, with the function that ends it; any goroutine may call end
+	// once.
 	Bound(end func(cause error))
 	Seer
 	// Longest is how long a request after the load may take, 0 for any time; see [Issued].
@@ -152,30 +154,30 @@ type Ender interface {
 	End(ctx context.Context, i Issued)
 }
 
-// Issued is what is known of all requests of a load besides its records.
+// Issued describes all requests of a load, without their records.
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.
 	Resent int64
 	// Longest is the longest time of a request that the load's bounds allow afterwards; one that
 	// takes longer or fails is the last. 0 is no bound.
 	Longest time.Duration
-	// Waits are those of clients for what watches the load.
+	// Waits are the waits of clients for the watch of the load.
 	Waits load.Waits
 	// ClockError bounds how far the times of requests may be from this process's clock; 0 if this
 	// process issued the load.
 	ClockError time.Duration
-	// Judge returns what generators judged, in the order of the parts without those that judged
-	// nothing, and why they did not; nil if this process issued the load.
+	// Judge returns the reports of the generators that judged something, in the order of the
+	// parts, and the errors of those that failed to; nil if this process issued the load.
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
 // Betweener does something between two steps of a [Sender].
 type Betweener interface{ Between(ctx context.Context) }
 
-// Cutter names times of the load in which its outcomes say nothing against it, because the
-// half disturbed it. It is asked after Finish.
+// Cutter names times of the load whose outcomes are not held against it, because the
+// half disturbed it. Cut is called after Finish.
 type Cutter interface{ Cut() []results.Stretch }
 
-// Finisher computes what a half leaves in the record of a load that was measured, from the
+// Finisher adds a half's results to the record of a measured load. It computes them from the
 // files in the run's folder.
 type Finisher interface{ Finish() error }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// otherFiles is at least the number of files that a run has open besides its abilities'
+// otherFiles is an upper bound of the files that a run has open, without its abilities'
 // connections.
 const otherFiles = 500
 
@@ -20,7 +20,7 @@ func OpenFiles() uint64 {
 }
 
 // RoomFor returns an error if an ability's number of connections exceeds a limit of open files; 0
-// is not known. what names the connections.
+// is not known. The error names the connections.
 func RoomFor(what string, conns int, limit uint64) error {
 	if needed := uint64(conns) + otherFiles; conns > 0 && limit > 0 && needed > limit {
 		return fmt.Errorf("%s: the limit of open files must be at least %d, it is %d", what, needed, limit)

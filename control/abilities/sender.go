@@ -24,7 +24,7 @@ type Sink interface {
 	Close() error
 }
 
-// Sending is what a [Sender] sends with.
+// Sending gives a [Sender] the connections and steps of a load.
 type Sending interface {
 	// Trial counts from 1.
 	Trial() int
@@ -43,8 +43,8 @@ type Sending interface {
 type Seeker interface {
 	// Found reports whether it did. Failures of the recorded step are then a result.
 	Found() bool
-	// Unfound is called after the run was judged. It returns what was not found, and why; both are
-	// "" if it was found, or if nothing was sought.
+	// Unfound is called after the run was judged. It returns the thing that was sought but not
+	// found, and why; both are "" if it was found, or if nothing was sought.
 	Unfound() (what, why string)
 }
 

@@ -75,9 +75,9 @@ type Stopped struct {
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended without a request to stop, else "".
 	Error string
-	// Use is what the member used of its limits; nil if it had none.
+	// Use is how much of its limits the member used; nil if it had none.
 	Use *resources.Use
-	// Problems name what the agent could not record.
+	// Problems name the records that the agent could not write.
 	Problems []string
 }
 
@@ -159,7 +159,7 @@ type DeadError struct{ Text string }
 
 func (e *DeadError) Error() string { return e.Text }
 
-// Probe asks a member's agent whether the member is ready. The error says why it is not. It is a
+// Probe asks a member's agent whether the member is ready. The error is the reason if it is not. It is a
 // [*DeadError] if the member no longer runs, or if its agent has refused probes for a while. The
 // caller bounds ctx and makes one probe of a member at a time.
 func (f *Fleet) Probe(ctx context.Context, member int) error {

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Retrieved is what one member left with its agent.
+// Retrieved has the files and the end of one member, which its agent kept.
 type Retrieved struct {
 	Stopped
 	// Files are the names of the files that were fetched whole.

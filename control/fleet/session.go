@@ -105,7 +105,7 @@ func (s *session) keep(ctx context.Context) error {
 	return errors.Join(&KeptError{Addr: s.Addr, Member: s.index}, s.leave(ctx))
 }
 
-// leave tells the agent that this run leaves its member running, or the files of a stopped one, if
+// leave informs the agent that this run leaves its member running, or the files of a stopped one, if
 // the session was opened. An agent that does not receive the call finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
 	if !s.Reserved {

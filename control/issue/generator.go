@@ -186,7 +186,7 @@ func (g *generator) summary() results.Generator {
 	return r
 }
 
-// Folder is the folder of a generator's files, by its index, below the tag's folder.
+// Folder returns the folder of a generator's files, by its index, below the tag's folder.
 func Folder(dir string, index int) string {
 	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
 }

@@ -18,7 +18,7 @@ func (g *generator) hold(m *pb.LoadHeld) (err error) {
 	return err
 }
 
-// heldAcross judges what generators held of the same locks.
+// heldAcross compares the holdings of the same locks by different generators.
 func (s *Set) heldAcross(all *results.LoadLocks) {
 	if len(s.gens) < 2 {
 		return

@@ -22,7 +22,7 @@ const (
 func (s *Set) Number() int { return len(s.gens) }
 
 // GrantSessions has each generator begin its part of the sessions that are held beside the load,
-// by the plans for them, in the order of the parts. A generator whose plan has none is not asked.
+// by the plans for them, in the order of the parts. A generator whose plan has no sessions is not called.
 func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
 	ctx, cancel := remote.Within(ctx, grantTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func (s *Set) HoldSessions(ctx context.Context) error {
 	})
 }
 
-// EndSessions ends the sessions that are left, and returns what each generator knows of its own.
+// EndSessions ends the sessions that are left, and returns each generator's record of its own.
 func (s *Set) EndSessions(ctx context.Context) []session.Remote {
 	ctx, cancel := remote.Within(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

@@ -67,9 +67,9 @@ type Options struct {
 	// LoseMember is called with a member that accepts no connection from a generator, and why;
 	// nil makes that an error.
 	LoseMember func(member int, why string)
-	// Writes returns what watches the writes of generators as they arrive, nil for nothing: the
-	// writes that may have been applied, in no order, as [load.Observer] has it. Writes may be nil
-	// too. Without generators Local.Watch watches.
+	// Writes returns a watch of the writes of generators as they arrive, or nil: the writes that
+	// may have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
+	// generators Local.Watch watches.
 	Writes func(load.Spec) (load.Watch, error)
 	// Event is called with the events of generators and connections, by any goroutine; nil
 	// discards them.
@@ -97,7 +97,7 @@ type Job struct {
 	// Judging has each generator judge the answers to its part; see [Set.Judge]. Nil judges
 	// nothing.
 	Judging *pb.Judging
-	// SelfCheck has each generator measure what it adds to the latencies of its part.
+	// SelfCheck makes each generator measure the latency that it adds to its part.
 	SelfCheck bool
 }
 
@@ -120,7 +120,7 @@ type Set struct {
 	decoders *loadwire.Decoders
 
 	stopping atomic.Bool // the load was interrupted
-	relay    *relay      // nil unless somebody watches those of generators
+	relay    *relay      // nil unless the writes of generators are watched
 
 	// mu guards merger, over and returned.
 	mu       sync.Mutex
@@ -295,7 +295,7 @@ func (s *Set) unwritten() error {
 	return err
 }
 
-// names are the names of the parts.
+// names returns the parts' addresses, or "control" without generators.
 func (o Options) names() []string {
 	if len(o.Addrs) == 0 {
 		return []string{"control"}

@@ -15,9 +15,9 @@ import (
 // judgeMargin is how much longer the stream of reports may take than the reading of keys.
 const judgeMargin = time.Minute
 
-// Judge has all generators end the judging of the answers to their parts, and read back what they
-// wrote over connections to some members. It returns the reports of the generators that gave one,
-// and why the others gave none. The load is over.
+// Judge has all generators end the judging of the answers to their parts, and read back their
+// keys over connections to some members. It returns the reports of the generators that succeeded,
+// and the errors of the others. The load is over.
 func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]judging.Report, error) {
 	reports := make([]*judging.Report, len(s.gens))
 	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)

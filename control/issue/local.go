@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Local holds what this process needs to issue a load by itself.
+// Local has the options of a process that issues a load by itself.
 type Local struct {
 	// Database is the name of the database for people. Driver makes its clients.
 	Database string

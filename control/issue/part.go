@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// part is one part of the load: its issuer and its record.
+// part joins the issuer of one part of the load with its record.
 type part struct {
 	issuer partIssuer
 	index  int

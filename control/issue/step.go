@@ -20,7 +20,7 @@ import (
 // requests.
 const drainMargin = 30 * time.Second
 
-// Step is a step of a load.
+// Step adds to a load's step its end and its members.
 type Step struct {
 	load.Step
 	// Until, if not nil, ends only this step: others may follow. It ends with the context of

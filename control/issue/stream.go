@@ -143,7 +143,8 @@ func (g *generator) sampled(lines []byte) {
 }
 
 // samplesFile holds the samples of a generator's machine, as the generator sends them. An error
-// here is one of control's machine: the generator is not lost, and the file keeps what it has.
+// here is one of control's machine: the generator is not lost, and the file keeps its earlier
+// samples.
 type samplesFile struct {
 	file   *os.File // nil before the first
 	header []byte   // its first line

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// relay passes the writes of generators on to what watches them. It is safe for concurrent use.
+// relay passes the writes of generators on to a watch. It is safe for concurrent use.
 type relay struct {
 	set        *Set
 	watch      load.Watch
@@ -42,8 +42,8 @@ func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 	return r.pass()
 }
 
-// pass passes the moment on before which all writes have come, of generators that are not lost. What
-// a lost one has not sent is not known.
+// pass passes the moment on before which all writes have come, of generators that are not lost.
+// The writes that a lost one has not sent are unknown.
 func (r *relay) pass() error {
 	least := int64(math.MaxInt64)
 	for i, p := range r.set.parts {
@@ -58,8 +58,8 @@ func (r *relay) pass() error {
 	return r.watch(nil, least)
 }
 
-// ClockError bounds how far the times of what generators sent may be from this run's clock, 0 without
-// generators: records are in the clock as it was before the first step.
+// ClockError bounds the difference between this run's clock and the times that generators sent, 0
+// without generators: records are in the clock as it was before the first step.
 func (s *Set) ClockError() (most time.Duration) {
 	for _, g := range s.gens {
 		for i := range g.record.Steps {

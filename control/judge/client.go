@@ -35,7 +35,7 @@ type Client struct {
 	// StepClocks are its clocks in the steps that it had a part in.
 	StepClocks []StepClock
 	Stops      *results.Stops
-	// SelfCheck measures what it adds to latencies; nil if not measured.
+	// SelfCheck has the latency that the client adds; nil if not measured.
 	SelfCheck *results.LoadCheck
 	// Steps are its parts of the steps, with its own clients, counts and delay. Nil means that it
 	// issued all steps of the evidence.

@@ -82,7 +82,7 @@ func (v *verdict) memoryLimit() {
 }
 
 // lost names the members that are lost. Up to the number that the load expects, they leave the
-// run valid. If more are lost, nobody can tell which loss the test was about.
+// run valid. If more are lost, it is unknown which loss the test was about.
 func (v *verdict) lost() {
 	most := v.e.Run.Load.Expect.LostServers
 	for i, why := range v.e.Lost {
@@ -150,7 +150,7 @@ func (v *verdict) counts() {
 	}
 }
 
-// bounds are the bounds of the load.
+// bounds returns the file's bounds, or the default ones.
 func (v *verdict) bounds() workload.Judge {
 	if b := v.e.Run.Load.Judge; b != (workload.Judge{}) {
 		return b

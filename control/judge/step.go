@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Step is the evidence on one step. It counts the requests that were due in the measured window,
-// or in a closed loop those sent in it.
+// Step holds the evidence about one step. It counts the requests that were due in the measured
+// window, or in a closed loop those sent in it.
 type Step struct {
 	// Index counts from 0.
 	Index, Clients int
@@ -178,7 +178,7 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 }
 
 // isResult reports whether failures of the step are a result in themselves: of one rate of a
-// sweep, which says nothing about the others, or of the hold after a search that ended well.
+// sweep, which proves nothing about the others, or of the hold after a search that ended well.
 func (j *stepJudge) isResult() bool { return j.step.Swept || j.step.Held }
 
 // busyShare is the share of requests in percent that may find every client busy, or

@@ -37,7 +37,7 @@ type Hold struct {
 	end   context.CancelFunc
 	done  chan struct{}
 
-	// held ends when the claim is not this run's any more. Its cause says why.
+	// held ends when the claim is not this run's any more. Its cause is the reason.
 	held context.Context
 	lose context.CancelCauseFunc
 
@@ -94,7 +94,7 @@ func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 	return h
 }
 
-// reuseHint tells the user how to allow foreign keys.
+// reuseHint explains how to allow foreign keys.
 const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
 
 // describe names the run of a claim, which somebody else may have written.
@@ -225,7 +225,7 @@ func (h *Hold) End(ctx context.Context) error {
 // Remove stops the renewal and removes the claim, if it is still this run's: no keys are left.
 func (h *Hold) Remove(ctx context.Context) error {
 	h.stop()
-	// Nobody else may replace the claim before it expires again.
+	// No other run may replace the claim before it expires again.
 	if err := h.renew(ctx); err != nil {
 		return errors.Join(err, h.disconnect())
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Left describes what remains below the prefix of a run that ended.
+// Left describes the keys and the claim below the prefix of a run that ended.
 type Left struct {
 	// Keys is the number of keys, including those of others.
 	Keys int64

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is control's half.
+// Half searches for the capacity. It has no plan unless the file asks for a search.
 type Half struct {
 	run *abilities.Run
 	// plan is nil if the file asks for no search.
@@ -102,8 +102,8 @@ func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	return errors.Join(err, unset)
 }
 
-// last prepares the run's record for a window that may be the last. It drops what the clients did
-// in earlier windows.
+// last prepares the run's record for a window that may be the last. It drops the counts of
+// earlier windows.
 func (h *Half) last(rate float64, s abilities.Sending) error {
 	l := &h.run.Record.Load
 	l.Rate, l.Duration = rate, h.plan.Settle+h.plan.LastWindow(rate)

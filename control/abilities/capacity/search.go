@@ -20,8 +20,7 @@ import (
 // Options are the inputs of a search.
 type Options struct {
 	declared.Plan
-	// Stretch holds what all windows have in common: clients and connections. Its rate is the
-	// first window's.
+	// Stretch has the clients and connections of all windows, and the rate of the first.
 	Stretch workload.Step
 	// Trial counts from 1.
 	Trial int
@@ -51,7 +50,7 @@ type Outcome struct {
 // errDecided ends a window early that can no longer pass.
 var errDecided = errors.New("the window can no longer pass")
 
-// search is a running search.
+// search runs the windows that the state machine asks for.
 type search struct {
 	Options
 	machine *capacity.Search
@@ -73,7 +72,7 @@ func optionsOf(c declared.Plan, first float64) capacity.Options {
 }
 
 // Run searches until the state machine ends, ctx ends or a window can't be sent. The outcome
-// holds what it found until then.
+// holds the results until then.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	s := &search{Options: o, options: optionsOf(o.Plan, o.Stretch.Rate)}
 	s.out.Plan = o.Plan

@@ -191,7 +191,7 @@ func (m *measured) belated(few bool, limit int64) int64 {
 	return min(delayed, max(m.over-m.slow, 0))
 }
 
-// window is what the state machine judges.
+// window returns the counts that the state machine judges.
 func (m *measured) window(rate float64, clients int, limit time.Duration, res load.StepResult) capacity.Window {
 	few := float64(clients) < rate*limit.Seconds()
 	w := capacity.Window{

@@ -1,4 +1,4 @@
-// Package consistency judges the answers of a load while it runs, and reads back what it wrote.
+// Package consistency judges the answers of a load while it runs, and then reads back its keys.
 package consistency
 
 import (
@@ -42,7 +42,7 @@ func New(r *abilities.Run) *Half {
 	return h
 }
 
-// Describe names the judgements that will be made. That there will be none is news only if the file
+// Describe names the judgements that will be made. Their absence is mentioned only if the file
 // asks for them.
 func (h *Half) Describe() []string {
 	switch v := &h.verdict; {
@@ -86,7 +86,7 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 // for each generator.
 const atOnce = 16
 
-// End judges the answers left open, and reads back what the load wrote.
+// End judges the answers left open, and reads back the written keys.
 func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	if !h.verdict.Form.Watched() || h.load == nil && i.Judge == nil {
 		return
@@ -116,8 +116,8 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	v.Sampled = len(r.Sampled)
 }
 
-// doubt removes from a report what writes that were applied twice may have caused. There is a verdict
-// only if a violation remains.
+// doubt removes from a report the violations that writes applied twice may have caused. There is
+// a verdict only if a violation remains.
 func (h *Half) doubt(r *judging.Report, resent int64) {
 	v, deletes := &h.verdict, h.run.DB.Load.Any(workload.Op.Deletes)
 	r.Counts.Violations = r.Counts.Violations.AppliedTwice(deletes)

@@ -61,7 +61,7 @@ func (h *Half) generators() int {
 	return h.run.Generators.Number()
 }
 
-// Describe says how many sessions are held, and when their keys should be gone.
+// Describe returns how many sessions are held, and when their keys should be gone.
 func (h *Half) Describe() []string {
 	if h.plan.Held == 0 || h.facts == nil {
 		return nil
@@ -162,7 +162,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	_ = h.on.Close() // nothing is sent any more
 }
 
-// Finish records what became of the sessions.
+// Finish records the outcome of the sessions.
 func (h *Half) Finish() error {
 	o, err := h.outcome, h.written
 	switch {

@@ -49,7 +49,7 @@ func (h *Half) Name() string { return "register instances" }
 // wanted reports whether there are instances.
 func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
 
-// Describe says how many register, and when their deaths should be known.
+// Describe returns how many instances register, and when their deaths should be known.
 func (h *Half) Describe() []string {
 	if !h.wanted() {
 		return nil
@@ -145,7 +145,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records what became of the instances.
+// Finish records the outcome of the instances.
 func (h *Half) Finish() error {
 	if h.service == nil {
 		return nil
@@ -155,7 +155,7 @@ func (h *Half) Finish() error {
 	return errors.Join(h.written, h.run.Observed(h.seen.Stream()), discovery.Record().Set(&h.run.Record.Records, o))
 }
 
-// mark marks a run in which consumers were told wrong things, or not all.
+// mark marks a run in which consumers received wrong changes, or not all of them.
 func (h *Half) mark(o *discovery.Outcome) {
 	if o.Early > 0 {
 		h.run.Mark(mark.InstancesEarly, mark.Values{"early": float64(o.Early), "alive": float64(o.Alive), "registered": float64(o.Registered.Registered)}, mark.Words{"rule": o.Rule})

@@ -1,5 +1,5 @@
 // Package faults has agents apply faults to their members during a load, probes every member
-// meanwhile, and records what each fault did to the load.
+// meanwhile, and records each fault's effect on the load.
 package faults
 
 import (
@@ -61,7 +61,7 @@ func New(r *abilities.Run) *Runner {
 	return runner
 }
 
-// Name is the name of the activity.
+// Name implements [abilities.Activity].
 func (r *Runner) Name() string { return "apply faults" }
 
 // Describe lists the faults.
@@ -257,7 +257,7 @@ func (r *Runner) one(ctx context.Context, d faults.Due, member, turn int) {
 	r.overAt(h, over)
 }
 
-// unsure undoes a fault if no answer says whether it began. The agent would undo it after its
+// unsure undoes a fault if no answer shows whether it began. The agent would undo it after its
 // duration, but until then the load would meet a fault that the experiment does not ask for.
 func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err error) {
 	h.Failed = oneLine(err)
@@ -325,7 +325,7 @@ func (r *Runner) Record() {
 	}
 }
 
-// Finish records what each fault did to the load.
+// Finish records each fault's effect on the load.
 func (r *Runner) Finish() error {
 	if len(r.happened) == 0 {
 		return nil

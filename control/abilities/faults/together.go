@@ -81,7 +81,7 @@ func (r *Runner) side(ctx context.Context, named string) (members []int, err err
 	return members, nil
 }
 
-// answer is the answer of one member's agent about a fault.
+// answer holds the reply of one member's agent to a fault, or the error of the call.
 type answer struct {
 	member int
 	reply  *dbtesterpb.FaultResponse
@@ -104,7 +104,8 @@ func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error
 	return list
 }
 
-// text returns the agents' reports of what they saw, and why the fault failed for some.
+// text returns the effects that the agents report, and the errors of those for which the fault
+// failed.
 func (list answers) text(saw func(*dbtesterpb.FaultResponse) string) (all, failed string) {
 	var said, wrong []string
 	for _, a := range list {

@@ -20,7 +20,7 @@ import (
 // errPassed is the cause of the end of a load that passed a bound.
 var errPassed = errors.New("the guard ended the load")
 
-// Half is control's half. It is safe for concurrent use after Bound.
+// Half ends the load at a bound. It is safe for concurrent use after Bound.
 type Half struct {
 	run    *abilities.Run
 	bounds guard.Bounds
@@ -93,7 +93,7 @@ func (h *Half) Passed() error {
 	return errPassed
 }
 
-// Name is the name of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "watch the size of the store" }
 
 // Run compares the size of the store with its bound each second until ctx ends. A size that

@@ -43,7 +43,7 @@ type Half struct {
 	facts   *database.LockFacts
 	on      database.Locks // nil unless they were dialed
 	contest *lock.Contest
-	left    error // what could not be removed
+	left    error // why locks remain; nil if none
 }
 
 // New returns the locks of a run.
@@ -54,10 +54,10 @@ func New(r *abilities.Run) *Half {
 // Name is that of the activity.
 func (h *Half) Name() string { return "contend for locks" }
 
-// stage is the length of a stage.
+// stage returns how long each stage lasts.
 func (h *Half) stage() time.Duration { return h.plan.Stage(h.run.DB.Load) }
 
-// Describe says who competes for what, and how.
+// Describe returns the number of contenders, their locks and the recipe.
 func (h *Half) Describe() []string {
 	if !h.plan.Wanted() || h.facts == nil {
 		return nil
@@ -93,7 +93,7 @@ func (h *Half) room() error {
 	return abilities.RoomFor(fmt.Sprintf("%d contenders may have %d connections", h.plan.Most(), conns), conns, abilities.OpenFiles())
 }
 
-// Prepare opens what makes contenders.
+// Prepare connects to the lock service.
 func (h *Half) Prepare(ctx context.Context) (err error) {
 	if !h.plan.Wanted() {
 		return nil
@@ -133,7 +133,7 @@ func (h *Half) Run(ctx context.Context) error {
 	return h.contest.Run(ctx)
 }
 
-// End ends what is left of the contenders and their locks, so that nothing of them is counted.
+// End ends the remaining contenders and removes their locks, so that they are not counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.contest != nil {
 		h.contest.End(ctx)
@@ -143,7 +143,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records what became of the locks.
+// Finish records the outcome of the locks.
 func (h *Half) Finish() error {
 	if h.contest == nil {
 		return nil
@@ -191,7 +191,7 @@ func within(from, to time.Time) results.Stretch {
 func (h *Half) mark(o *locks.Outcome) {
 	safety, n := o.Safety()
 	acquired := float64(n)
-	var sum locks.Stage // of what else is counted
+	var sum locks.Stage // sums the other counts of all stages
 	for _, s := range o.Stages {
 		sum.FailOver.Early += s.FailOver.Early
 		sum.FailOver.Dead += s.FailOver.Dead

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// patience bounds an answer. Members may be far away, and nobody waits for them but this package.
+// patience bounds an answer. Members may be far away, and only this package waits for them.
 const patience = 2 * time.Second
 
 // Half reads the metrics of the members before the load, at the end of its warm-up, at an interval
@@ -48,7 +48,7 @@ func New(r *abilities.Run) *Half {
 	return h
 }
 
-// Name is the name of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "read the members' own metrics" }
 
 // Describe states where and how often the members are asked.
@@ -146,7 +146,7 @@ func (h *Half) Record() {
 	}
 }
 
-// scraper is a [scrape.Scraper].
+// scraper reads one member's metrics; a [scrape.Scraper] except in tests.
 type scraper interface {
 	Scrape(context.Context) (results.DatabaseSample, error)
 	Close()
@@ -157,7 +157,7 @@ type member struct {
 	path    string
 	scraper scraper
 	out     *results.DatabaseSampleWriter // nil while it is closed
-	show    func(results.DatabaseSample)  // nil shows answers to nobody
+	show    func(results.DatabaseSample)  // nil discards answers
 	counts  membermetrics.Scraped
 	// why is the last error of a member that has never answered, and lost the first one of its file.
 	why  string

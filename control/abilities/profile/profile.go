@@ -38,7 +38,7 @@ type Profiles struct {
 // New returns the profiles of a run.
 func New(r *abilities.Run) *Profiles { return &Profiles{run: r} }
 
-// Name is the name of the activity.
+// Name implements [abilities.Activity].
 func (p *Profiles) Name() string { return "profile the members" }
 
 // Prepare finds out how long the profiles can be.

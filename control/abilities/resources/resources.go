@@ -1,4 +1,4 @@
-// Package resources describes what the processes of each member may use together.
+// Package resources describes the limits of the processes of each member.
 package resources
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/resources"
 )
 
-// Half is control's half. Agents limit their members.
+// Half describes the limits. Agents apply them to their members.
 type Half struct{ Run *abilities.Run }
 
 // Describe lists the limits, and the environment variables with which Go programs keep them.

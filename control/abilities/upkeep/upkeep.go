@@ -1,5 +1,5 @@
-// Package upkeep compacts, defragments and copies a cluster during a load, and finds what
-// that did to the latencies.
+// Package upkeep compacts, defragments and copies a cluster during a load, and measures the
+// effect on the latencies.
 package upkeep
 
 import (
@@ -44,7 +44,7 @@ func New(r *abilities.Run) *Runner {
 	return &Runner{run: r, plan: upkeep.Keys().Of(r.DB.Abilities), counts: map[string]int{}}
 }
 
-// Name is the name of the activity.
+// Name implements [abilities.Activity].
 func (r *Runner) Name() string { return "keep up the cluster" }
 
 // Describe lists how often each kind runs.
@@ -72,7 +72,8 @@ type job struct {
 
 // Run runs upkeep when it is due until ctx ends: each kind one interval after the start, and then
 // one interval after it was last due. Upkeep that falls due while another piece runs comes after
-// it. What would be due at the end of the load, or later, is left out: nothing would feel it.
+// it. Upkeep due at the end of the load, or later, is skipped, because no request would be
+// affected.
 func (r *Runner) Run(ctx context.Context) error {
 	began := time.Now()
 	jobs, length := r.jobs(began), r.length()

@@ -1,4 +1,5 @@
-// Package watchers has watchers of keys during a load, and judges what they hear of its writes.
+// Package watchers runs watchers of keys during a load, and compares the events that they receive
+// with its writes.
 package watchers
 
 import (
@@ -59,7 +60,7 @@ func (h *Half) Name() string { return "watch keys" }
 // wanted reports whether there are watchers.
 func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
 
-// Describe says how many watch what.
+// Describe returns the numbers of watchers, and the keys that they watch.
 func (h *Half) Describe() []string {
 	if !h.wanted() {
 		return nil
@@ -93,7 +94,7 @@ func (h *Half) possible() error {
 	return abilities.RoomFor(fmt.Sprintf("%d watchers have %d connections", h.plan.Most(), conns), conns, abilities.OpenFiles())
 }
 
-// Watch returns what compares the writes of a load with what watchers hear.
+// Watch returns a watch that compares the writes of a load with the watchers' events.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.wanted() {
 		return nil, nil
@@ -160,7 +161,7 @@ func (h *Half) End(ctx context.Context, issued abilities.Issued) {
 	h.written = errors.Join(h.watching.End(ctx), h.seconds.Close())
 }
 
-// Finish records what became of the watchers.
+// Finish records the outcome of the watchers.
 func (h *Half) Finish() error {
 	if h.watching == nil {
 		return nil
@@ -208,7 +209,7 @@ func (h *Half) latencies(o *watchers.Outcome) error {
 	return nil
 }
 
-// mark marks a run whose watchers did not hear what they must.
+// mark marks a run whose watchers missed events, or received some twice or in the wrong order.
 func (h *Half) mark(o *watchers.Outcome) {
 	c := &o.Counts
 	first := func(f watchers.Fault) mark.Words {

@@ -57,7 +57,7 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 		return Finding{}, false
 	}
 	least := f.sure[need.Resource]
-	// A classic file can't state what it expects, and some fill a store on purpose.
+	// A classic file can't state the errors that it expects, and some fill a store on purpose.
 	refused := !e.Classic && float64(least.Bytes) > surely*float64(limit) && !db.Load.Expect.Failures() && sure
 	if refused {
 		f.Data, need = f.least, least

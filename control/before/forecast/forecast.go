@@ -1,6 +1,6 @@
-// Package forecast computes before a run what the data of a load needs of each member, where that
-// fails, and about how long the load takes. The database's driver knows the cost of a byte
-// ([database.Sizer], [database.Pacer]).
+// Package forecast computes before a run how much memory and disk the data of a load needs on
+// each member, where that fails, and about how long the load takes. The database's driver knows
+// the cost of a byte ([database.Sizer], [database.Pacer]).
 package forecast
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Forecast is the forecast of one database of an experiment.
+// Forecast describes the data, needs and length of the load of one database.
 type Forecast struct {
 	// Data is written by the end of the load. With Guessed set it is a guess, which depends on a
 	// throughput that is not known before the run.

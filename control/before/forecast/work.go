@@ -20,11 +20,12 @@ type work struct {
 	exact  bool // length depends on no assumed throughput
 }
 
-// searchOf returns the work of a search for a rate: windows at rates near it, which is assumed to be
-// the pace of the database, or twice the first rate if the pace is not known. lasts is the length of
-// the search, and of its longest window. The rate and the number of windows are guesses. Certain is only what the file asks for: the
-// first rate, which the search raises as long as windows pass, during all windows. A store that
-// control compacts keeps only the history of the longest window.
+// searchOf returns the work of a search for a rate: windows at rates near it, which is assumed to
+// be the pace of the database, or twice the first rate if the pace is not known. lasts is the
+// length of the search, and of its longest window. The rate and the number of windows are
+// guesses. Only the first rate is certain, because the file asks for it, which the search raises
+// as long as windows pass, during all windows. A store that control compacts keeps only the
+// history of the longest window.
 func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
@@ -50,7 +51,8 @@ func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Dat
 	return w
 }
 
-// shares are the shares of a load's requests that write a key, and that write a new key.
+// shares are fractions of a load's requests: those that write a key, and those that write a new
+// key.
 type shares struct{ writes, creates float64 }
 
 func sharesOf(l *workload.Load) (s shares) {

@@ -95,7 +95,8 @@ func mentions(e *config.Experiment) map[string]int {
 	return want
 }
 
-// lists are the lists of hosts in an experiment.
+// lists returns the lists of hosts that an experiment names: those of each database, then the
+// generators.
 func lists(e *config.Experiment) (all [][]config.Host) {
 	for _, db := range e.Databases {
 		all = append(all, db.Hosts)

@@ -1,5 +1,5 @@
-// Package versus describes what the two sides of a comparison run: an experiment file,
-// and the release, the executable or the checkout that takes the place of its server.
+// Package versus describes the servers of the two sides of a comparison: an experiment file, and
+// the release, the executable or the checkout that takes the place of its server.
 package versus
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Side is one side of a comparison.
+// Side is an experiment file, and the server that it runs instead of the file's.
 type Side struct {
 	// Name is "A" or "B", and File its experiment file.
 	Name, File string
@@ -238,8 +238,8 @@ func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Prob
 	return s.variant.Read(s.File, catalog)
 }
 
-// Change describes what the two sides run instead of the files' servers, "" if neither replaces
-// its server or both run the same.
+// Change describes the servers that the two sides run instead of the files' servers, "" if
+// neither replaces its server or both run the same.
 func Change(a, b *Side) string {
 	if !a.Given() && !b.Given() {
 		return ""

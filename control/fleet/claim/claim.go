@@ -1,11 +1,11 @@
-// Package claim reserves many agents for one run, almost all of them at once. Of several
-// runs that want some of the same agents, one gets all that it wants.
+// Package claim reserves many agents for one run, almost all of them at once. Of several runs
+// that claim some of the same agents, one gets all of its agents.
 //
 // All runs order agents the same way. A run claims the lowest agent alone, which decides between
 // runs that want the same agents, and then the others at once. If another run holds one of these,
-// the run backs off: it releases what it got above that agent, waits for that agent alone, and
-// continues from there. A run therefore waits only while all that it holds is below the agent
-// that it waits for, and no two runs wait for each other.
+// the run backs off: it releases its agents above that one, waits for that agent alone, and
+// continues from there. A run therefore waits only while all its agents are below the agent that
+// it waits for, and no two runs wait for each other.
 package claim
 
 import (

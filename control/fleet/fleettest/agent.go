@@ -9,7 +9,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Agent is a client of an agent with some verbs replaced. A verb whose function is nil calls
+// Agent replaces some verbs of a client of an agent. A verb whose function is nil calls
 // AgentClient.
 type Agent struct {
 	pb.AgentClient

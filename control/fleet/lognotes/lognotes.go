@@ -1,4 +1,4 @@
-// Package lognotes writes what members' logs report into the events of a run.
+// Package lognotes adds the notable lines of members' logs to the events of a run.
 package lognotes
 
 import (

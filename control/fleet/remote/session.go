@@ -23,10 +23,9 @@ import (
 // CallTimeout is for calls that wait for nothing.
 const CallTimeout = 10 * time.Second
 
-// Session is a session with a process whose service has the client C. One goroutine at a time
-// changes it.
+// Session calls a process whose service has the client C. One goroutine at a time changes it.
 type Session[C any] struct {
-	// Kind is what the process is, in errors: an agent or a generator.
+	// Kind names the process in errors: "agent" or "generator".
 	Kind, Addr, RunID string
 	// Client is set by Dial.
 	Client C

@@ -32,10 +32,10 @@ type Options struct {
 // interrupted is the recorded error of a database whose control was lost.
 const interrupted = "control was lost in the run; the records of its agents were fetched later"
 
-// Run ends what the agents of a run still run, fetches their records into the result folder,
-// releases the agents, and records a run that did not end as interrupted. Each member is fetched
-// once: after an error, such as an unreachable agent, Run may be called again for the rest. A run
-// that left nothing is no error.
+// Run stops the members that the agents of a run still run, fetches their records into the result
+// folder, releases the agents, and records a run that did not end as interrupted. Each member is
+// fetched once: after an error, such as an unreachable agent, Run may be called again for the
+// rest. It is no error if nothing was left.
 func Run(ctx context.Context, o Options) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -135,8 +135,8 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// record records what was retrieved of a member, and returns what its agent could not record. The
-// member's end may be recorded already, with those problems.
+// record records the retrieved end and files of a member, and returns the problems of its agent's
+// records. The member's end may be recorded already, with those problems.
 func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 	m.Files = got.Files
 	if len(m.Exit) > 0 {
@@ -149,7 +149,7 @@ func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 	return got.Problems
 }
 
-// collected names what renews digests here.
+// collected names this command in the digests that it renews.
 const collected = "control --collect"
 
 // finish adds the fetched records to the events and the digests. Files that were there before
@@ -188,7 +188,7 @@ func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) erro
 	return err
 }
 
-// noteLogs adds to the events what the logs of the fetched members report.
+// noteLogs adds the notable log lines of the fetched members to the events.
 func noteLogs(dir string, db *results.DatabaseRun, fetched []int) error {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	if err != nil {
