@@ -1,8 +1,8 @@
-// Package ability is the frame in which the program's abilities are declared: what it can do
-// during or around a load. An ability is declared in a folder of its own below this one and in
-// the list of package all. Its work in a run is its half below control/abilities, and its part of
-// reports is its half below analyze/abilities. Nothing else knows an ability by name:
-// CONTRIBUTING.md lists the places of a new one.
+// Package ability defines how the program's abilities, which act during or around a load, are
+// declared. An ability is declared in a folder of its own below this one and in the list of
+// package all. Its work in a run is its half below control/abilities, and its part of reports is
+// its half below analyze/abilities. Nothing else knows an ability by name: CONTRIBUTING.md lists
+// the places of a new one.
 package ability
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability declares what the program can do during or around a load. Its requirement of a driver
-// is a facet: an optional interface of package database.
+// Ability declares an ability of the program: work during or around a load. Its requirement of a
+// driver is a facet: an optional interface of package database.
 type Ability struct {
 	Name string
-	// Words are the words that only the ability's own packages know, besides its name.
+	// Words are the words that only the ability's own packages know, except its name.
 	Words []string
 	// Keys are its keys in an experiment file.
 	Keys Keys
@@ -43,10 +43,10 @@ type Ability struct {
 	// each member; nil for none.
 	Record, Member Recorded
 	// Disturbed returns the times of a load in which the ability disturbed it on purpose, from the
-	// record of a run; nil for an ability that disturbs none. They say nothing about the steadiness
+	// record of a run; nil for an ability that disturbs none. They prove nothing about the steadiness
 	// of the load.
 	Disturbed func(results.Records) []results.Stretch
-	// Observes are the values that it counts or times during a load, besides response times.
+	// Observes are the values that it counts or times during a load, except response times.
 	Observes []observation.Group
 }
 
@@ -82,7 +82,7 @@ type Database struct {
 	OptionAt func(message string) *yamlfile.Node
 }
 
-// Keys are a key of an ability in an experiment file, at the top of the file and in each
+// Keys declares an ability's key in an experiment file, at the top of the file and in each
 // database: a [Section], which overrides the file's key by key, a [List] or a [Single].
 type Keys interface {
 	// Row describes the key of the mapping, in a database or at the top of a file.
@@ -100,7 +100,8 @@ type Keys interface {
 	Show(v Values, l workload.Load) *yamlfile.Node
 }
 
-// Values are the resolved values of abilities by their keys in a file. Zero values are omitted.
+// Values holds the resolved values of abilities, by their keys in a file. Zero values are
+// omitted.
 type Values map[string]any
 
 // Others encodes the values for [openjson.Marshal].

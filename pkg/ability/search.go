@@ -25,7 +25,7 @@ type Search struct {
 // Asked reports whether the values of a file ask for it.
 func (s *Search) Asked(v Values) bool { return v[s.Key] != nil }
 
-// LoadKeys are the keys of a load in a file.
+// LoadKeys locates the keys of a load in a file, for errors.
 type LoadKeys interface {
 	// Place is the place of a key. It is not set if the file does not give the key.
 	Place(key string) yamlfile.Place

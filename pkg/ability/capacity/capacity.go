@@ -19,12 +19,12 @@ const (
 	shortestWindow = 100 * time.Millisecond
 	fewestWindows  = 12
 	mostWindows    = 1000
-	// firstRate is the first rate of a search, in requests per second. clients is the default
-	// number of clients: 500 of them can wait 20 ms each at 25,000 requests per second.
+	// firstRate is in requests per second. clients is a default: 500 clients can wait 20 ms each
+	// at 25,000 requests per second.
 	firstRate = 250
 	clients   = 500
-	// highestQuantile is the highest quantile that a search may limit: 1 request of 10,000
-	// is above it.
+	// highestQuantile bounds the quantile that a search may limit: 1 request of 10,000 is above
+	// it.
 	highestQuantile = 99.99
 )
 
@@ -51,7 +51,7 @@ func search() *ability.Search {
 	}
 }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)",

@@ -38,8 +38,8 @@ func (c Plan) SLO() string {
 	return c.Quantile() + " <= " + ms + " ms"
 }
 
-// Sought is the plan without what may differ between searches whose capacities are compared: the
-// hold that follows a search.
+// Sought returns the plan without the hold that follows a search: searches whose capacities are
+// compared may differ in it.
 func (c Plan) Sought() Plan {
 	c.Hold = 0
 	return c
@@ -48,9 +48,8 @@ func (c Plan) Sought() Plan {
 // Quantile is At as experiment files give it: "p99.9".
 func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
-// Least is the least rate of the search, in requests per second. At this rate enough
-// requests are due in a window for one to miss the limit. A quantile of fewer is their
-// maximum.
+// Least returns the lowest rate of the search, in requests per second. At this rate enough
+// requests are due in a window for one to miss the limit. A quantile of fewer is their maximum.
 func (c Plan) Least() float64 {
 	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
 	return max(1, math.Round(rate*1e6)/1e6)
@@ -82,7 +81,7 @@ func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
-// Longest is the longest time for which a search sends requests if its lowest rate is the
+// Longest returns the longest time for which a search sends requests if its lowest rate is the
 // given one, in requests per second. It covers one database in one trial, with one hold.
 func (c Plan) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))

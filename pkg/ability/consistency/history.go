@@ -21,7 +21,7 @@ const MostSampled = 64
 // mostRecorded bounds the requests of a key in a file that is read: more than are ever recorded.
 const mostRecorded = 1 << 20
 
-// line is a line of the file.
+// line begins a history, or is a request of the history that the last such line began.
 type line struct {
 	// Key begins the history of a key.
 	Key *int64 `json:"key,omitempty"`

@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Plan returns the verdict on a load before it begins: its form, and why there will be none. parts is
-// how many generators issue the load, 0 if control does, and reuse means that others have keys below
-// its prefix. No other code decides what is judged: a load that a file asks to judge or says nothing
-// of is judged, or the staleness of its reads measured, where its values name the requests that wrote
-// them and each part knows all writers of its keys.
+// Plan returns the verdict on a load before it begins: its form, and why the load will not be
+// judged. parts is how many generators issue the load, 0 if control does, and reuse means that
+// others have keys below its prefix. No other code decides this: unless the file forbids it, a
+// load is judged, or the staleness of its reads measured, where its values name the requests that
+// wrote them and each part knows all writers of its keys.
 func Plan(wish Wish, l *workload.Load, info *database.Info, parts int, reuse bool) Verdict {
 	if wish == Off {
 		return Verdict{Form: Unasked}

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Wish is a file's wish for a verdict.
+// Wish is the value of the key consistency in a file.
 type Wish string
 
 // The wishes. By default, which files may write as auto, answers are judged where that is possible. On
@@ -19,7 +19,7 @@ const (
 	Off       Wish = "off"
 )
 
-// Keys is the key in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Single[Wish] {
 	return ability.Single[Wish]{
 		About: yamlfile.Row{Name: "consistency", Preset: auto, Meaning: "whether the answer of every get and put is [judged](consistency.md#by-default) while the load runs, and written keys are read back after it; `auto` is where values and keys allow it"},

@@ -79,7 +79,7 @@ const (
 	MostShared = 1000
 )
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "sessions", Meaning: "[sessions](sessions.md) that are held during the load and let die, for databases that have some: the [keys of sessions](#keys-of-sessions)",

@@ -12,7 +12,7 @@ import (
 // Record is the outcome of a run's held sessions. Without any, 0 were granted.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
-// Outcome is the outcome of a run's held sessions. All of its fields are on one level in JSON.
+// Outcome records the held sessions of a run. All of its fields are on one level in JSON.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
@@ -38,7 +38,7 @@ type Outcome struct {
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 }
 
-// Facts are the database's facts.
+// Facts describe the database's sessions.
 type Facts struct {
 	What    string `json:"what"`
 	Rule    string `json:"rule"`

@@ -23,7 +23,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "discovery", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes the instances, their consumers and what happens to them; no instances is none.
+// Plan describes the instances, their consumers and the acts. Without instances there is no plan.
 type Plan struct {
 	// Instances register a key of a session each. Consumers watch all of these keys.
 	Instances int `json:"instances"`
@@ -92,7 +92,7 @@ func (p Plan) Await(ctx context.Context, driver any, t database.Target) error {
 	return nil
 }
 
-// Kind is what happens to an instance.
+// Kind is a kind of act.
 type Kind string
 
 // The kinds.
@@ -103,16 +103,16 @@ const (
 	Election Kind = "election"
 )
 
-// Act is what happens to an instance, and how long after the start of the load. The instance of an
-// election is not known before.
+// Act is a death or a deploy of an instance, or an election, at a time after the start of the
+// load. The instance of an election is not known before.
 type Act struct {
 	Kind     Kind
 	Instance int
 	At       time.Duration
 }
 
-// Acts returns what happens to the instances of a plan, in the order of times. No instance has two
-// acts. The same seed gives the same acts.
+// Acts returns the acts of a plan, in the order of their times. No instance has two acts. The
+// same seed gives the same acts.
 func (p Plan) Acts(seed uint64) (acts []Act) {
 	random := rand.New(rand.NewPCG(seed, uint64(p.Instances)))
 	order := random.Perm(p.Instances)
@@ -148,7 +148,7 @@ const (
 	MostShared = 1000
 )
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "discovery", Meaning: "[instances of a service](scenarios.md) that register during the load, die and are deployed, and consumers that watch them: the [keys of discovery](#keys-of-discovery)",

@@ -13,7 +13,7 @@ import (
 // Record is the outcome of a run's instances and consumers. Without any, 0 were registered.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "discovered"} }
 
-// Outcome is the outcome of a run's instances and consumers. All of its fields are on one level in
+// Outcome records the instances and consumers of a run. All of its fields are on one level in
 // JSON.
 type Outcome struct {
 	Plan Plan `json:"plan"`
@@ -37,7 +37,7 @@ type Outcome struct {
 	Counts
 	// Witnesses are the first wrong changes.
 	Witnesses []Witness `json:"witnesses,omitempty"`
-	// BehindWhy is why consumers may not have heard of everything at the end, "" if they had.
+	// BehindWhy is why consumers may not have received everything at the end, "" if they had.
 	BehindWhy string `json:"behind_why,omitempty"`
 	// Resolution bounds the error of the times of changes: the longest time from the sending of a last
 	// renewal to its answer, and of an instance's key between the last look with it and the first
@@ -48,7 +48,7 @@ type Outcome struct {
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 }
 
-// Facts are the database's facts.
+// Facts describe the database's sessions.
 type Facts struct {
 	What    string `json:"what"`
 	Rule    string `json:"rule"`
@@ -76,9 +76,9 @@ type Registered struct {
 	WhyLeft string `json:"why_left,omitempty"`
 }
 
-// Counts count what consumers heard, and what was wrong with it.
+// Counts count the changes that consumers received, and their errors.
 type Counts struct {
-	// Told counts the changes that consumers were told of.
+	// Told counts the changes that consumers received.
 	Told int64 `json:"told"`
 	// Early sessions ended before the rule allows. Alive of these were of instances that lived.
 	Early int `json:"early,omitempty"`
@@ -87,7 +87,7 @@ type Counts struct {
 	// renewals, and Missed ones because the client sent none in time.
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
-	// Lost changes never came to a consumer that was told of all later ones. Behind ones had not come
+	// Lost changes never came to a consumer that received all later ones. Behind ones had not come
 	// by the end, but may still come.
 	Lost   int `json:"lost,omitempty"`
 	Behind int `json:"behind,omitempty"`
@@ -105,9 +105,9 @@ type Change struct {
 	All   bool `json:"all,omitempty"`
 	// Whole is the time from At until the last consumer knew, if All is set.
 	Whole time.Duration `json:"whole_ns,omitempty"`
-	// Left is what was left of the TTL when the instance died, counted from the sending of the last
-	// renewal. Late is the time from the end of the TTL until the first consumer knew, or of a leader
-	// until the first consumer or instance did. Deploys have neither.
+	// Left is the remaining TTL when the instance died, counted from the sending of the last
+	// renewal. Late is the time from the end of the TTL until the first consumer knew, or of a
+	// leader until the first consumer or instance did. Deploys have neither.
 	Left time.Duration `json:"left_ns,omitempty"`
 	Late time.Duration `json:"late_ns,omitempty"`
 	// Again is the time from the sending of the release until the new key was requested, of deploys.
@@ -121,7 +121,7 @@ type Change struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Fault is an error of what a consumer was told.
+// Fault is an error in the changes that a consumer received.
 type Fault string
 
 // The kinds of Fault.
@@ -134,7 +134,7 @@ const (
 type Witness struct {
 	Fault    Fault `json:"fault"`
 	Instance int   `json:"instance"`
-	// Consumer is the one that did not hear, -1 for all.
+	// Consumer is the one that did not receive it, -1 for all.
 	Consumer int `json:"consumer"`
 	// After is the time from the last renewal to the end of the session, of early ones.
 	After time.Duration `json:"after_ns,omitempty"`
@@ -160,7 +160,7 @@ func (o *Outcome) Count(k Kind) (n int) {
 	return n
 }
 
-// fewest is the number of times up to which a p99 says no more than the largest.
+// fewest is the least number of times for which a p99 adds something to the largest.
 const fewest = 300
 
 // Times is a distribution of a few times. P99 is 0 for fewer than 300.

@@ -1,5 +1,5 @@
-// Package faults declares faults of members during a load: what is done to whom and when, and
-// what a run records of it.
+// Package faults declares faults of members during a load, and the record that a run makes of
+// them.
 package faults
 
 import (
@@ -54,7 +54,7 @@ func Ability() ability.Ability {
 	}
 }
 
-// Fault is one fault of a load.
+// Fault describes a fault of one or more members, and when it is due in a load.
 type Fault struct {
 	// Kind is a kind of package fault. Member is [Leader], [Follower], [Each] or a number from 1.
 	Kind   string `json:"kind"`
@@ -174,7 +174,8 @@ type Happened struct {
 	// From is when the fault was requested, To when it was over, by control's clock.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
-	// Saw is what the agent read back after applying the fault, and SawOver after undoing it.
+	// Saw is the effect that the agent read back after applying the fault, and SawOver after
+	// undoing it.
 	Saw     string `json:"saw,omitempty"`
 	SawOver string `json:"saw_over,omitempty"`
 	// Failed is why the fault did not take effect or could not be undone.
@@ -267,7 +268,7 @@ func Repeated() ability.Section[Repeat] {
 	}
 }
 
-// Keys is the key of the faults.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.List[Fault] {
 	return ability.List[Fault]{
 		Key: "faults", Meaning: "faults of members during the load, which their agents must allow: the [keys of faults](#keys-of-faults)",

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Due is one fault that is due in a load.
+// Due is a fault with the time at which it is due, or one of its repeats.
 type Due struct {
 	Fault
 	// Number and Repeat count from 0.

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// Probe is one probe of a member: a row of probes.csv.
+// Probe records a request to one member: a row of probes.csv.
 type Probe struct {
 	// Member counts from 1.
 	Member int

@@ -87,7 +87,7 @@ func WriteTable(path string, list []Happened) error {
 		rows[i] = rowOf(h)
 	}
 	if err := w.Write(rows); err != nil {
-		_ = w.Close() // the first error says more
+		_ = w.Close() // the first error is more specific
 		return err
 	}
 	return w.Close()

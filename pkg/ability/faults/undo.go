@@ -20,8 +20,8 @@ const FileUndo = "undo.jsonl"
 // maxUndo bounds the file, in bytes.
 const maxUndo = 16 << 20
 
-// Undo is the undo of a command: a line of [FileUndo], which is on disk before the command runs.
-// Another line with its ID says that it is done.
+// Undo is a line of [FileUndo], which is on disk before the command runs. Another line with its
+// ID shows that the command was undone.
 type Undo struct {
 	ID string `json:"id"`
 	// Number is the number of the fault in the file, from 0.

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Event is the kind of event for a load that has passed a bound.
+// Event is recorded when a load has passed a bound.
 const Event = "guard"
 
 // Ability is the declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Keys()} }
 
-// Bounds are the bounds of a shared cluster. A load that passes one ends.
+// Bounds protect a shared cluster: a load that passes one ends.
 type Bounds struct {
 	// P99 bounds the 99th percentile of the requests of any second; 0 is no bound.
 	P99 time.Duration `json:"p99_ns,omitempty"`
@@ -31,7 +31,7 @@ type Bounds struct {
 // Any reports whether there is a bound.
 func (b Bounds) Any() bool { return b != Bounds{} }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Bounds] {
 	return ability.Section[Bounds]{
 		Key: "guard", Meaning: "bounds at which the load ends within 2 s: the [keys of guard](#keys-of-guard)", Replaces: true,

@@ -33,7 +33,7 @@ type Plan struct {
 	// TTL is the requested TTL of the contenders' sessions.
 	TTL time.Duration `json:"ttl_ns"`
 	// Delays means that the database has a LockDelay: the time after a holder's death in which
-	// nobody gets its lock.
+	// no contender gets its lock.
 	Delays    bool          `json:"delays,omitempty"`
 	LockDelay time.Duration `json:"lock_delay_ns,omitempty"`
 	// Elect means that holders die one after the other instead of releasing their locks.
@@ -78,7 +78,7 @@ const (
 	MostShared = 1000
 )
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "locks", Meaning: "[locks](locks.md) for which contenders compete during the load, for databases that have some: the [keys of locks](#keys-of-locks)",
@@ -268,6 +268,6 @@ func (c check) times(p Plan) {
 	}
 }
 
-// Margin is how much longer than the rule says a lock may take to pass on. A holder with less
+// Margin is how much longer than the rule allows a lock may take to pass on. A holder with less
 // time left does not die.
 const Margin = time.Second

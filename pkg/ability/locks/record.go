@@ -12,7 +12,7 @@ import (
 // Record is the outcome of a run's locks. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
 
-// Outcome is the outcome of a run's locks.
+// Outcome records the locks of a run and their turns.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	// What, By, Waits and Fence are the facts of the database and of the recipe. By them, Queue
@@ -62,7 +62,7 @@ type Stage struct {
 	// nanoseconds.
 	Wait *results.Spread `json:"wait,omitempty"`
 	Held *results.Spread `json:"held,omitempty"`
-	// HandOff is the time from sending a release to the next holder, while somebody waited,
+	// HandOff is the time from sending a release to the next holder, while a contender waited,
 	// without the stops of this client. Such stops delayed Delayed of them.
 	HandOff  *results.Spread `json:"hand_off,omitempty"`
 	Delayed  int64           `json:"delayed,omitempty"`
@@ -102,14 +102,14 @@ func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	return sum, acquired
 }
 
-// Add adds what happened to other turns.
+// Add adds the counts of other turns.
 func (s *Safety) Add(o Safety) {
 	s.Overlaps, s.Disorder = s.Overlaps+o.Overlaps, s.Disorder+o.Disorder
 	s.Believed, s.Lost = s.Believed+o.Believed, s.Lost+o.Lost
 	s.LongestBelieved = max(s.LongestBelieved, o.LongestBelieved)
 }
 
-// Order is the order in which contenders got a lock.
+// Order is [Queue] if contenders seldom overtook earlier ones, and [Race] if they often did.
 type Order string
 
 // The orders.
@@ -150,9 +150,9 @@ type Fairness struct {
 	Shares []float64 `json:"shares,omitempty"`
 }
 
-// FailOver describes what happened after holders died.
+// FailOver describes the time after the deaths of holders.
 type FailOver struct {
-	// Dead are holders that died, and NotTaken those whose lock nobody got in the stage.
+	// Dead are holders that died, and NotTaken those whose lock was not acquired in the stage.
 	Dead     int64 `json:"dead,omitempty"`
 	NotTaken int64 `json:"not_taken,omitempty"`
 	// Passed is the time from a death to the next holder, in nanoseconds. Early ones came before

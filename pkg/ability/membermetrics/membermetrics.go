@@ -102,7 +102,7 @@ func (p Plan) check() error {
 	return nil
 }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "scrape", Meaning: "how control reads the metrics of members of `endpoints`: the [keys of scrape](#keys-of-scrape)", Fields: section, Resolved: resolve,

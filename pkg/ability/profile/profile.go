@@ -20,7 +20,7 @@ func Ability() ability.Ability {
 // Record is the profiles that a member made of itself during the load.
 func Record() ability.Record[[]Profile] { return ability.Record[[]Profile]{Key: "profiles"} }
 
-// Profile is a profile in pprof's format that a member made.
+// Profile records a profile in pprof's format that a member made.
 type Profile struct {
 	// Kind is "cpu".
 	Kind string `json:"kind"`
@@ -38,7 +38,7 @@ const Dir = "profiles"
 // File returns the file of a member's CPU profile below the tag's folder. Members count from 0.
 func File(member int) string { return path.Join(Dir, fmt.Sprintf("%d-cpu.pprof", member+1)) }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "profile", Meaning: "[profiles](profiles.md) of members", Fields: section,

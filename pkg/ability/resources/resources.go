@@ -1,4 +1,4 @@
-// Package resources declares what the processes of each member may use together.
+// Package resources declares the limits on the resources of each member's processes.
 package resources
 
 import (
@@ -45,7 +45,7 @@ func setup(v ability.Values, s *results.Setup) {
 	}
 }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[resources.Limits] {
 	return ability.Section[resources.Limits]{
 		Key:     "resources",

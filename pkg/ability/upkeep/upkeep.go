@@ -50,7 +50,7 @@ func Observed() observation.Group {
 // Record is the effect of upkeep on latency, by kind of event.
 func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)",
@@ -70,7 +70,7 @@ type Plan struct {
 // shortest bounds the cost of upkeep.
 const shortest = time.Second
 
-// Kind is one kind of upkeep.
+// Kind describes compaction, defragmentation or a copy.
 type Kind struct {
 	// Key is its key in a file, and Event its kind of event.
 	Key, Event string
@@ -80,7 +80,7 @@ type Kind struct {
 	can     func(driver any) bool
 }
 
-// Kinds are the kinds of upkeep.
+// Kinds returns the kinds of upkeep in the order in which they are documented.
 func Kinds() []Kind {
 	return []Kind{
 		{"compact", EventCompact, func(p *Plan) *time.Duration { return &p.Compact },
@@ -95,7 +95,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Events are the kinds of event.
+// Events returns the kinds of event that upkeep records.
 func Events() (kinds []string) {
 	for _, k := range Kinds() {
 		kinds = append(kinds, k.Event)
@@ -169,7 +169,7 @@ func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own 
 }
 
 // CheckSnapshots changes the options of a database so that its members serve the snapshots of a
-// plan. The error says why there can be none.
+// plan. The error is the reason if it is impossible.
 func CheckSnapshots(plan Plan, d *ability.Database) error {
 	planner, must := d.Options.(database.SnapshotPlanner)
 	if plan.Snapshot == 0 || !must {

@@ -13,7 +13,7 @@ import (
 // Record is the outcome of a run's watchers. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
 
-// Outcome is the outcome of a run's watchers.
+// Outcome records the watchers of a run.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	// Kind, How, Ordered and Coalesces are the database's facts.
@@ -36,10 +36,12 @@ type Outcome struct {
 	SlowEnded int    `json:"slow_ended,omitempty"`
 	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
-	// ClockError bounds how far the times of writes may be from those of events, 0 if the process that
-	// watched also wrote: generators wrote, and what begins with a write may be off by as much.
+	// ClockError bounds how far the times of writes may be from those of events, 0 if the process
+	// that watched also wrote: generators wrote, and times that begin with a write may be off by
+	// as much.
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
-	// GapWhy is what the database had discarded at the first gap, "" without any.
+	// GapWhy describes the versions that the database had discarded at the first gap, "" without
+	// any.
 	GapWhy string `json:"gap_why,omitempty"`
 }
 
@@ -65,7 +67,7 @@ type Counts struct {
 	Unjudged int64 `json:"unjudged,omitempty"`
 	// Foreign events are events of writes that this load is not known to have made.
 	Foreign int64 `json:"foreign,omitempty"`
-	// Gaps are how often the database had discarded changes that a watcher was to hear of. Those of
+	// Gaps are how often the database had discarded changes that a watcher was to receive. Those of
 	// this load are Lost.
 	Gaps int64 `json:"gaps,omitempty"`
 }
@@ -105,9 +107,9 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard is how many writes of the stage have no time until all had heard of them: it is not known when
-// all had heard of a newer one instead, or not all watchers ever did. Older records have none for writes
-// that newer ones of the key replaced before anybody heard of them.
+// Unheard is how many writes of the stage have no time until all had received them: it is not known when
+// all had received a newer one instead, or not all watchers ever did. Older records have none for writes
+// that newer ones of the key replaced before anybody received them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes
@@ -195,7 +197,7 @@ func (s *SlowStage) WriteRate() float64 {
 	return s.Written / s.Waited.Seconds()
 }
 
-// Latency is the latency of a load's ok requests in whole seconds.
+// Latency describes a load's ok requests in whole seconds.
 type Latency struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`

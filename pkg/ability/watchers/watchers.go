@@ -1,5 +1,5 @@
-// Package watchers declares watchers of keys beside a load: how soon they hear of its writes, and
-// whether they hear of all of them.
+// Package watchers declares watchers of keys beside a load: how soon they receive its writes, and
+// whether they receive all of them.
 package watchers
 
 import (
@@ -22,7 +22,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "watchers", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes the watchers and what they watch. Without watchers there is no plan.
+// Plan describes the watchers and their keys. Without watchers there is no plan.
 type Plan struct {
 	// Watchers are the numbers of watchers, one for each stage. Stages are equal parts of the
 	// load's duration.
@@ -58,18 +58,18 @@ func (p Plan) Most() int {
 	return p.Watchers[len(p.Watchers)-1]
 }
 
-// Of names what each watcher watches: [All], [Key], or a share of the load's keys such as 10%.
+// Of names the keys of each watcher: [All], [Key], or a share of the load's keys such as 10%.
 type Of string
 
 // The special values of [Of].
 const (
-	// All are all keys below the prefix.
+	// All means all keys below the prefix.
 	All Of = "all"
-	// Key is one key: watcher n has key n modulo the number of keys.
+	// Key means one key each: watcher n has key n modulo the number of keys.
 	Key Of = "key"
 )
 
-// Share is the share of the keys that each watcher watches, 0 for [All] and [Key].
+// Share returns the fraction of the keys that each watcher watches, 0 for [All] and [Key].
 func (o Of) Share() float64 {
 	percent, is := strings.CutSuffix(string(o), "%")
 	if share, err := strconv.ParseFloat(percent, 64); is && err == nil {
@@ -98,7 +98,7 @@ func (o Of) Ranges(keys int64) int64 {
 	return (keys + each - 1) / each
 }
 
-// Text describes what each watcher watches.
+// Text describes the keys of each watcher.
 func (o Of) Text() string {
 	switch o {
 	case All:
@@ -125,7 +125,7 @@ const (
 	MostShared = 1000
 )
 
-// Keys are the keys in an experiment file.
+// Keys declares the ability's part of an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "watch", Meaning: "[watchers](watches.md) of keys during the load, for databases with watches: the [keys of watch](#keys-of-watch)",
@@ -139,7 +139,7 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// numbers is a list of rising numbers, or one number.
+// numbers accepts rising numbers, or a single number.
 func numbers() yamlfile.Kind[[]int] {
 	list := yamlfile.ListKind(yamlfile.SmallKind(), true)
 	return yamlfile.Kind[[]int]{
