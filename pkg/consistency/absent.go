@@ -3,7 +3,7 @@ package consistency
 // judgeAbsent judges the requests of a load with deletes that did not find the key, once every
 // delete that was sent before they ended has ended. Such a request is a violation if a value was
 // surely there when it was sent, and no delete can have come after that value, because the last
-// delete ended before a request of the value was sent. More cannot be said, because all deletes
+// delete ended before a request of the value was sent. More cannot be concluded, because all deletes
 // look alike.
 func (j *Judge) judgeAbsent(k *key) {
 	if len(k.odd().absent) == 0 {

@@ -57,13 +57,13 @@ type Violations struct {
 	DoubleSwaps int64 `json:"double_swaps"`
 }
 
-// All is the number of all violations.
+// All returns the total of the violations.
 func (v Violations) All() int64 {
 	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
 }
 
 // AppliedTwice returns the violations that remain certain if a client may have applied any write
-// twice, the second time at any later moment: values that nobody wrote, and keys that are missing
+// twice, the second time at any later moment: values that no request wrote, and keys that are missing
 // although the load never deletes. Values that were replaced may then be there again.
 func (v Violations) AppliedTwice(deletes bool) Violations {
 	certain := Violations{Phantom: v.Phantom}

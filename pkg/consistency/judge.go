@@ -73,7 +73,7 @@ type Judge struct {
 	sample         *sample // nil if no requests are recorded
 }
 
-// valueOf is a value of a key.
+// valueOf identifies a value by its key and the number of the request that wrote it.
 type valueOf struct{ key, number int64 }
 
 // New returns a judge that has seen no requests.

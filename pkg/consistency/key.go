@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// key is the state of one key: 128 bytes, two lines of a processor's cache.
+// key tracks the values of a key that requests may read. Its 128 bytes are two lines of a
+// processor's cache.
 type key struct {
 	number int64
 	// zones are the values that a running request may still read, by number. Most keys have one
@@ -360,8 +361,8 @@ func (j *Judge) exclude(k *key) {
 }
 
 // choose reports two values that exclude each other, and forgets the evidence against one of them:
-// reads of the value that was surely written first. If both were written at the same time, nobody
-// can say which reads were wrong, and the reads of both are forgotten. So later reads show which
+// reads of the value that was surely written first. If both were written at the same time, it is
+// unknown which reads were wrong, and the reads of both are forgotten. So later reads show which
 // value stayed, and one wrong answer does not make others look wrong.
 func (j *Judge) choose(k *key, older, newer *zone) {
 	if older.sent > newer.sent {

@@ -2,7 +2,7 @@ package consistency
 
 import "math"
 
-// Kind is the kind of a request on its key.
+// Kind classifies a request by its effect on its key.
 type Kind uint8
 
 // The kinds of requests.

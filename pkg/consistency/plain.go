@@ -28,7 +28,7 @@ func (j *Judge) plain(k *key, head int32) bool {
 	return true
 }
 
-// bounds are what decides whether a request is plain.
+// bounds decide whether a request is plain.
 type bounds struct{ number, f, s, sent int64 }
 
 func (z *zone) bounds() bounds { return bounds{z.number, z.f, z.s, z.sent} }
@@ -38,7 +38,7 @@ func (b *bounds) readBy(o *Op) bool {
 	return o.Kind == Read && o.Outcome == OK && o.Read == b.number && o.End >= b.sent
 }
 
-// replacedBy reports whether a request replaced a value, and nobody can read the value any more.
+// replacedBy reports whether a request replaced a value, and no request can read the value any more.
 func (b *bounds) replacedBy(o *Op, before int64) bool {
 	return o.Kind == Write && o.Outcome == OK && o.Request != b.number && o.End < before && b.f < o.Sent && b.s <= o.End
 }

@@ -49,7 +49,7 @@ func (h HeldKeys) AppliedTwice() HeldKeys {
 	return h
 }
 
-// Lost is how many keys lost their last write.
+// Lost returns the number of keys that lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 
 // ReadBack judges the value of key number after Finish, read in the store's strongest mode. value is

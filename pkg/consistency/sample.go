@@ -25,7 +25,7 @@ type History struct {
 const Whole = never
 
 const (
-	// sampledRequests is how many requests on a key are recorded, besides those that were
+	// sampledRequests is how many requests on a key are recorded, without those that were
 	// running meanwhile.
 	sampledRequests = 10_000
 	// mostSampled bounds the recorded requests of a key.
@@ -77,7 +77,7 @@ func (s *sample) add(batch []Op) {
 }
 
 // add records a request. A full history gets those requests that were sent before its last one
-// ended: the rest of the requests that may have changed what it has read.
+// ended: the rest of the requests that may have changed the values that it has read.
 func (h *sampled) add(o *Op, most int) {
 	switch {
 	case o.Sent > h.Until:

@@ -117,7 +117,8 @@ func (t *table) room(k *key) []zone {
 	return list
 }
 
-// sizeFor is the least size of lists with room for so many zones; it may be one of no kept list.
+// sizeFor returns the smallest class of lists with room for a number of zones. No kept list need
+// have it.
 func sizeFor(zones int) int { return bits.Len(uint(zones-1) / roomy) }
 
 // list returns an empty list of a size.

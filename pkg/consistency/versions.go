@@ -28,7 +28,7 @@ type replacement struct {
 	reported bool
 }
 
-// versions are the versions of one key that guarded writes replaced.
+// versions tracks the versions of a key that guarded writes replaced.
 type versions struct {
 	// open are of writes that may have run concurrently with writes that are judged later. closed is
 	// the greatest of the others.

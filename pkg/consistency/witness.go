@@ -24,7 +24,7 @@ func Classes() []Class {
 	return []Class{StaleValue, LostValue, Phantom, ResurrectedValue, DoubleSwap}
 }
 
-// classOf is the class of a value that was read after another one was surely there.
+// classOf classifies the violation of reading a value after another one was surely there.
 func classOf(older, newer *zone) Class {
 	switch {
 	case older.number == Absent:
@@ -53,7 +53,7 @@ type Witness struct {
 	Reads int64 `json:"reads"`
 }
 
-// Value is one value of a key, with the requests that show when it was there.
+// Value describes one value of a key, with the requests that show when it was there.
 type Value struct {
 	// Number is the number of the request that wrote it. It is negative for a value that was
 	// there before the first request, and 0 for none.

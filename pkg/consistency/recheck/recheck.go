@@ -61,7 +61,7 @@ func operations(h *consistency.History) (list []porcupine.Operation) {
 		switch {
 		case wrote && o.Outcome == consistency.Unknown:
 			if o.Kind != consistency.Delete && !read[o.Request] {
-				continue // a value that nobody read explains nothing
+				continue // a value that no request read explains nothing
 			}
 			end = math.MaxInt64
 		case !wrote && o.Outcome != consistency.NotFound && (!o.Known || o.Kind == consistency.Guarded):
