@@ -76,8 +76,7 @@ func (k *Keeper) Start(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// Keep renews a session when that is due, until over reports that nobody does any more, or it has
-// ended.
+// Keep renews a session when that is due, until over reports true, or it has ended.
 func (k *Keeper) Keep(s *Session, over func() bool) { k.KeepFrom(s, k.Every, over) }
 
 // KeepFrom is [Keeper.Keep] with another time until the first renewal, at most Every. Sessions that

@@ -15,15 +15,15 @@ import (
 // RequestTimeout bounds a request for a session, but not a renewal.
 const RequestTimeout = 10 * time.Second
 
-// Session is one session.
+// Session holds a session and the times of its renewals.
 type Session struct {
 	Is   database.Session
 	Busy sync.Mutex  // during a request
 	next time.Time   // of its next renewal
 	due  time.Time   // when that is late
-	over func() bool // reports whether nobody renews it any more
+	over func() bool // reports whether renewals must end
 
-	Mu   sync.Mutex // of what follows
+	Mu   sync.Mutex // of the following fields
 	Sent time.Time  // of the last renewal that was answered, or of its request
 	// Answered is when that was, or when the last renewal without an answer was given up.
 	Answered   time.Time
@@ -37,7 +37,7 @@ type Session struct {
 type gap struct{ from, to time.Time }
 
 // Unrenewed returns for how long no renewal had reached a member at a time. It is below 0 if that is before
-// the last renewal and not known. The caller holds Mu, or nobody renews the session any more.
+// the last renewal and not known. The caller holds Mu, or the session is no longer renewed.
 func (s *Session) Unrenewed(at time.Time) time.Duration {
 	for _, g := range s.gaps {
 		if at.After(g.from) && at.Before(g.to) {
@@ -64,11 +64,11 @@ func (s *Session) Discard(ctx context.Context) {
 	_ = s.Is.Release(ctx)
 }
 
-// Slack is what an end may come before the earliest time that the rule allows: members count
-// TTLs with clocks of their own, in milliseconds.
+// Slack returns how much earlier than the rule allows a session may end: members count TTLs with
+// clocks of their own, in milliseconds.
 func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
-// Keys are the names of the keys of sessions, by two numbers. All begin with the same word.
+// Keys names the keys of sessions by two numbers. All names begin with the same word.
 type Keys string
 
 // NewKeys returns names that no other run has.

@@ -151,11 +151,11 @@ func (f *fairness) outcome(assumed bool) locks.Fairness {
 // members confirm places a little after they gave them.
 const seldom = 0.05
 
-// enough turns decide the order: what is shared among more has an interval that is narrow enough.
+// enough turns decide the order: the interval of a share of more turns is narrow enough.
 const enough = 2000
 
-// order is that of contenders of whose turns some overtook others: the interval of that share lies
-// on one side of what is seldom.
+// order is that of contenders of whose turns some overtook others: the interval of that share
+// lies on one side of the limit for seldom.
 func order(overtook, decided int64) locks.Order {
 	if decided == 0 {
 		return locks.Undecided

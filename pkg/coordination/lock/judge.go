@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Rules are what turns are judged by. Times are nanoseconds on their clock.
+// Rules are the facts by which turns are judged. Times are nanoseconds on their clock.
 type Rules struct {
 	// From and To are when the stage was, and Contenders how many each lock had.
 	From, To          int64
@@ -26,11 +26,11 @@ type Rules struct {
 	Stops stops.List
 }
 
-// slack is what a lock may pass before the earliest time that the rule allows: members count
-// TTLs with clocks of their own, in milliseconds.
+// slack returns how much earlier than the rule allows a lock may pass on: members count TTLs with
+// clocks of their own, in milliseconds.
 func slack(ns int64) int64 { return int64(2*time.Millisecond) + ns/1000 }
 
-// Seen is what is observed by second: a value of the group of locks, when, and its number.
+// Seen is called with each observation: a value of the group of locks, when, and its number.
 type Seen func(name string, at, number int64)
 
 // Judge judges the turns of one stage.
@@ -73,7 +73,7 @@ func inOrder(all []*locks.Turn) (held []*locks.Turn) {
 	return held
 }
 
-// judge is what is known of the turns of a stage.
+// judge judges the turns of a stage.
 type judge struct {
 	Rules
 	seen  Seen
@@ -82,7 +82,7 @@ type judge struct {
 	waits, holds, handOffs, passed, releases []int64 // ns
 }
 
-// one takes what is known of a turn alone.
+// one counts a turn by itself.
 func (j *judge) one(t *locks.Turn) {
 	switch t.End {
 	case locks.Refused:
@@ -212,7 +212,7 @@ func over(t *locks.Turn) int64 {
 // at is the number that had asked before a time and got the lock after it.
 func (w *waiting) at(ns int64) int { return before(w.asked, ns) - upTo(w.over, ns) }
 
-// before is the number of moments before one, and upTo of those up to it.
+// before returns how many moments are before one, and upTo how many are not after it.
 func before(moments []int64, ns int64) int {
 	return sort.Search(len(moments), func(i int) bool { return moments[i] >= ns })
 }

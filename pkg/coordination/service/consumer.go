@@ -11,10 +11,10 @@ import (
 type consumer struct {
 	follower
 	n    int
-	last int64 // when it was last told of something, for the goroutine of the watch
+	last int64 // when it last received a change, for the goroutine of the watch
 }
 
-// heard is when consumers were told of a change, in nanoseconds of the clock.
+// heard records when consumers received a change, in nanoseconds of the clock.
 type heard struct {
 	at    []int64 // by consumer, 0 for those that were not
 	n     int
@@ -23,7 +23,7 @@ type heard struct {
 	resolution time.Duration
 }
 
-// changed notes what the consumer is told.
+// changed notes a change that the consumer receives.
 func (c *consumer) changed(change database.Change) {
 	s := c.of
 	now := s.clock.Now()
@@ -56,7 +56,8 @@ func (c *consumer) changed(change database.Change) {
 	s.Seen(discovery.ValueTold, change.At, 1)
 }
 
-// heardOf returns what consumers were told of a name, nil for one that is of nobody. The lock is held.
+// heardOf returns the records of the changes of a name, nil for an unknown name. The lock is
+// held.
 func (s *Service) heardOf(n name) (came, gone **heard) {
 	if r := s.all[n]; r != nil {
 		return &r.came, &r.gone
@@ -68,7 +69,7 @@ func (s *Service) heardOf(n name) (came, gone **heard) {
 	return nil, nil
 }
 
-// heard makes what was told of a change. The lock is held.
+// heard returns the record of a change, and makes it first if needed. The lock is held.
 func (s *Service) heard(of **heard) *heard {
 	if *of == nil {
 		*of = &heard{at: make([]int64, len(s.consumers))}
@@ -76,7 +77,7 @@ func (s *Service) heard(of **heard) *heard {
 	return *of
 }
 
-// by notes that a consumer was told at a moment. The first time counts.
+// by notes that a consumer received the change at a moment. The first time counts.
 func (h *heard) by(consumer int, at int64, change database.Change) {
 	if h.at[consumer] != 0 {
 		return
@@ -86,7 +87,7 @@ func (h *heard) by(consumer int, at int64, change database.Change) {
 	h.notice(at, change)
 }
 
-// notice notes that somebody knew at a moment.
+// notice notes that the change was known at a moment.
 func (h *heard) notice(at int64, change database.Change) {
 	if h.first == 0 || at < h.first {
 		h.first = at
@@ -96,7 +97,7 @@ func (h *heard) notice(at int64, change database.Change) {
 	}
 }
 
-// knows reports whether the consumer was told of a new registration.
+// knows reports whether the consumer received a new registration.
 func (c *consumer) knows(r *registration) bool {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()

@@ -19,11 +19,11 @@ type term struct {
 	by *registration
 	// elected is when its session had the key that is for one alone.
 	elected time.Time
-	// came and gone are what was told of the leader's own key, which names the term.
+	// came and gone record the changes of the leader's own key, which names the term.
 	came, gone *heard
 }
 
-// elections are what the instances need to elect leaders.
+// elections has the contenders and the terms of elections.
 type elections struct {
 	contenders []*contender
 	tasks      tasks         // of the contenders
@@ -31,7 +31,7 @@ type elections struct {
 	terms      []*term       // under the lock of Service
 }
 
-// incumbent returns the last term and who leads in it, nil if nobody does any more. The lock of Service is
+// incumbent returns the last term and its leader, nil if it no longer leads. The lock of Service is
 // held.
 func (e *elections) incumbent() (term int, by *registration) {
 	term = len(e.terms) - 1
@@ -41,7 +41,7 @@ func (e *elections) incumbent() (term int, by *registration) {
 	return term, e.terms[term].by
 }
 
-// contender is an instance that leads if nobody else does. It follows the leaders' keys.
+// contender is an instance that leads if no other does. It follows the leaders' keys.
 type contender struct {
 	follower
 	is   *registration
@@ -51,7 +51,7 @@ type contender struct {
 	leader int // the term that it knows, -1 for none
 }
 
-// takeAgain is the time after which a key is taken again that nobody is known to have.
+// takeAgain is the time after which a key without a known owner is taken again.
 const takeAgain = 100 * time.Millisecond
 
 var errNoLeader = errors.New("there was no leader that could die")
@@ -95,8 +95,8 @@ func (s *Service) elect(ctx context.Context) error {
 	}
 }
 
-// endElections ends what elect began, except for the connections. A contender that stopped to follow the
-// leader before is a reason why elections may lack a candidate.
+// endElections ends the contenders, except their connections. A contender that stopped to follow
+// the leader before is a reason why elections may lack a candidate.
 func (s *Service) endElections() {
 	e := &s.elections
 	e.tasks.end()
@@ -165,7 +165,7 @@ func (c *contender) contend(ctx context.Context) {
 	}
 }
 
-// take takes the key, and reports whether the instance leads now. Its own key tells everybody.
+// take takes the key, and reports whether the instance leads now. Its own key announces it.
 func (c *contender) take(ctx context.Context) (led bool, err error) {
 	s, r := c.of, c.is
 	r.Busy.Lock()

@@ -13,7 +13,7 @@ import (
 type follower struct {
 	of        *Service
 	conn      int    // number of the connection
-	who, what string // in errors: who watches what
+	who, what string // in errors: the follower, and the followed key
 	on        database.Sessions
 	ready     chan struct{} // closed when it misses nothing any more
 	over      chan struct{} // closed when it watches no more

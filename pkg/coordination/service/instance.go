@@ -21,11 +21,11 @@ type registration struct {
 	ended time.Time
 	dead  bool
 
-	// came and gone are under the lock of Service, nil before the first consumer heard.
+	// came and gone are under the lock of Service, nil before the first consumer received them.
 	came, gone *heard
 }
 
-// over reports whether nobody renews a session any more.
+// over reports whether a session is no longer renewed.
 func (r *registration) over() bool {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Service) grant(ctx context.Context, n name) (*registration, error) {
 // attach adds the key of a session, and has the session renewed. A session without its key is ended.
 func (s *Service) attach(ctx context.Context, r *registration) error {
 	s.mu.Lock()
-	s.all[r.name] = r // consumers may hear of it before the answer
+	s.all[r.name] = r // consumers may receive it before the answer
 	s.mu.Unlock()
 	err := r.Is.Attach(ctx, []byte(s.Keys.Of(r.instance, r.generation)), make([]byte, s.ValueSize))
 	if err == nil { // so that it is known when the TTL began: attaching renews some sessions
@@ -85,9 +85,9 @@ func (s *Service) attach(ctx context.Context, r *registration) error {
 	return nil
 }
 
-// first is the time until the first renewal of a registration. Instances of other machines do not
-// register in the same moment, so those that are registered before the load are spread over the time
-// between two renewals.
+// first returns the time until the first renewal of a registration. Instances of other machines
+// do not register in the same moment, so those that are registered before the load are spread
+// over the time between two renewals.
 func (s *Service) first(n name) time.Duration {
 	if n.generation > 0 || n.instance >= s.Plan.Instances {
 		return s.Plan.Keep

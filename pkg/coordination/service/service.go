@@ -33,7 +33,7 @@ type Options struct {
 	Keys keeper.Keys
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
-	// Seen records what is observed, under the names of package discovery. It is safe for concurrent
+	// Seen records observations under the names of package discovery. It is safe for concurrent
 	// use.
 	Seen func(name string, at time.Time, number int64)
 }
@@ -59,7 +59,7 @@ type Service struct {
 	began time.Time
 	acts  []*act
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // of the following fields
 	all     map[name]*registration
 	why     error // the first failure of a registration, or of an election
 	reports reports
@@ -75,7 +75,7 @@ type reports struct {
 }
 
 // ending is how all of it ended: left sessions could not be ended, the first because of why. Behind is
-// why consumers may not have heard of everything.
+// why consumers may not have received everything.
 type ending struct {
 	left        int
 	why, behind error
@@ -84,7 +84,7 @@ type ending struct {
 // name is of a registration: each deploy makes the next generation of an instance.
 type name struct{ instance, generation int }
 
-// act is what happened to an instance.
+// act records the times and the error of an act.
 type act struct {
 	discovery.Act
 	before *registration
@@ -188,11 +188,11 @@ func (s *Service) choose(a *act) {
 	a.Instance = a.before.instance
 }
 
-// endTimeout bounds the wait for what consumers are to hear after the load, and the end of all
-// sessions.
+// endTimeout bounds the wait for changes that consumers must still receive after the load, and
+// the end of all sessions.
 const endTimeout = time.Minute
 
-// End waits until the consumers have heard of all that happened, as far as they do, and ends the
+// End waits until the consumers have received all that happened, as far as they do, and ends the
 // sessions that are left, also after ctx is over.
 func (s *Service) End(ctx context.Context) {
 	if s.on == nil {
@@ -233,8 +233,8 @@ func (s *Service) release(ctx context.Context) {
 	})
 }
 
-// barrier registers another instance, and waits until all consumers know it. Consumers are told of
-// changes in their order, so that they have heard of all earlier ones then.
+// barrier registers another instance, and waits until all consumers know it. Consumers receive
+// changes in their order, so that they have received all earlier ones then.
 func (s *Service) barrier(ctx context.Context) (err error) {
 	if s.marker, err = s.register(ctx, s.markerName()); err != nil {
 		return fmt.Errorf("register an instance after the load: %w", err)
@@ -255,7 +255,7 @@ func (s *Service) barrier(ctx context.Context) (err error) {
 // markerName is the name of the instance that is registered after the load.
 func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
 
-// tell wakes the barrier.
+// tell wakes the barrier, if it waits.
 func (s *Service) tell() {
 	select {
 	case s.news <- struct{}{}:

@@ -33,8 +33,8 @@ type Options struct {
 	Workers int
 	// Stated is a time of this process in the clock of the run; nil is the same one.
 	Stated func(time.Time) time.Time
-	// Seen records what is observed, under the names of package deaths, at times of this process.
-	// It is safe for concurrent use.
+	// Seen records observations under the names of package deaths, at times of this process. It
+	// is safe for concurrent use.
 	Seen func(name string, at time.Time, number int64)
 	// Died is called when holders begin to die, with how many are held.
 	Died func(at time.Time, held int)
@@ -58,13 +58,13 @@ type Holder struct {
 	stops  *stops.Stops
 	heard  int64 // when the watch of the keys ran last
 
-	mu      sync.Mutex // of what follows
+	mu      sync.Mutex // of the following fields
 	why     error      // the first failure of a grant
 	left    int
 	whyLeft error
 }
 
-// held is one session. What follows is under its Mu.
+// held tracks a session until its end. The fields below the session are under its Mu.
 type held struct {
 	keeper.Session
 	abandoned bool
@@ -148,7 +148,7 @@ func (h *Holder) grant(ctx context.Context, i int) *held {
 	return s
 }
 
-// ended reports whether nobody renews a session any more.
+// ended reports whether a session is no longer renewed.
 func (s *held) ended() bool {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -217,8 +217,9 @@ func (h *Holder) abandon(ctx context.Context) {
 	}
 }
 
-// order is the order in which holders die: by chance, the same in each run. They are renewed in the
-// order in which they were granted. If they died in that order, too, their TTLs would end in bursts.
+// order returns the order in which holders die: random, but the same in each run. They are
+// renewed in the order in which they were granted. If they died in that order, too, their TTLs
+// would end in bursts.
 func (h *Holder) order() []int { return rand.New(rand.NewPCG(1, uint64(len(h.all)))).Perm(len(h.all)) }
 
 func (s *held) abandonedNow() bool {

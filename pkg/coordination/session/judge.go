@@ -17,11 +17,11 @@ import (
 // shownSurvivors bounds the points of the curve of survivors.
 const shownSurvivors = 200
 
-// Outcome is what became of the sessions, after End.
+// Outcome returns the record of the sessions, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
 
-// Part is what this machine knows of its sessions, after End. Its times are stated in the clock of
-// the run.
+// Part returns this machine's record of its sessions, after End. Its times are stated in the
+// clock of the run.
 func (h *Holder) Part() Part {
 	p := Part{Took: h.grants}
 	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)

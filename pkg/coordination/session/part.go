@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Part is what one machine knows of the sessions that it held. It has judged them with its own clock
-// and its own watch, so that no clock of another machine is in a lateness.
+// Part is one machine's record of the sessions that it held. It has judged them with its own
+// clock and its own watch, so that no clock of another machine is in a lateness.
 type Part struct {
 	deaths.Tally
 	// Took is how long it took to grant the sessions.

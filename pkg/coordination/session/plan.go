@@ -14,7 +14,7 @@ import (
 // Plan is how many sessions are held, and how they end.
 type Plan = deaths.Plan
 
-// Remote is what another machine knows of the sessions that it held.
+// Remote is another machine's record of the sessions that it held.
 type Remote struct {
 	// Machine names it, and Lost is why nothing is known of its sessions.
 	Machine string
@@ -25,7 +25,7 @@ type Remote struct {
 	ClockError time.Duration
 }
 
-// Decode sets what the machine has encoded.
+// Decode decodes the record that the machine has encoded.
 func (r *Remote) Decode(part, seconds []byte) error {
 	if err := errors.Join(json.Unmarshal(part, &r.Part), json.Unmarshal(seconds, &r.Seconds)); err != nil {
 		return fmt.Errorf("decode what became of its sessions: %w", err)
@@ -38,7 +38,7 @@ func (r *Remote) Decode(part, seconds []byte) error {
 	return nil
 }
 
-// Observed is what holders observe.
+// Observed describes the observations of holders.
 func Observed() observation.Group { return deaths.Observed() }
 
 // Split returns the plans of several machines that hold the sessions of one together. Those of a

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// mostKept bounds what is kept of deliveries whose entries are open, in bytes: then the oldest
+	// mostKept bounds the memory of deliveries whose entries are open, in bytes: then the oldest
 	// entry is not judged.
 	mostKept = 256 << 20
 	// shownFaults is how many wrong deliveries a record names.
 	shownFaults = 20
-	// skippedAfter is how long after its end a write that no watcher heard of is taken for replaced
-	// by a newer one of its key, if they heard of such a one.
+	// skippedAfter is how long after its end a write that no watcher received is taken for replaced
+	// by a newer one of its key, if they received such a one.
 	skippedAfter = 30 * time.Second
 	// leastNumbered is the size of the smallest values that begin with the number of their request.
 	leastNumbered = 16
@@ -31,11 +31,11 @@ const (
 	listedSlots = 30
 )
 
-// request is what the value of a write names: its key and its number.
+// request identifies the write of a value by its key and its number, which the value contains.
 type request struct{ key, number int64 }
 
-// judge compares what watchers hear with what was written. It is safe for concurrent use. Times
-// are unix nanoseconds of one clock.
+// judge compares the events that watchers receive with the writes. It is safe for concurrent use.
+// Times are unix nanoseconds of one clock.
 type judge struct {
 	facts database.WatchFacts
 	keys  keys
@@ -46,7 +46,7 @@ type judge struct {
 	mu      sync.Mutex
 	ranges  ranges
 	list    []*watcher          // by number
-	waiting map[request]*write  // that no watcher has heard of
+	waiting map[request]*write  // that no watcher has received
 	unknown map[*entry]struct{} // whose request is not known yet
 	numbers map[request]*entry  // of these, by the number in the value
 	others  others
@@ -77,7 +77,7 @@ func (j *judge) newSequence() *sequence {
 	return s
 }
 
-// join adds the next watcher, and returns what it watches.
+// join adds the next watcher, and returns its number and range.
 func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -86,8 +86,8 @@ func (j *judge) join(slow bool) (id int32, r database.WatchRange) {
 	return id, j.ranges.watched(id)
 }
 
-// resume returns where a watcher that hears of nothing at the moment continues: what it watches, and
-// the version up to which it was told of all that there was.
+// resume returns where a watcher that receives no events at the moment continues: its range, and
+// the version up to which it has received all events.
 func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -95,7 +95,7 @@ func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
 	return j.ranges.watched(id), max(w.after, w.told)
 }
 
-// took records a time of what began at a moment.
+// took records the duration of something that began at a moment.
 func (j *judge) took(began int64, value int, spent int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -110,7 +110,7 @@ func (j *judge) establish(id int32, after, now int64) {
 	w.seq.establish(w, after, now)
 }
 
-// lose notes that some watchers hear of nothing more.
+// lose notes that some watchers receive nothing more.
 func (j *judge) lose(ids []int32) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -133,7 +133,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	w := j.list[event.Watcher]
 	s := w.seq
 	w.told = max(w.told, event.Version)
-	if event.Gap { // what is missing of it is judged at the end
+	if event.Gap { // its missing events are judged at the end
 		j.counts.Gaps++
 		if j.gap == nil {
 			j.gap = &watchers.Witness{Watcher: w.id, Version: event.Version}
@@ -146,7 +146,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 		return
 	}
 	if w.since > 0 && event.Version <= max(w.after, s.dropped) {
-		return // before it watched, or nobody knows any more
+		return // before it watched, or forgotten
 	}
 	e := s.find(w, event.Version)
 	if e == nil {
@@ -157,7 +157,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	if e.done && w.since == 0 {
 		return // it begins after that
 	}
-	if e.done && e.write == nil { // nobody of this load wrote it
+	if e.done && e.write == nil { // not a write of this load
 		j.counts.Foreign++
 		if j.facts.Coalesces {
 			j.skip(w, e, at)
@@ -189,7 +189,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	j.bound(s)
 }
 
-// resolve notes when a watcher heard of an entry, or of a newer one instead.
+// resolve notes when a watcher received an entry, or of a newer one instead.
 func (j *judge) resolve(w *watcher, e *entry, at int64) {
 	size := len(e.heard)
 	w.seq.resolve(e, w.place, at)
@@ -204,7 +204,7 @@ func sentOf(e *entry, at int64) int64 {
 	return at
 }
 
-// skip notes that a watcher hears of no older version of a key.
+// skip notes that a watcher will receive no older version of a key.
 func (j *judge) skip(w *watcher, e *entry, at int64) {
 	for o := e.older; o != nil && o.version > w.after && o.heardBy(w) == 0; {
 		older := o.older
@@ -218,7 +218,7 @@ func (j *judge) skip(w *watcher, e *entry, at int64) {
 	}
 }
 
-// discover returns the entry of a version that is heard of for the first time, nil for one that
+// discover returns the entry of a version that is received for the first time, nil for one that
 // does not count.
 func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *entry {
 	key, known := j.keys.number(event.Key)
@@ -276,7 +276,7 @@ func (j *judge) identify(e *entry) {
 	}
 }
 
-// fault counts what is wrong with a delivery.
+// fault counts n faults of a delivery.
 func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry, n int64) {
 	switch f {
 	case watchers.Lost:
@@ -294,14 +294,14 @@ func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry, n int64)
 	}
 }
 
-// closeIf ends an entry whose request is known and of which all have heard.
+// closeIf ends an entry whose request is known and that all have received.
 func (j *judge) closeIf(s *sequence, e *entry) {
 	if e.write != nil && !e.done && s.complete(e) {
 		j.close(s, e, true)
 	}
 }
 
-// close ends an entry. If all have heard of it, it is known when the last did.
+// close ends an entry. If all have received it, it is known when the last did.
 func (j *judge) close(s *sequence, e *entry, all bool) {
 	j.times.deliveries(e.write, s.watchers, e.heard, all)
 	for _, w := range s.watchers {
@@ -394,7 +394,7 @@ func (j *judge) wrote(ended *load.Ended) {
 		j.closeIf(s, e)
 	case e != nil: // another request with the same version or number: it is not ours
 		j.counts.Foreign++
-	case ended.Change > 0 && ended.Change <= s.done && j.facts.Coalesces: // all have heard of a newer one
+	case ended.Change > 0 && ended.Change <= s.done && j.facts.Coalesces: // all have received a newer one
 		j.skipped(one, s.newerHeard(one, ended.Change))
 	case ended.Change > 0:
 		e = &entry{version: ended.Change, key: one.key, number: one.number, write: one}
@@ -427,7 +427,7 @@ func (j *judge) forget(before int64) {
 	j.times.flush(before)
 }
 
-// disownUnknown drops entries that watchers heard of before a moment and whose requests are not known.
+// disownUnknown drops entries that watchers received before a moment and whose requests are not known.
 func (j *judge) disownUnknown(before int64) {
 	for e := range j.unknown {
 		s := j.ranges.sequence(e.key)
@@ -459,8 +459,8 @@ func (j *judge) disown(e *entry) {
 	}
 }
 
-// replaced reports whether watchers heard of a write of the same key that may have come after. It may be
-// one of others, which was made before they heard of it.
+// replaced reports whether watchers received a write of the same key that may have come after. It may be
+// one of others, which was made before they received it.
 func (j *judge) replaced(one *write) bool {
 	last := j.ranges.sequence(one.key).last[one.key]
 	if last == nil {
@@ -473,7 +473,7 @@ func (j *judge) replaced(one *write) bool {
 	return until > 0 && one.sent <= until+j.unsure
 }
 
-// watching is how many watchers must hear of a write whose version is not known.
+// watching is how many watchers must receive a write whose version is not known.
 func (j *judge) watching(one *write) (list []*watcher) {
 	for _, w := range j.ranges.sequence(one.key).watchers {
 		if w.since > 0 && w.since <= one.sent-j.unsure && !w.broken {
@@ -483,7 +483,7 @@ func (j *judge) watching(one *write) (list []*watcher) {
 	return list
 }
 
-// skipped counts a write that no watcher heard of. All had heard of a newer one at a time, which is 0 if
+// skipped counts a write that no watcher received. All had received a newer one at a time, which is 0 if
 // it is not known.
 func (j *judge) skipped(one *write, all int64) {
 	if n := int64(len(j.watching(one))); one.acked && n > 0 {
@@ -493,8 +493,8 @@ func (j *judge) skipped(one *write, all int64) {
 	}
 }
 
-// finish judges what is left. Passed means that all that members had to report has come: what is
-// missing is lost.
+// finish judges the remaining entries. Passed means that the members have reported all events:
+// missing ones are lost.
 func (j *judge) finish(passed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -3,7 +3,7 @@ package watch
 // mostOthers bounds how many versions of others a judge remembers.
 const mostOthers = 1 << 16
 
-// others are versions that turned out not to be of this load, while watchers may still hear of them. The
+// others are versions that turned out not to be of this load, while watchers may still receive them. The
 // oldest are forgotten first. The zero value has none.
 type others struct {
 	known map[other]struct{}

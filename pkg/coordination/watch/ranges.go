@@ -43,7 +43,7 @@ func (r *ranges) begin(id int32) *sequence {
 	return r.by[n]
 }
 
-// watched is what a watcher watches.
+// watched returns the range of a watcher.
 func (r *ranges) watched(id int32) (w database.WatchRange) {
 	if r.all != nil {
 		return w
@@ -56,7 +56,7 @@ func (r *ranges) watched(id int32) (w database.WatchRange) {
 	return w
 }
 
-// sequence returns that of a key, nil if nobody watches it.
+// sequence returns the sequence of a key, nil if no watcher watches it.
 func (r *ranges) sequence(key int64) *sequence {
 	switch {
 	case r.all != nil:

@@ -40,7 +40,7 @@ func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection
 }
 
 // reopen closes a connection and opens it again. Its watchers continue after the last version that
-// they have heard of. The end of ctx ends only the wait until they have caught up.
+// they have received. The end of ctx ends only the wait until they have caught up.
 func (w *Watching) reopen(ctx context.Context, stage int, c *connection) {
 	on, cut, caught, done := w.renew(ctx, stage, c)
 	if on == nil {
@@ -100,7 +100,7 @@ func (c *connection) use(ctx context.Context) error {
 	}
 }
 
-// claim returns when nobody else uses a connection. It reports false if it is being opened again.
+// claim waits for the exclusive use of a connection. It reports false if it is being opened again.
 // The wait until it has caught up after the time before ends.
 func (c *connection) claim() bool {
 	c.of.mu.Lock()
@@ -145,8 +145,8 @@ func (w *Watching) count(stage, n int, err error) {
 
 // resume closes a connection, dials until a member answers, and continues its watchers.
 func (w *Watching) resume(ctx context.Context, c *connection, cut int64) error {
-	// No event comes after it, so that what watchers have heard of is known. Nothing else of the old
-	// connection counts.
+	// No event comes after Close, so that it is known which events the watchers have received.
+	// Nothing else of the old connection counts.
 	_ = c.on.Close()
 	c.on = nil
 	if c.ended() {
@@ -187,7 +187,7 @@ func (c *connection) came(at int64, events []database.WatchEvent) {
 	}
 }
 
-// gapText describes what the database had discarded.
+// gapText describes the versions that the database had discarded.
 func gapText(first *watchers.Witness) string {
 	if first == nil {
 		return ""

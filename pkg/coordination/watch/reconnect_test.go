@@ -161,7 +161,7 @@ func TestReconnectGap(t *testing.T) {
 				lost := int64(missed) // by one watcher
 				want := watchers.Counts{Writes: lost + 2, Delivered: lost + 4, Lost: lost, Gaps: 1}
 				if missed == 0 {
-					want.Foreign = 1 // as the other watcher heard of it
+					want.Foreign = 1 // as the other watcher received it
 				}
 				if o.Counts != want || o.GapWhy == "" || o.Broken != "" {
 					t.Errorf("counts %+v, gap %q, broken %q; want %+v", o.Counts, o.GapWhy, o.Broken, want)

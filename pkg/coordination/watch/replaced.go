@@ -9,8 +9,8 @@ import (
 // mostSettled bounds how many settled versions a sequence keeps.
 const mostSettled = 1 << 18
 
-// replaced finds out when all watchers of a sequence had heard of a newer write of a key than one that
-// no watcher heard of. It is of watches that coalesce.
+// replaced finds out when all watchers of a sequence had received a newer write of a key than one that
+// no watcher received. It is of watches that coalesce.
 type replaced struct {
 	unsure int64 // as of the judge
 	// recent are versions that may matter to writes that were not passed yet, by key and in their order.
@@ -23,16 +23,16 @@ type replaced struct {
 	waiting map[int64][]*write
 }
 
-// settled is a version that all watchers heard of, or of a newer one, or that is not judged any more.
+// settled is a version that all watchers received, or a newer one of, or that is no longer judged.
 type settled struct {
 	version int64
 	all     int64 // as of its entry
 	sent    int64 // when its write was sent, if that is known; it was made after that
 	made    int64 // when it had surely been made
-	until   int64 // when its write had ended, and the last watcher had heard of it
+	until   int64 // when its write had ended, and the last watcher had received it
 }
 
-// bounds are of the time until all watchers had heard of a newer write than one whose version is not
+// bounds are of the time until all watchers had received a newer write than one whose version is not
 // known: the first settled version that may be newer, and the first that surely is.
 type bounds struct {
 	maybe, surely settled
@@ -79,7 +79,7 @@ func (r *replaced) drop() {
 	r.kept = 0
 }
 
-// wait takes a write that no watcher has heard of, and whose version is not known.
+// wait takes a write that no watcher has received, and whose version is not known.
 func (r *replaced) wait(w *write) {
 	w.bounds = &bounds{vague: w.sent <= r.until+2*r.unsure}
 	for _, one := range r.recent[w.key] {
@@ -90,7 +90,7 @@ func (r *replaced) wait(w *write) {
 	}
 }
 
-// heard takes a write of wait that a watcher has heard of after all.
+// heard takes a write of wait that a watcher has received after all.
 func (r *replaced) heard(w *write) {
 	r.drain(w.key, func(o *write) bool { return o == w })
 }
@@ -118,7 +118,7 @@ func (r *replaced) compare(w *write, one settled) {
 	}
 }
 
-// next is when all watchers had heard of the version of a key that followed another, 0 if that is not
+// next is when all watchers had received the version of a key that followed another, 0 if that is not
 // known; found is false if no such version is settled.
 func (r *replaced) next(key, version int64) (all int64, found bool) {
 	if version < r.lost {
@@ -144,7 +144,7 @@ func (r *replaced) forget(before int64) {
 	}
 }
 
-// newerHeard is when all watchers had heard of the write of the same key that followed one with a
+// newerHeard is when all watchers had received the write of the same key that followed one with a
 // version, or of a still newer one; 0 if that is not known.
 func (s *sequence) newerHeard(w *write, version int64) int64 {
 	if all, found := s.replaced.next(w.key, version); found {
@@ -160,7 +160,7 @@ func (s *sequence) newerHeard(w *write, version int64) int64 {
 	return s.allHeard(n, w.sent)
 }
 
-// allHeard is when the last of the watchers that watched at a time and are not slow heard of an entry,
+// allHeard is when the last of the watchers that watched at a time and are not slow received an entry,
 // or of a newer one of its key; 0 without any.
 func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 	for place, at := range e.heard {
@@ -174,7 +174,7 @@ func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 // mostVague is how much longer than the least possible one a time may be.
 const mostVague = 2
 
-// replacedAt is when all watchers had heard of a newer write than one of which none heard and whose
+// replacedAt is when all watchers had received a newer write than one that none received and whose
 // version is not known, 0 if that is not known. If writes of the key overlapped it may be later than that:
 // the order of these is not known. The time since the write was sent is at most mostVague times the true
 // one.

@@ -18,7 +18,7 @@ import (
 
 var coalescing = database.WatchFacts{Kind: database.WatchBlocking, Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true}
 
-// Of writes that do not overlap, each has its time until all had heard of it or of a newer one, also
+// Of writes that do not overlap, each has its time until all had received it or of a newer one, also
 // those of which nobody heard: the times are those of what the store reported.
 func TestReplacedTimes(t *testing.T) {
 	for _, values := range []bool{true, false} {
@@ -73,7 +73,7 @@ func (r *rig) heardTimes(watchers int32) (times []int64) {
 	return times
 }
 
-// one is a write of a test, and when watchers hear of it: 0 for never, slow ones later.
+// one is a write of a test, and when watchers receive it: 0 for never, slow ones later.
 type one struct{ sent, end, heard, slow int64 }
 
 // timesOf judges writes of one key, the second of which nobody hears of, and returns the sum of their
@@ -112,13 +112,13 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	return all.Value / ms, all.N
 }
 
-// The time of a write that nobody heard of is known to within a factor of two if writes of the key
+// The time of a write that nobody received is known to within a factor of two if writes of the key
 // overlapped, and exactly if not: else the write has none.
 func TestOverlappingWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		writes []one
-		want   int64 // time of the write that nobody heard of, 0 for none
+		want   int64 // time of the write that nobody received, 0 for none
 	}{
 		{"older and newer ones are known", []one{{10, 50, 60, 70}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},
 		{"heard of before it was sent", []one{{10, 200, 105, 106}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},

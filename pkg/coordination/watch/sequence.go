@@ -1,7 +1,7 @@
 package watch
 
-// sequence is the versions of what some watchers watch, in their order, as far as watchers have
-// heard of them or writers know them. All of its watchers must hear the same.
+// sequence holds the versions of a range in their order, as far as its watchers have received
+// events of them or writers know them. All of its watchers must receive the same.
 type sequence struct {
 	watchers []*watcher // by place
 	active   int        // that are established and not broken
@@ -19,30 +19,30 @@ type sequence struct {
 	replaced   *replaced        // nil for others
 }
 
-// watcher is one watcher. It is as large as a line of a processor's cache, since each event finds those
-// of others there.
+// watcher tracks the events of one watcher. It is as large as a line of a processor's cache,
+// since each event finds those of others there.
 type watcher struct {
 	id      int32
 	place   int32 // in seq
 	seq     *sequence
 	since   int64  // when it was established, 0 before
-	after   int64  // version: it must hear of all newer ones
-	version int64  // the newest it has heard of
+	after   int64  // version: it must receive all newer ones
+	version int64  // the newest it has received
 	told    int64  // the same, of writes of others and of gaps as well
 	cursor  *entry // of that, or nil
 	broken  bool
-	slow    bool // its deliveries are told apart
+	slow    bool // its deliveries are counted apart
 }
 
 // entry is one version.
 type entry struct {
 	version, key, number int64 // number is noNumber if it is not known
 	write                *write
-	first                int64   // when a watcher first heard of it, 0 before
+	first                int64   // when a watcher first received it, 0 before
 	heard                []int64 // by place: when; negative if a newer version of the key came instead
 	n                    int     // that are not 0
 	done                 bool
-	last                 int64 // of a done entry: when the last watcher heard of it
+	last                 int64 // of a done entry: when the last watcher received it
 	all                  int64 // the same of watchers that are not slow, 0 if it is not known
 	next, prev           *entry
 	newer, older         *entry // of the same key, of watches that coalesce
@@ -93,8 +93,8 @@ func (s *sequence) count() {
 	}
 }
 
-// find returns the entry of a version, nil without one. It is next to that which the watcher heard
-// of last.
+// find returns the entry of a version, nil without one. It is often the one after the entry that
+// the watcher received last.
 func (s *sequence) find(w *watcher, version int64) *entry {
 	if c := w.cursor; c != nil && c.next != nil && c.next.version == version {
 		return c.next
@@ -122,8 +122,8 @@ func (s *sequence) insert(e *entry) {
 	}
 }
 
-// chain puts an entry among those of its key, and returns how many watchers hear of it no more,
-// because they have heard of a newer one.
+// chain puts an entry among those of its key, and returns how many watchers receive it no more,
+// because they have received a newer one.
 func (s *sequence) chain(e *entry) (skipped int) {
 	newest := s.last[e.key]
 	if newest == nil || newest.version < e.version {
@@ -154,7 +154,7 @@ func (s *sequence) chain(e *entry) (skipped int) {
 	return skipped
 }
 
-// resolve notes when the watcher at a place heard of an entry, or of a newer one instead.
+// resolve notes when the watcher at a place received an entry, or of a newer one instead.
 func (s *sequence) resolve(e *entry, place int32, at int64) {
 	if int(place) >= len(e.heard) {
 		e.heard = s.grow(e.heard)
@@ -184,7 +184,7 @@ func (s *sequence) grow(heard []int64) []int64 {
 	return append(heard, make([]int64, n-len(heard))...)
 }
 
-// heardBy is when a watcher heard of an entry, 0 for not yet.
+// heardBy is when a watcher received an entry, 0 for not yet.
 func (e *entry) heardBy(w *watcher) int64 {
 	if int(w.place) < len(e.heard) {
 		return e.heard[w.place]
@@ -192,10 +192,10 @@ func (e *entry) heardBy(w *watcher) int64 {
 	return 0
 }
 
-// expects reports whether a watcher must hear of a version.
+// expects reports whether a watcher must receive a version.
 func (w *watcher) expects(version int64) bool { return w.since > 0 && !w.broken && version > w.after }
 
-// complete reports whether all have heard of an entry that must.
+// complete reports whether all have received an entry that must.
 func (s *sequence) complete(e *entry) bool {
 	switch {
 	case e.n < s.active && e.version > s.greatest:
@@ -229,7 +229,7 @@ func (s *sequence) close(e *entry) (forgotten int64) {
 	return forgotten
 }
 
-// remove takes an entry from the list. The newest of a key is kept for what follows.
+// remove takes an entry from the list. The newest of a key is kept for the next entry of the key.
 func (s *sequence) remove(e *entry) {
 	if s.replaced != nil {
 		s.replaced.settle(e)

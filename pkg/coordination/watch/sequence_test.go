@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// What all have heard of is not kept: neither by the newest version of a key that nobody writes any
+// What all have received is not kept: neither by the newest version of a key that nobody writes any
 // more, nor by a watcher that has ended.
 func TestForgotten(t *testing.T) {
 	s := newSequence()
@@ -28,7 +28,7 @@ func TestForgotten(t *testing.T) {
 	open := add(1, 1)
 	var gone []weak.Pointer[entry]
 	for version := int64(2); version < 10; version++ {
-		next := add(version, 2) // before all have heard of the one before
+		next := add(version, 2) // before all have received the one before
 		for _, w := range s.watchers {
 			if !w.broken {
 				s.resolve(open, w.place, 1)
@@ -41,7 +41,7 @@ func TestForgotten(t *testing.T) {
 		gone, open = append(gone, weak.Make(next)), next
 	}
 	runtime.GC()
-	for i, e := range gone[:len(gone)-2] { // the last is open, and a watcher heard of the one before
+	for i, e := range gone[:len(gone)-2] { // the last is open, and a watcher received the one before
 		if e.Value() != nil {
 			t.Errorf("version %d is kept", i+2)
 		}
@@ -58,7 +58,7 @@ func updates(facts database.WatchFacts) *judge {
 	return j
 }
 
-// An event that comes before its watcher is established, of a version that all others have heard of, is
+// An event that comes before its watcher is established, of a version that all others have received, is
 // no duplicate: the watcher begins after it. For an established watcher it is one.
 func TestBeforeEstablished(t *testing.T) {
 	j := updates(stream1)
@@ -82,7 +82,7 @@ func TestBeforeEstablished(t *testing.T) {
 	}
 }
 
-// told has watchers of a judge hear of versions of keys, and notes writes, each at the next moment.
+// told has watchers of a judge receive versions of keys, and notes writes, each at the next moment.
 type told struct {
 	*judge
 	at int64
@@ -136,7 +136,7 @@ func TestSkipsPastOthers(t *testing.T) {
 	}
 }
 
-// A write that others replaced before anybody heard of it is not lost.
+// A write that others replaced before anybody received it is not lost.
 func TestReplacedByOthers(t *testing.T) {
 	j := &told{judge: updates(coalescing), at: 10}
 	j.watching(2)
@@ -153,7 +153,7 @@ func TestReplacedByOthers(t *testing.T) {
 	late.watching(1)
 	late.hear(0, 0, 6, 99)
 	late.forgets()
-	late.ends(0, 3, -1) // after all that was heard of
+	late.ends(0, 3, -1) // after all that was received
 	if late.finish(true); late.counts.Lost != 1 {
 		t.Errorf("counts %+v, want a lost delivery", late.counts)
 	}

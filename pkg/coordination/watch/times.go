@@ -41,7 +41,7 @@ const (
 	mostOpen = 16
 )
 
-// times are what was counted and timed, by second and stage. A judge guards it.
+// times holds the counts and durations by second and stage. A judge guards it.
 type times struct {
 	stages  []*stage
 	open    map[cell]*second
@@ -69,7 +69,7 @@ type cell struct {
 	stage  int
 }
 
-// second is what was observed in a second.
+// second holds the observations of a second.
 type second struct {
 	numbers [numValues]observation.Number
 	spent   [numTimes]histogram.Sum
@@ -88,7 +88,7 @@ func (t *times) end(at int64) {
 	}
 }
 
-// stageAt is the stage at a time; within reports whether it lasted then.
+// stageAt returns the stage at a time, and whether it lasted then.
 func (t *times) stageAt(at int64) (index int, within bool) {
 	for i, s := range t.stages {
 		if s.start <= at {
@@ -145,7 +145,7 @@ func (t *times) wroteToSlow(end int64, watchers int) {
 	}
 }
 
-// deliveries records when those of some watchers heard of a write that watched when it was sent;
+// deliveries records when those of some watchers received a write that watched when it was sent;
 // negative is a newer one instead. Those of slow watchers are apart. All means that it is known
 // when the last of the others did.
 func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
@@ -188,7 +188,7 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	t.wrote(w.sent)
 }
 
-// allHeard records that all watchers had heard of a write, or of a newer one, at a time.
+// allHeard records that all watchers had received a write, or of a newer one, at a time.
 func (t *times) allHeard(s *second, w *write, at int64) {
 	s.record(valueAll, at-w.sent)
 	if t.values {
@@ -196,7 +196,7 @@ func (t *times) allHeard(s *second, w *write, at int64) {
 	}
 }
 
-// replaced records a write that no watcher heard of. All had heard of a newer one at a time, which is 0 if
+// replaced records a write that no watcher received. All had received a newer one at a time, which is 0 if
 // it is not known.
 func (t *times) replaced(w *write, at int64) {
 	if index, within := t.stageAt(w.sent); within && at > 0 {
@@ -205,7 +205,7 @@ func (t *times) replaced(w *write, at int64) {
 	t.wrote(w.sent)
 }
 
-// took records a time of what began at a moment.
+// took records the duration of something that began at a moment.
 func (t *times) took(began int64, value int, spent int64) {
 	index, _ := t.stageAt(began)
 	t.second(began, index).record(value, spent)

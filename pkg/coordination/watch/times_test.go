@@ -21,7 +21,7 @@ const perSecond = 100
 type steady struct {
 	*judge
 	second int64
-	sent   []int64 // of the writes that watcher 1 has not heard of
+	sent   []int64 // of the writes that watcher 1 has not received
 	next   int64
 }
 
@@ -34,7 +34,7 @@ func newSteady() *steady {
 	return s
 }
 
-// hear has a watcher hear of a write.
+// hear has a watcher receive a write.
 func (s *steady) hear(watcher int32, number, at int64) {
 	value := append(binary.LittleEndian.AppendUint64(nil, uint64(number)), make([]byte, 8)...)
 	s.receive(at, []database.WatchEvent{{Watcher: watcher, Key: s.keys.name(number % 10), Value: value, Version: number + 1}})

@@ -1,5 +1,5 @@
-// Package watch has watchers of keys beside a load, and judges what they hear of its writes: how
-// soon, and whether it is all of them, once and in order.
+// Package watch runs watchers of keys during a load, and judges the events that they receive of
+// its writes: how soon they arrive, and whether each arrives, once and in order.
 package watch
 
 import (
@@ -33,8 +33,8 @@ type Options struct {
 	Unsure time.Duration
 	// Began is called when all watchers of a stage watch, with their number.
 	Began func(at time.Time, watchers int)
-	// Write takes what was observed in seconds, in their order, from the call of Observe or End that
-	// shows that they are over. A second may come again with what was observed late: both add up.
+	// Write takes the observations of seconds, in their order, from the call of Observe or End
+	// that shows that they are over. A second may come again with late observations: both add up.
 	Write func([]observation.Second) error
 }
 
@@ -45,7 +45,7 @@ type Watching struct {
 	base  time.Time
 	judge *judge
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // of the following fields
 	conns  []*connection
 	stages []watchers.Stage
 	ended  int                // slow connections before their time
@@ -207,7 +207,7 @@ func (w *Watching) add(ctx context.Context, n int) error {
 	return err
 }
 
-// connectionsOf is how many connections some watchers have.
+// connectionsOf returns the number of connections of some watchers.
 func (w *Watching) connectionsOf(watchers int) int {
 	if w.Facts.Conns {
 		return watchers
@@ -289,11 +289,11 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 	return failed
 }
 
-// barrierTimeout bounds the wait for what is to come after the load.
+// barrierTimeout bounds the wait for late events after the load.
 const barrierTimeout = time.Minute
 
-// End waits until all that was written has come, as far as it comes, ends the watches, and judges
-// what is missing. It does so after ctx is over too. The error is that of Write.
+// End waits until the events of all writes have arrived, as far as they arrive, ends the watches,
+// and judges missing ones. It does so after ctx is over too. The error is that of Write.
 func (w *Watching) End(ctx context.Context) error {
 	w.judge.end(w.moment(time.Now()))
 	w.mu.Lock()
@@ -324,7 +324,8 @@ func (w *Watching) End(ctx context.Context) error {
 	return w.write()
 }
 
-// Doubt has End count what is missing as behind, not as lost, for a reason. It is called before End.
+// Doubt makes End count missing events as behind, not as lost, for a reason. It is called before
+// End.
 func (w *Watching) Doubt(why error) { w.doubt = why }
 
 // ended reports whether the connection of a watcher has ended.
@@ -342,7 +343,7 @@ func (c *connection) ended() bool {
 	return false
 }
 
-// Outcome is what became of the watchers, after End.
+// Outcome returns the record of the watchers, after End.
 func (w *Watching) Outcome() watchers.Outcome {
 	o := watchers.Outcome{
 		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,

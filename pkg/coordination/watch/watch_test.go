@@ -310,7 +310,7 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// Stages have their own numbers, and watchers that come later are not expected to have heard of
+// Stages have their own numbers, and watchers that come later are not expected to have received
 // what was before.
 func TestStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -351,7 +351,7 @@ func TestOneKey(t *testing.T) {
 	})
 }
 
-// Watchers of ranges of keys hear of the writes of their range alone, of which each has its own
+// Watchers of ranges of keys receive the writes of their range alone, of which each has its own
 // sequence: each lie is found and nothing else. The last range is shorter.
 func TestRanges(t *testing.T) {
 	for _, lie := range append(deliver.Lies(), deliver.Honest) {
@@ -393,7 +393,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// All watchers of a key hear of a write of somebody else, each at another time. None of it is a
+// All watchers of a key receive a write of somebody else, each at another time. None of it is a
 // duplicate, whether versions before it are open or not.
 func TestOthersHeardLate(t *testing.T) {
 	for _, open := range []bool{false, true} {
@@ -434,7 +434,7 @@ func TestOthersAreBounded(t *testing.T) {
 	}
 }
 
-// A watcher that is told of a key outside its range has heard of something foreign.
+// A watcher that is told of a key outside its range has received something foreign.
 func TestOutsideRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{2}, Of: "50%"})
@@ -531,7 +531,7 @@ func TestSlowEnded(t *testing.T) {
 	})
 }
 
-// A write whose outcome is unknown may be heard of or not; one that failed and was made, and one of
+// A write whose outcome is unknown may be received or not; one that failed and was made, and one of
 // somebody else, are foreign.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -721,7 +721,7 @@ func (q *query) Close() error {
 	return nil
 }
 
-// Watches that coalesce hear of the last value of each key; what they skip is counted, and nothing
+// Watches that coalesce receive the last value of each key; what they skip is counted, and nothing
 // is lost or counted twice.
 func TestCoalescing(t *testing.T) {
 	facts := coalescing
@@ -757,7 +757,7 @@ func TestCoalescing(t *testing.T) {
 }
 
 // Of watches that coalesce, a version of somebody else is neither delivered nor replaced, whether
-// watchers heard of it or of a newer one instead.
+// watchers received it or of a newer one instead.
 func TestCoalescingForeign(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {
