@@ -31,7 +31,7 @@ type Database struct {
 
 // Info holds facts about a database. They are checked before anything starts.
 type Info struct {
-	// About says in one line what the database is, for one whose name does not; else it is empty.
+	// About describes the database in one line, if its name does not; else it is empty.
 	About string
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
@@ -80,7 +80,7 @@ type Info struct {
 	NoWatches string
 }
 
-// Promise is a database's promise for the reads of a mode.
+// Promise describes the consistency that a database promises for the reads of a mode.
 type Promise struct {
 	// Linearizable reads return the latest value whose write ended before they were sent, or a
 	// later one. Their answers are judged; answers of other modes are only measured.
@@ -175,7 +175,7 @@ type Plan struct {
 	Streams string `json:"-"`
 }
 
-// UDP is the suffix of a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".
+// UDP ends a UDP address in [Plan.Listen]: "10.0.0.1:8301/udp".
 const UDP = "/udp"
 
 // File is written by the agent before the first command starts.

@@ -133,7 +133,7 @@ type Sessions interface {
 	Close() error
 }
 
-// Session is one session, for one caller at a time.
+// Session is held by one caller at a time.
 type Session interface {
 	// TTL is the granted TTL.
 	TTL() time.Duration

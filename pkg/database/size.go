@@ -44,7 +44,7 @@ type Data struct {
 	Snapshots int64
 }
 
-// Need is a member's need of one resource.
+// Need compares the size of the data on a member with the limit of one resource.
 type Need struct {
 	Resource Resource
 	// Bytes is the size that the data needs.
@@ -57,7 +57,7 @@ type Need struct {
 	Why string
 }
 
-// Resource is a resource of a member that data fills.
+// Resource is filled by the data of a load, on each member.
 type Resource string
 
 // The resources of a member. The store is a database file, and part of the disk.

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Part is a part of the suite, which runs instead of the whole suite unless [Long].
+// Part selects cases of the suite, which run instead of the whole suite unless [Long].
 type Part int
 
 const (

@@ -25,7 +25,7 @@ const (
 	recoverWithin = Patience
 )
 
-// fixture is what a case has: the cluster, and a source of unused keys.
+// fixture gives a case the cluster, and a source of unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
@@ -55,7 +55,7 @@ type testCase struct {
 	waits func(*fixture) bool
 }
 
-// parts are parts of the suite other than the whole.
+// parts are the requested parts, never the whole suite.
 type parts []Part
 
 // part runs a named part of a case and counts it.

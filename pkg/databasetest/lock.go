@@ -16,7 +16,7 @@ const (
 	// lockContenders is how many contend for a lock, and lockTurns how often each one gets it.
 	lockContenders = 4
 	lockTurns      = 5
-	// lockDelay is the delay of locks that have one.
+	// lockDelay applies to locks that have a delay.
 	lockDelay = 2 * time.Second
 	// leastTTL is the TTL of a holder that dies, unless members grant only longer ones.
 	leastTTL = 2 * time.Second

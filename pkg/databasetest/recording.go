@@ -97,7 +97,7 @@ type recorder struct {
 	said   conversation
 }
 
-// connections are a server's connections and the tasks that serve them.
+// connections tracks a server's connections and the tasks that serve them.
 type connections struct {
 	listener net.Listener
 	tasks    sync.WaitGroup

@@ -100,9 +100,9 @@ func Main(m *testing.M, r *database.Registry) {
 	os.Exit(m.Run())
 }
 
-// MemberEnv names a program that serves members of built-in databases in place of the test binary,
-// started like it as "serve NAME ARGS...". make test sets it: built with the race detector, a
-// server takes several times the CPU time, and is not what is tested.
+// MemberEnv names a program that serves members of built-in databases in place of the test
+// binary, started like it as "serve NAME ARGS...". make test sets it: built with the race
+// detector, a server takes several times the CPU time, and the server is not under test.
 const MemberEnv = "DBTESTER_MEMBER"
 
 // Self returns the command line, without a database's name and arguments, that serves a member of

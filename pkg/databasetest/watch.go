@@ -51,7 +51,7 @@ func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
 }
 
-// watchedPrefix is the prefix of watched keys while other cases run, which have no keys below it.
+// watchedPrefix has keys that are watched while other cases run, which have no keys below it.
 const watchedPrefix = "shared/run-3"
 
 // watchesCase: with each kind of watch, a watcher of a key, one of all keys and, if possible, those
@@ -255,7 +255,8 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 }
 
 // resumedWatches: watchers of a connection that was closed continue over another one after any
-// version, also if there are changes meanwhile or none, and a barrier ends after what they missed.
+// version, with and without changes meanwhile, and a barrier ends after the changes that they
+// missed.
 func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix
@@ -327,8 +328,9 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 	}
 }
 
-// resume closes the connection of a watcher and continues over another one, after what meanwhile
-// does. A barrier over it ends after all. It reports false for a release that cannot do that.
+// resume closes the connection of a watcher, calls meanwhile and continues over another
+// connection. A barrier over it ends after all changes. It reports false for a release that
+// cannot do that.
 func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, facts *database.WatchFacts, target database.Target, watcher int32, r database.WatchRange, meanwhile func()) bool {
 	t.Helper()
 	if err := w.on[watcher].Close(); err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name in experiment files and in the registry, and the
-// name of the tool that replaces the built-in proxy.
+// Name identifies the database in experiment files and in the registry. The tool that replaces
+// the built-in proxy has the same name.
 const Name = "cetcd"
 
 // maxValue is the largest value in bytes that the proxy accepts, as Consul does.

@@ -58,7 +58,7 @@ func cleanPath(p string) string {
 	return clean
 }
 
-// request is an HTTP request with its query parsed once.
+// request adds to an HTTP request its query, parsed once.
 type request struct {
 	*http.Request
 	key    string

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// operations are the operations of all transports' clients.
+// operations is implemented by the clients of all transports.
 type operations interface {
 	database.WholeKeys
 	database.Ranger
@@ -25,7 +25,7 @@ type operations interface {
 	RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
-// below is [database.Below] with ranges, and with sessions, which have no prefix.
+// below adds ranges to [database.Below], and sessions, which have no prefix.
 type below struct {
 	*database.Below
 	database.Leaser

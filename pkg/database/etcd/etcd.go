@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name in experiment files and in the registry.
+// Name identifies the database in experiment files and in the registry.
 const Name = "etcd"
 
 // Database returns etcd as a registry lists it. Without the tool "etcd" a plan

@@ -262,14 +262,14 @@ func fields(message []byte, each func(protowire.Number, []byte, uint64) error) e
 	return nil
 }
 
-// field is a field of a message: bytes, or a number.
+// field holds one field of a message: bytes, or a number.
 type field struct {
 	number protowire.Number
 	text   []byte
 	is     uint64
 }
 
-// take reads the first field of a message, and returns what follows it.
+// take reads the first field of a message, and returns the rest.
 func (f *field) take(message []byte) (rest []byte, err error) {
 	number, kind, n := protowire.ConsumeTag(message)
 	if n < 0 {

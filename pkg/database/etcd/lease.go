@@ -90,7 +90,7 @@ const (
 	renewedTTL = 3 // of LeaseKeepAliveResponse
 )
 
-// Grant is [client.Grant].
+// Grant implements [database.Leaser] like [client.Grant].
 func (c *lean) Grant(ctx context.Context, ttl time.Duration) (database.SessionID, error) {
 	id := int64(0)
 	err := c.call(ctx, pathGrant, &unary.Message{Rest: number(grantTTL, leaseSeconds(ttl))}, func(reply []byte) (keep bool, err error) {
@@ -116,7 +116,7 @@ func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
 	return answer.Renewed(ttl)
 }
 
-// Revoke is [client.Revoke].
+// Revoke implements [database.Leaser] like [client.Revoke].
 func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 	return answer.WithoutLease(c.call(ctx, pathRevoke, &unary.Message{Rest: number(leaseID, id.Number())}, wellFormed))
 }

@@ -36,7 +36,7 @@ func (c *client) stream(ctx context.Context, r *pb.RangeRequest) (keys int, size
 	return sum.Sum()
 }
 
-// stream is [client.stream]. Parts are read while they arrive, and not kept.
+// stream reads like [client.stream]. Parts are read while they arrive, and not kept.
 func (c *lean) stream(ctx context.Context, key, end []byte, mode workload.ReadMode) (keys int, size int64, err error) {
 	var sum answer.Parts
 	m := &unary.Message{

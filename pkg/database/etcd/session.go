@@ -214,7 +214,7 @@ func (l *leases) Close() error {
 	return l.conn.Close()
 }
 
-// lease is one lease.
+// lease implements [database.Session].
 type lease struct {
 	on  *leases
 	id  int64

@@ -70,7 +70,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	return answer.ModRevision(resp), nil
 }
 
-// Txn is [client.Txn].
+// Txn applies guarded puts like [client.Txn].
 func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var resp pb.TxnResponse
 	if err := c.message(ctx, pathTxn, guarded(puts), len(puts), &resp); err != nil {

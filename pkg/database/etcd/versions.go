@@ -19,7 +19,7 @@ func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) 
 	return answer.ModRevisions(keys, versions, func(r *pb.RangeRequest) (*pb.RangeResponse, error) { return c.read(ctx, r, "") })
 }
 
-// Versions is [client.Versions].
+// Versions reads versions like [client.Versions].
 func (c *lean) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return answer.ModRevisions(keys, versions, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 		var resp pb.RangeResponse

@@ -65,7 +65,7 @@ type watches struct {
 	progress map[int64]int64   // the last revision up to which a watch is complete, by watch
 	changed  chan struct{}     // closed when progress has changed
 	closed   bool
-	tasks    sync.WaitGroup // requests for what follows a gap
+	tasks    sync.WaitGroup // requests for the changes after a gap
 }
 
 // pending is a watch that etcd has not created yet.
@@ -137,7 +137,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	return w.create(ctx, w.request(watcher, r))
 }
 
-// request is the request for a watch of changes to come.
+// request returns the message that begins a watch of future changes.
 func (w *watches) request(watcher int32, r database.WatchRange) *pb.WatchCreateRequest {
 	create := &pb.WatchCreateRequest{WatchId: idOf(watcher), Key: append(bytes.Clone(w.prefix), r.Key...)}
 	switch {
@@ -288,7 +288,7 @@ func (w *watches) told(resp *pb.WatchResponse) error {
 			waits.answered <- begun{revision: resp.Header.Revision}
 		}
 		if waits.after > 0 {
-			complete = waits.after // what follows is still to come
+			complete = waits.after // later events are still to come
 		}
 		delete(w.created, resp.WatchId)
 		w.progress[resp.WatchId] = max(w.progress[resp.WatchId], complete)

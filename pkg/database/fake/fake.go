@@ -82,7 +82,7 @@ type Options struct {
 	WatchLieEvery int           `yaml:"watch_lie_every" doc:"the lie is told about every n-th of them"`
 }
 
-// watchLaw returns the rules for when watchers are notified, and of what.
+// watchLaw returns the rules of the notifications of watchers.
 func (o *Options) watchLaw() deliver.Law {
 	return deliver.Law{Delay: o.WatchDelay, Lie: o.WatchLie, Every: o.WatchLieEvery}
 }

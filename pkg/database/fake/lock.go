@@ -155,10 +155,10 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.on.Close())
 }
 
-// fenceSize is the size of a fence in bytes, big endian.
+// fenceSize is in bytes. A fence is big endian.
 const fenceSize = 8
 
-// locks are the locks of a leader, made when the first one is requested.
+// locks has the table of a leader's locks, which is made when the first lock is requested.
 type locks struct {
 	once  sync.Once
 	table *turns.Table

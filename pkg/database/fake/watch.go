@@ -39,8 +39,8 @@ const watcherSize = 4
 // follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
 
-// resumeSize is the size in bytes of what precedes the fields of a watch that was on another
-// connection: its opcode, and the version after which it continues, big endian.
+// resumeSize is the size in bytes of the head of a watch that continues from another connection:
+// its opcode, and the version after which it continues, big endian.
 const resumeSize = 1 + versionSize
 
 // watches is a connection to the leader.
@@ -50,7 +50,7 @@ type watches struct {
 	to     database.Receiver
 	held   database.Hold
 
-	mu      sync.Mutex // of writes and of what follows
+	mu      sync.Mutex // of writes and of the following fields
 	w       *bufio.Writer
 	answers map[string]chan int64 // by the first field of the answer
 	last    uint64                // mark
@@ -149,7 +149,7 @@ func (w *watches) read() {
 				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
 			}
-			if !arrived(r) { // what comes later has a time of its own
+			if !arrived(r) { // later bytes have a time of their own
 				break
 			}
 			kind, field, value, err = readFrame(r)

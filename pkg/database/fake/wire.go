@@ -68,7 +68,7 @@ const (
 // answer. The file of writes has requests in their wire format.
 const headerSize = 9
 
-// versionSize is the size of a version in bytes, big endian.
+// versionSize is in bytes. A version is big endian.
 const versionSize = 8
 
 // maxField is the longest accepted field; a sender of a longer one does not speak this

@@ -44,7 +44,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name in experiment files and in the registry.
+// Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
 // The roles of etcd's ports; "client" is the proxy's.
@@ -245,7 +245,7 @@ func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }
 
-// version is the only version with a recipe.
+// version has the only recipe.
 const version = "0.0.5"
 
 var (

@@ -28,7 +28,7 @@ func accessOf(auth *database.Auth) (access, error) {
 	return zk.DigestACL(zk.PermAll, auth.User, auth.Password), nil
 }
 
-// size is the encoded size in a create request, in bytes.
+// size returns the encoded size in a create request, in bytes.
 func (a access) size() int {
 	size := 4 // the number of entries
 	for _, acl := range a {

@@ -59,7 +59,7 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	}
 }
 
-// admin is the admin server of a member. It has none if its port is 0.
+// admin calls the admin server of a member. There is none if the port is 0.
 type admin struct {
 	port   int
 	target database.Target

@@ -75,7 +75,7 @@ const startPause = 100 * time.Millisecond
 // connect opens a session for the running exchange, with the first endpoint that
 // confirms one.
 func (l *lean) connect(ctx context.Context) error {
-	fiber.Leave(ctx) // what follows waits
+	fiber.Leave(ctx) // the following calls wait
 	l.keepalive.stop()
 	retries := newRetries(len(l.endpoints))
 	for {

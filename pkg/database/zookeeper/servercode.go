@@ -19,7 +19,7 @@ func (e serverError) Error() string {
 	return fmt.Sprintf("error %d", e.code)
 }
 
-// meaning is the meaning of a code for a request. refused means that the server refused the
+// meaning describes a code as the answer to a request. refused means that the server refused the
 // request before it proposed a transaction.
 type meaning struct {
 	name    string // as in ZooKeeper's documentation

@@ -20,10 +20,10 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// session is a session of go-zookeeper. The library's calls take no context, so one
-// goroutine makes all of them. A call that timed out keeps that goroutine busy until
-// its answer. The next call would wait for that answer anyway, because a server answers
-// the requests of a session in order.
+// session runs the calls of a session of go-zookeeper. The library's calls take no context, so
+// one goroutine makes all of them. A call that timed out keeps that goroutine busy until its
+// answer. The next call would wait for that answer anyway, because a server answers the requests
+// of a session in order.
 type session struct {
 	conn    *zk.Conn
 	network *network
@@ -48,7 +48,7 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 	return openFor(ctx, t, buffers, buffers)
 }
 
-// openFor is open with buffers for requests and answers of different sizes. The buffer
+// openFor opens a session with buffers for requests and answers of different sizes. The buffer
 // for answers grows up to that size.
 func openFor(ctx context.Context, t database.Target, buffers, answers int) (*session, error) {
 	return openUntil(ctx, t, sessionTimeout, buffers, answers)

@@ -58,7 +58,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return nil
 }
 
-// txnOne is a Txn of one key.
+// txnOne applies a guarded put of one key.
 func (c *client) txnOne(ctx context.Context, p *database.GuardedPut) error {
 	path := c.pathOf(p.Key)
 	if err := c.checkSize(path, p.Value); err != nil {
@@ -79,8 +79,8 @@ func (c *client) txnOne(ctx context.Context, p *database.GuardedPut) error {
 	return nil
 }
 
-// lostRace returns the error for a key that may have another version than expected, and
-// records what is known of its version.
+// lostRace returns the error for a key that may have another version than expected, and records
+// its version as far as it is known.
 func lostRace(p *database.GuardedPut, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):

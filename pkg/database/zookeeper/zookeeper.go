@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Name is the database's name in experiment files and in the registry.
+// Name identifies the database in experiment files and in the registry.
 const Name = "zookeeper"
 
 // Tools of a plan.

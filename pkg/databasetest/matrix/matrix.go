@@ -1,5 +1,5 @@
-// Package matrix keeps what tests did to runs, how the runs ended, what they left and how the
-// next run went, as tables of test-results/matrix.md.
+// Package matrix writes the tables of test-results/matrix.md: how tests disturbed runs, how the
+// runs ended, their leftovers, and how the next run went.
 package matrix
 
 import (
@@ -19,11 +19,11 @@ const Env = "DBTESTER_MATRIX"
 // Whole reports whether the whole matrix is asked for. Tests do one case of each kind without.
 func Whole() bool { return os.Getenv(Env) != "" }
 
-// Row is what was done to one run.
+// Row describes one disturbed run.
 type Row struct {
-	// Step is where the run was, and Done what was done then.
+	// Step is the step that the run was in, and Done the disturbance.
 	Step, Done string
-	// Ended is how the run ended, Left what it left, and Next how the next run ended.
+	// Ended is how the run ended, Left the things that it left, and Next how the next run ended.
 	Ended, Left, Next string
 }
 
@@ -48,7 +48,7 @@ func New(t testing.TB, name, title string) *Table {
 	return m
 }
 
-// Add adds a row. Rows are shown by what was done, in the order in which they were added.
+// Add adds a row. The table sorts rows by Done, and those with the same Done in the order of Add.
 func (m *Table) Add(t testing.TB, r Row) {
 	t.Helper()
 	r.Left = cmp.Or(r.Left, "nothing")
@@ -75,7 +75,7 @@ func (m *Table) String() string {
 // longest is how many characters of a text a cell shows.
 const longest = 240
 
-// cell is a text as one cell of a table: its first line, shortened.
+// cell shortens a text to its first line, and escapes it for a table.
 func cell(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	if r := []rune(line); len(r) > longest {

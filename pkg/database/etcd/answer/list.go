@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Lists are the modes in which [List] reads.
+// Lists returns the modes in which [List] can read.
 func Lists() []workload.RangeMode {
 	return []workload.RangeMode{workload.RangeKeys, workload.RangeCount, workload.RangePages, workload.RangeStream}
 }

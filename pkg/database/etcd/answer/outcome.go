@@ -1,5 +1,5 @@
-// Package answer reads what etcd's answers mean to a load: how an error ends a request,
-// and which versions keys have.
+// Package answer interprets etcd's answers for a load: how an error ends a request, and which
+// versions keys have.
 package answer
 
 import (

@@ -47,7 +47,7 @@ const (
 	settingMaxFrame      = 0x5
 )
 
-// Frame is one frame; its payload is part of the buffer it was read into.
+// Frame is read from a connection; its payload is part of the buffer it was read into.
 type Frame struct {
 	Kind, Flags byte
 	Stream      uint32
@@ -138,9 +138,9 @@ func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	return binary.BigEndian.AppendUint32(AppendHead(b, 4, FrameWindowUpdate, 0, stream), increment)
 }
 
-// preface returns the first bytes of a connection. The server may send as many bytes on each stream
-// as its window has, before it is renewed. The window of the connection is as large as possible,
-// because what arrives is read at once.
+// preface returns the first bytes of a connection. The server may send as many bytes on each
+// stream as its window has, before it is renewed. The window of the connection is as large as
+// possible, because arriving bytes are read at once.
 func preface(window uint32) []byte {
 	b := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	settings := []struct {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Field is one field of metadata. Its name must be in lower case.
+// Field is a name and value of metadata. The name must be in lower case.
 type Field struct{ Name, Value string }
 
 // RequestHeads encodes the headers of requests. All fields but grpc-timeout enter HPACK's

@@ -1,10 +1,10 @@
 // Package http2 is a client's side of HTTP/2 (RFC 9113), as far as gRPC to etcd needs it: frames,
 // header blocks, windows and the connection, at the least cost to the machine of the caller.
 //
-// A [Conn] is what calls (package unary) and streams of messages (package stream) have in common:
-// who writes, how what arrives is cut into frames, the handshake, and whether the server is alive.
-// What a connection carries is its user's: the user takes the frames of a read from In, gives each to
-// [Conn.Control], and acts upon those of streams.
+// A [Conn] is shared by calls (package unary) and streams of messages (package stream): it
+// decides which goroutine writes, cuts arriving bytes into frames, makes the handshake, and
+// checks whether the server is alive. The user of a connection serves its streams: the user takes
+// the frames of a read from In, gives each to [Conn.Control], and acts upon those of streams.
 package http2
 
 import (
@@ -37,18 +37,19 @@ func UsualTiming() Timing {
 	return Timing{Keepalive: 10 * time.Second, PingTimeout: 5 * time.Second, Linger: 100 * time.Millisecond}
 }
 
-// Streams are what a connection carries. The connection is locked when a method is called.
+// Streams is implemented by the user of a connection. The connection is locked when a method is
+// called.
 type Streams interface {
 	// Count returns how many streams are open, and how many requests wait for more room.
 	Count() (open, waiting int)
-	// Refill appends what waits to the connection's writer, as far as flow control allows, and at most
-	// a few frames ahead of it.
+	// Refill appends waiting data to the connection's writer, as far as flow control allows, and
+	// at most a few frames ahead of it.
 	Refill()
 	// Fail ends all of them. Nothing more is read or written.
 	Fail(reason error)
 }
 
-// Flow is what the server accepts, by its settings and window updates.
+// Flow holds the limits of the server, by its settings and window updates.
 type Flow struct {
 	Most    int64 // streams at a time
 	Window  int64 // bytes on the connection
@@ -81,7 +82,7 @@ type Conn struct {
 	credit  int64 // bytes received since the last WINDOW_UPDATE of the connection
 }
 
-// usualRead is what is read at once, in bytes, unless the user of a connection sets it.
+// usualRead is the size of a read in bytes, unless the user of a connection sets it.
 const usualRead = 4 << 10
 
 // New returns a connection that is not connected yet. The user may change the fields Usual and On of
@@ -136,8 +137,8 @@ func (c *Conn) drained() bool {
 	return open+waiting == 0
 }
 
-// Look has [Conn.Serve] look whether a connection that was retired should end, after something that
-// it carried has ended otherwise than by what arrived.
+// Look makes [Conn.Serve] check whether a retired connection should end, after a stream or call
+// has ended for another reason than an arriving frame.
 func (c *Conn) Look() {
 	select {
 	case c.look <- struct{}{}:
@@ -159,8 +160,8 @@ func (c *Conn) fail(reason error) {
 	c.Look() // answers that have arrived are still read
 }
 
-// Control handles what a frame means for the connection itself. An error ends the connection. The
-// connection is locked.
+// Control handles the effect of a frame on the connection itself. An error ends the connection.
+// The connection is locked.
 func (c *Conn) Control(f Frame) error {
 	switch f.Kind {
 	case FrameData:
@@ -260,9 +261,9 @@ func (c *Conn) windowUpdate(f Frame) error {
 	return nil
 }
 
-// Handshake sends what begins a connection and has what arrives read from then on. It returns when
-// the server's settings have arrived. The server may send window bytes on each stream until the user
-// renews that. After an error the connection has ended.
+// Handshake sends the preface of a connection and reads arriving bytes from then on. It returns
+// when the server's settings have arrived. The server may send window bytes on each stream until
+// the user renews that. After an error the connection has ended.
 func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	if err := c.open(ctx, nc, window, read); err != nil {
 		return cause(ctx, errors.Join(err, nc.Close()))
@@ -281,14 +282,14 @@ func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read f
 	return err
 }
 
-// open sends what begins a connection, and then has what arrives read.
+// open sends the preface of a connection, and then begins to read.
 func (c *Conn) open(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	stop := onDone(ctx, func() { _ = nc.Close() })
 	defer stop()
 	if _, err := nc.Write(preface(window)); err != nil {
 		return err
 	}
-	c.Mu.Lock() // what arrives at once waits for it
+	c.Mu.Lock() // arriving bytes wait for it
 	defer c.Mu.Unlock()
 	served, err := read(nc)
 	c.net, c.Out.net = served, served

@@ -26,7 +26,8 @@ func (l *LatePings) ping(payload []byte) bool {
 	return l.On && string(payload) == BandwidthPing
 }
 
-// PingBytes is what comes before each answer: WINDOW_UPDATE of the connection, and the PING.
+// PingBytes is the size of the frames before each answer: WINDOW_UPDATE of the connection, and
+// the PING.
 const PingBytes = HeadSize + 4 + HeadSize + 8
 
 // Arrived is called after the frames of a read were handled. A part of another may be left.
@@ -36,10 +37,10 @@ func (l *LatePings) Arrived(partial bool) { l.due, l.partial = false, partial }
 // better.
 func (l *LatePings) MayRest() bool { return l.socket != nil && l.due && !l.partial }
 
-// Rest has the client sleep through what comes before an answer, or if it may not, until anything
-// comes. It may, unless something else that is as short may come alone. A server may send no PING
-// once it knows its bandwidth: then an answer is longer, but for a refusal of a few bytes, which is
-// read at the latest when the client looks after the connection.
+// Rest makes the client sleep through the frames before an answer, or if it may not, until any
+// byte arrives. It may, unless something else that is as short may come alone. A server may send
+// no PING once it knows its bandwidth: then an answer is longer, except a refusal of a few bytes,
+// which is read at the latest when the client checks the connection.
 func (l *LatePings) Rest(may bool) {
 	wakeAt := 1
 	if may {
@@ -48,8 +49,8 @@ func (l *LatePings) Rest(may bool) {
 	l.wake(wakeAt)
 }
 
-// rouse has any byte wake the client until another PING is acknowledged with a request: an answer to
-// a keepalive ping is shorter than what the client sleeps through.
+// rouse makes any byte wake the client until another PING is acknowledged with a request: an
+// answer to a keepalive ping is shorter than the bytes that the client sleeps through.
 func (l *LatePings) rouse() {
 	l.due = false
 	l.wake(1)

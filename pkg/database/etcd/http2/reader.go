@@ -7,10 +7,10 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
-// Reader cuts what arrives on a connection into frames. It belongs to the goroutine that reads, and
-// has no memory while nothing has arrived of which a part is left.
+// Reader cuts the bytes that arrive on a connection into frames. It belongs to the goroutine that
+// reads, and has no memory while no part of a frame is left.
 type Reader struct {
-	// Usual is what is read at once, in bytes, unless a frame is larger.
+	// Usual is the size of a read in bytes, unless a frame is larger.
 	Usual int
 
 	buf       []byte         // nil while nothing is being read

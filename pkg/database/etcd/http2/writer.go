@@ -181,7 +181,7 @@ func (w *Writer) take() []byte {
 	return batch
 }
 
-// written gives back the memory of the batch, and appends what flow control held back. The
+// written gives back the memory of the batch, and appends the data that flow control delayed. The
 // connection is locked.
 func (w *Writer) written() {
 	w.sending.GiveBack()

@@ -70,9 +70,9 @@ func (a *attempts) intercept(
 	return err
 }
 
-// awaitEnd waits for the end of a context whose deadline has passed. A load ends its calls
-// a little after their deadline. The library would take what a member or gRPC says of the
-// deadline in between for a reason to send the request again.
+// awaitEnd waits for the end of a context whose deadline has passed. A load ends its calls a
+// little after their deadline. In between, the library would send the request again if a member
+// or gRPC reports the deadline.
 func awaitEnd(ctx context.Context) {
 	const longest = time.Second // contexts end soon after their deadline
 	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > 0 {
@@ -86,8 +86,8 @@ func awaitEnd(ctx context.Context) {
 	}
 }
 
-// call is the context of one call, with what its attempts leave. It belongs to the
-// goroutine of the call.
+// call adds to the context of one call the results of its attempts. It belongs to the goroutine
+// of the call.
 type call struct {
 	context.Context
 	tries int
@@ -97,7 +97,7 @@ type call struct {
 	unsure bool
 }
 
-// callKey is the key of a [call] among its own values.
+// callKey looks up the [call] among its own values.
 type callKey struct{}
 
 // Value returns the call itself for a callKey.

@@ -70,7 +70,7 @@ func (c *Client) Range(ctx context.Context, key []byte, limit int, mode workload
 	return c.rangeOf(ctx, key, clientv3.WithFromKey(), limit, mode)
 }
 
-// RangeTo is Range up to a key, which is not read.
+// RangeTo reads like Range, up to a key, which is not read.
 func (c *Client) RangeTo(ctx context.Context, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return c.rangeOf(ctx, key, clientv3.WithRange(string(end)), limit, mode)
 }

@@ -18,7 +18,7 @@ func (c *Client) List(ctx context.Context, how workload.RangeMode, key []byte, l
 	return c.list(ctx, how, key, nil, limit, mode)
 }
 
-// ListTo is List up to a key, which is not read.
+// ListTo reads like List, up to a key, which is not read.
 func (c *Client) ListTo(ctx context.Context, how workload.RangeMode, key, end []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return c.list(ctx, how, key, end, limit, mode)
 }

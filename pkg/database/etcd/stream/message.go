@@ -22,8 +22,9 @@ const believed, keepPart = 4 << 20, 64 << 10
 // partial reports whether a part of a message has come.
 func (m *messages) partial() bool { return len(m.part) > 0 }
 
-// next returns the first message that ends in data, and what follows it. It keeps what is left if none
-// does. A message is a part of data if all of it lies there; else it is valid until the next call.
+// next returns the first message that ends in data, and the rest of data. If no message ends
+// there, it keeps the data. A message is a part of data if all of it lies there; else it is valid
+// until the next call.
 func (m *messages) next(data []byte) (message, rest []byte, ok bool, err error) {
 	if len(m.part) == 0 {
 		size, err := m.sizeOf(data)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// incoming is what arrives on a connection.
+// incoming receives the bytes that arrive on a connection.
 type incoming Conn
 
 var _ poller.Pauser = (*incoming)(nil)
@@ -108,8 +108,8 @@ func (c *incoming) data(at time.Time, f http2.Frame) error {
 	return nil
 }
 
-// latest is the stream of the latest DATA, and what such frames of a read were together, so that most
-// frames need no lock. It belongs to the goroutine that reads.
+// latest remembers the stream of the latest DATA frame, and the total size of such frames of a
+// read, so that most frames need no lock. It belongs to the goroutine that reads.
 type latest struct {
 	id     uint32
 	stream *Stream
@@ -138,8 +138,8 @@ func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
 }
 
-// take passes messages on. Size is what the data takes of the window. After an error the stream ends,
-// and a code is sent to the server.
+// take passes messages on. Size is the part of the window that the data takes. After an error the
+// stream ends, and a code is sent to the server.
 func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err error) {
 	if s.granted -= size; s.granted < 0 {
 		return http2.CodeFlowControl, broken("the server sent %d bytes more than the stream's window", -s.granted)

@@ -1,10 +1,11 @@
 // Package stream carries long streams of gRPC messages in both directions, such as watches and
 // renewals of leases, at the least cost to the machine of the caller.
 //
-// [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message. What
-// arrives is passed to the stream's function receive: borrowed bytes, and one time for all that one
-// read took. The goroutine that reads serves streams alone, so that thousands of messages delay no calls
-// of package unary. The stream's function ended is called once, after the last message.
+// [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message.
+// Messages are passed to the stream's function receive: borrowed bytes, and one time for all
+// messages of a read. The goroutine that reads serves streams alone, so that thousands of
+// messages delay no calls of package unary. The stream's function ended is called once, after the
+// last message.
 //
 // The window of a stream is renewed as its messages are taken. A function receive that is slow thus
 // makes the server wait, after at most a window of bytes for each stream. An idle stream is pinged, so
@@ -135,14 +136,14 @@ func (c *Conn) finish() {
 	c.finished = c.finished[:0]
 }
 
-// Close closes the connection and ends its streams. What was not written yet is dropped. It returns when
-// their functions are not called any more, so those must not call it.
+// Close closes the connection and ends its streams. Unwritten data is dropped. Close returns when
+// their functions are no longer called, so they must not call it.
 func (c *Conn) Close() {
 	c.stop()
 	<-c.over
 }
 
-// Stream is one stream. It is safe for concurrent use.
+// Stream sends and receives messages. It is safe for concurrent use.
 type Stream struct {
 	conn    *Conn
 	method  string
@@ -218,7 +219,7 @@ func (s *Stream) Close() {
 	})
 }
 
-// locked calls a function with the connection's lock, and then writes what was appended.
+// locked calls a function with the connection's lock, and then writes the appended bytes.
 func (c *Conn) locked(do func() error) error {
 	c.link.Mu.Lock()
 	err := do()

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams are those of one connection, and the flow control of what they send. The connection's lock
-// guards them.
+// streams holds the streams of one connection, and the flow control of their data. The
+// connection's lock guards them.
 type streams struct {
 	conn       *Conn
 	window     int64 // bytes that the server may send on a stream
@@ -26,7 +26,7 @@ type streams struct {
 
 var _ http2.Streams = (*streams)(nil)
 
-// outgoing is what a stream sends.
+// outgoing holds the data that a stream has yet to send.
 type outgoing struct {
 	id     uint32 // 0 until its HEADERS were appended
 	waits  bool   // among those that wait
@@ -35,7 +35,8 @@ type outgoing struct {
 	gone   int    // bytes of rest that were appended
 }
 
-// mostWaiting bounds what waits of a stream, in bytes, and keepRest what is kept of its memory.
+// mostWaiting bounds the waiting data of a stream, in bytes, and keepRest the memory that it
+// keeps.
 const mostWaiting, keepRest = 16 << 20, 4 << 10
 
 // Count implements [http2.Streams].
@@ -88,7 +89,7 @@ func (s *streams) Refill() {
 	})
 }
 
-// refill appends what waits of a stream, and reports whether that was all.
+// refill appends the waiting data of a stream, and reports whether that was all.
 func (s *streams) refill(one *Stream) bool {
 	const ahead = 4 * http2.MaxFrame
 	o, link := &one.outgoing, s.conn.link

@@ -10,8 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// conn is one HTTP/2 connection that carries calls. Callers append requests to its writer. A poller
-// hands it what arrives, by one goroutine at a time; only that ends calls, and serve after it.
+// conn is one HTTP/2 connection that carries calls. Callers append requests to its writer. A
+// poller passes arriving bytes to it, by one goroutine at a time; only that goroutine ends calls,
+// and serve after it.
 type conn struct {
 	link *http2.Conn // its lock guards the fields below
 	// withdraw makes the client choose other connections; replace also opens another
@@ -45,8 +46,8 @@ func (c *conn) serve(ctx context.Context) error {
 	return err
 }
 
-// call is one call on one connection. Its fields belong to the connection's lock
-// until it has ended, and then to the caller.
+// call tracks one call on one connection. Its fields belong to the connection's lock until it has
+// ended, and then to the caller.
 type call struct {
 	ended    chan struct{} // receives once, after the result is set, unless a fiber waits
 	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does
@@ -120,8 +121,8 @@ func (c *conn) retire(reason error) {
 	}
 }
 
-// rest has the client sleep through what comes before the next answer, unless something else that is
-// as short may come alone. The connection is locked.
+// rest makes the client sleep through the frames before the next answer, unless something else
+// that is as short may come alone. The connection is locked.
 func (c *conn) rest() {
 	c.link.Pings.Rest(c.link.Pings.MayRest() && len(c.streams.waiting) == 0 && !c.streams.answering())
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// Message is a protobuf message in pieces, so that a request whose bulk is one or
-// two fields is encoded without a copy of its own. A nil or empty piece is not
-// there.
+// Message splits a protobuf message into pieces, so that a request whose bulk is one or two
+// fields is encoded without a copy of its own. A nil or empty piece is omitted.
 type Message struct {
 	// The fields with the numbers 1 and 2, of type bytes. Field 1 is Before followed by One.
 	Before   string
@@ -66,7 +65,7 @@ const maxReply = 1 << 30
 // most is how much memory a length alone is believed.
 const most = 4 << 20
 
-// add adds what has come of a reply. It passes on each message of a stream that is complete.
+// add adds the next bytes of a reply. It passes on each complete message of a stream.
 func (r *reply) add(data []byte) error {
 	if r.each == nil {
 		return r.addOne(data)

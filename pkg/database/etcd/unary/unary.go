@@ -77,7 +77,7 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 	defer k.keep()
 	k.reset(path)
 	if k.fiber, k.left = fiber.Of(ctx); k.fiber == nil {
-		fiber.Leave(ctx) // what follows waits for the goroutine that may run here
+		fiber.Leave(ctx) // the call may block the goroutine that may run here
 		k.deadline, _ = ctx.Deadline()
 	}
 	for {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Lie is what is wrong with some deliveries.
+// Lie is an error made on purpose in some deliveries.
 type Lie string
 
 // The lies.
@@ -151,7 +151,7 @@ func (h *Hub) lie(d Delivery) Lie {
 	return h.law.Lie
 }
 
-// Lied are the deliveries that were lied about.
+// Lied returns the deliveries with such errors.
 func (h *Hub) Lied() []Delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -206,11 +206,11 @@ type watcher struct {
 	keys Keys
 }
 
-// Keys are a key, the keys of a half-open range, or all that begin with a prefix.
+// Keys selects a key, the keys of a half-open range, or all keys that begin with a prefix.
 type Keys struct {
 	First  []byte
 	End    []byte // of a range, else nil
-	Prefix bool   // First is what the keys begin with
+	Prefix bool   // First is their common prefix
 }
 
 // has reports whether a key is one of them.

@@ -34,7 +34,7 @@ type Table struct {
 	draw  *rand.Rand
 }
 
-// lock is one lock.
+// lock is the queue and the holders of a lock.
 type lock struct {
 	waiting []waiter // in the order in which they asked
 	holding []holder
@@ -72,7 +72,7 @@ func (t *Table) Enter(name string, session int64, lottery bool) {
 	}
 }
 
-// State is what a session learns of its turn.
+// State describes a session's turn to the session.
 type State struct {
 	// Held means that the session holds the lock, with a fence.
 	Held  bool
@@ -85,7 +85,7 @@ type State struct {
 	Rest    time.Duration
 }
 
-// Ask begins turns that are due, and returns what a session learns.
+// Ask begins turns that are due, and returns the state of the session's turn.
 func (t *Table) Ask(name string, session int64, now time.Time) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
