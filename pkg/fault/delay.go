@@ -87,7 +87,8 @@ const (
 	mostRate  = 100_000_000_000
 )
 
-// slowed holds what a delay needs until it is over. The queue is nil if packets are only dropped.
+// slowed owns the resources of a delay until it is over. The queue is nil if packets are only
+// dropped.
 type slowed struct {
 	table *nft.Table
 	queue *queue.Queue
@@ -139,8 +140,8 @@ func slow(name string, rules []nft.Rule, l queue.Line, share int) (s slowed, err
 	return s, nil
 }
 
-// goOn lets packets pass without delay again, and reports what happened to them beside what was
-// requested.
+// goOn lets packets pass without delay again, and reports the measured effect on packets, which
+// may differ from the request.
 func goOn(v Victim, r Record) (string, error) {
 	s, ok := v.Held(r.ID).(slowed)
 	if !ok {
@@ -170,7 +171,7 @@ func goOn(v Victim, r Record) (string, error) {
 	return passed(p, n, c), nil
 }
 
-// passed describes what happened to packets.
+// passed describes the measured effect on packets.
 func passed(p Parameters, n nft.Counted, c queue.Counted) string {
 	var list []string
 	if p.By != "" || p.Rate != "" {

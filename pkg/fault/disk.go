@@ -71,7 +71,7 @@ func (i intercepted) Close() error {
 	return nil
 }
 
-// intercept changes what happens to the calls of a member.
+// intercept sets the effect on the calls of a member.
 func intercept(v Victim, r Record, e tap.Effect) (string, error) {
 	switch t := v.Tap(); {
 	case len(r.Processes) == 0:

@@ -1,7 +1,7 @@
-// Package fault declares what can be done to a member of a cluster on purpose, and how it is
-// undone. Each kind of fault is a file: what it needs of the machine, what it does, and what it
-// undoes. A fault is data: its [Record] is on disk before the fault is applied, so that a later
-// process can undo what an earlier process left.
+// Package fault declares the faults that can be applied to a member of a cluster, and how each is
+// undone. Each kind of fault is a file: its requirements of the machine, its effect, and its
+// undo. A fault is data: its [Record] is on disk before the fault is applied, so that a later
+// process can undo the faults of an earlier process.
 package fault
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// Kind is a kind of fault. One goroutine at a time calls its functions.
+// Kind declares the functions of a kind of fault. One goroutine at a time calls them.
 type Kind struct {
 	Name string
 	// Meaning describes the kind in the documentation.
@@ -129,14 +129,15 @@ type Victim interface {
 	Disk() (owndisk.Disk, bool)
 	// Network returns where the members listen.
 	Network() (Network, error)
-	// Hold keeps what a fault needs until it is over, by the fault's id. LetGo closes it, and so
-	// does the end of the session. Held returns it, nil for none.
+	// Hold keeps a fault's resources until it is over, by the fault's id. LetGo closes them, and
+	// so does the end of the session. Held returns them, or nil.
 	Hold(id string, held io.Closer)
 	Held(id string) io.Closer
 	LetGo(id string) error
 }
 
-// Process is the leader of a process group: its pid and its start in clock ticks since boot.
+// Process identifies the leader of a process group by its pid and its start in clock ticks since
+// boot.
 type Process struct {
 	Pid        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"`
@@ -269,8 +270,8 @@ func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err err
 	return k.undo(ctx, v, r)
 }
 
-// Release undoes what faults would leave behind after their member's session, so that its
-// processes end as usual. It ignores faults that are over.
+// Release undoes faults that would keep the processes of their member from ending as usual. It
+// ignores faults that are over.
 func Release(records []Record) error {
 	var errs []error
 	for _, r := range slices.Backward(records) {

@@ -65,8 +65,8 @@ func holdUsual() error {
 	return errors.Join(os.NewSyscallError("bind", err), unix.Close(fd))
 }
 
-// Check makes a table that matches packets to a documentation address, and removes it. It returns
-// what is missing.
+// Check makes a table that matches packets to a documentation address, and removes it. The error
+// is the reason why tables cannot be used.
 func Check() error {
 	t, err := Drop(fmt.Sprintf("dbtester-check-%d-%d", os.Getpid(), time.Now().UnixNano()), []Rule{{To: End{netip.MustParseAddr("192.0.2.1"), 9}}}, 1)
 	if err != nil {
@@ -356,7 +356,7 @@ func (t *Table) Close() error {
 	if t.conn == nil {
 		return nil
 	}
-	err := t.conn.CloseLasting() // the kernel removes what the connection owned
+	err := t.conn.CloseLasting() // the kernel removes the objects that the connection owned
 	t.conn = nil
 	return err
 }

@@ -164,8 +164,8 @@ func Hold(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// MakeIn makes the member's folder on a disk that the user has mounted. It removes what an
-// earlier member left there.
+// MakeIn makes the member's folder on a disk that the user has mounted. It removes the leftovers
+// of an earlier member.
 func (d Disk) MakeIn() error {
 	if err := d.clear(); err != nil {
 		return err
@@ -202,9 +202,9 @@ func (d Disk) reachable() (bool, error) {
 	return same && d == In(d.Dir), err
 }
 
-// Reclaim frees a disk that the user has mounted, after an agent that was killed: it removes what
-// fills the disk, or the member's whole folder. It leaves a disk alone that another agent holds by
-// now: what is there belongs to that agent's member.
+// Reclaim frees a disk that the user has mounted, after an agent that was killed: it removes the
+// ballast, or the member's whole folder. It ignores a disk that another agent holds by now: its
+// files belong to that agent's member.
 func (d Disk) Reclaim(folder bool) error {
 	hold, err := Hold(d.Dir)
 	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrNotExist) {
@@ -220,8 +220,8 @@ func (d Disk) Reclaim(folder bool) error {
 	return d.Drain()
 }
 
-// DrainBelow removes what fills the disks of members whose sessions lie below a work directory of
-// agents. Members' folders stay with their data until the next member gets the disk.
+// DrainBelow removes the ballast from the disks of members whose sessions lie below a work
+// directory of agents. Members' folders stay with their data until the next member gets the disk.
 func DrainBelow(dir string) error {
 	links, err := filepath.Glob(filepath.Join(dir, "*", "*", "data"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Disk is a file system of a member. It is data: a later process can undo what an earlier process
-// did.
+// Disk describes a file system of a member. It is data: a later process can undo the changes of
+// an earlier process.
 type Disk struct {
 	// Image is the file of the file system, and Point where it is mounted. Both are absolute.
 	Image string `json:"image,omitempty"`
@@ -32,7 +32,7 @@ func In(dir string) Disk { return Disk{Dir: dir, Point: filepath.Join(dir, membe
 // errKept reports that a disk that the user has mounted cannot be cut.
 var errKept = errors.New("a disk that was mounted before the agent started cannot be cut, since nobody would mount it again after an agent that was killed")
 
-// Least is the smallest size in bytes: what ext4 and a store need.
+// Least is the smallest size in bytes with room for ext4 and a store.
 const Least = 64 << 20
 
 // Own describes the disk that each member has of its own; zero is none.

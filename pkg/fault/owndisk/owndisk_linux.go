@@ -25,7 +25,8 @@ const (
 	loopControl = "/dev/loop-control"
 	// ballast is the file that fills a disk, at its top.
 	ballast = ".dbtester-ballast"
-	// shutdown is FS_IOC_SHUTDOWN. noLogFlush makes it lose what the journal has not written.
+	// shutdown is the number of the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks
+	// that the journal has not written.
 	shutdown   = 0x8004587d
 	noLogFlush = 2
 	// busyTimeout is how long killed processes may keep a disk in use. busyEvery is the interval
@@ -264,7 +265,7 @@ func (d Disk) Free() (int64, error) {
 	return int64(s.Bavail) * s.Bsize, nil
 }
 
-// Drain removes what fills the disk, if anything does.
+// Drain removes the ballast that fills the disk, if there is any.
 func (d Disk) Drain() error {
 	if err := os.Remove(filepath.Join(d.Point, ballast)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("drain the disk: %w", err)

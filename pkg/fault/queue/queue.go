@@ -18,7 +18,8 @@ type Line struct {
 
 // Counted counts the packets that came.
 type Counted struct {
-	// Packets and Bytes count what passed. Mean and Longest are how long packets were held.
+	// Packets and Bytes count the packets that passed. Mean and Longest are how long packets were
+	// held.
 	Packets, Bytes uint64
 	Mean, Longest  time.Duration
 	// Busiest is the largest number of bits that passed in a second.
@@ -31,7 +32,7 @@ type Counted struct {
 // LongestWait bounds the backlog for a bandwidth.
 const LongestWait = 100 * time.Millisecond
 
-// line is a [Line] in operation. Times are since its start.
+// line adds to a [Line] its state. Times are since the start of the line.
 type line struct {
 	Line
 	free time.Duration // when all packets so far will have passed the bandwidth
@@ -55,7 +56,7 @@ func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 type tally struct {
 	counted Counted
 	held    time.Duration // of all together
-	// second is the number of the current second, and bits what passed in it.
+	// second is the number of the current second, and bits the sum of the bits that passed in it.
 	second time.Duration
 	bits   uint64
 }

@@ -162,7 +162,7 @@ func (q *Queue) fail(err error) {
 	}
 }
 
-// Number is the number by which a table of nftables sends packets to the queue.
+// Number returns the number by which a table of nftables sends packets to the queue.
 func (q *Queue) Number() uint16 { return q.number }
 
 // now is the time since the start.
