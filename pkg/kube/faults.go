@@ -12,7 +12,7 @@ import (
 // signal its own children, or filter their calls.
 func podFaults() []string { return []string{"disk", "kill", "pause", "restart"} }
 
-// faultsOf are the kinds of faults of members in pods, sorted.
+// faultsOf returns the kinds of faults of members in pods, sorted.
 func faultsOf(e *config.Experiment) (kinds []string) {
 	for _, db := range e.Databases {
 		for _, f := range faults.Keys().Of(db.Abilities) {

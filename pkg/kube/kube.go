@@ -118,7 +118,7 @@ type renderer struct {
 	agents, generators int // pods
 }
 
-// sets are the sets of pods that control calls, with their Secrets and sizes.
+// sets returns the sets of pods that control calls, with their Secrets and sizes.
 func (r renderer) sets() (all []set) {
 	if r.agents > 0 {
 		all = append(all, set{nameAgent, nameAgentCerts, r.agents})
@@ -134,7 +134,7 @@ type set struct {
 	size         int
 }
 
-// heading is a comment with what the manifests are, and which Secrets they need.
+// heading returns a comment that describes the manifests and the Secrets that they need.
 func (r renderer) heading(e *config.Experiment) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { // whatever the experiment names, a comment is one line

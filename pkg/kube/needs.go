@@ -10,15 +10,15 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// needs are what an experiment names besides itself.
+// needs holds the files, variables and permissions that an experiment needs.
 type needs struct {
 	files     []needed // in the order of their paths
 	variables []string // of control's environment, sorted
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 	faults    []string // the kinds that agents must allow, sorted
-	// targets are what generators connect to, and passwords the variables with passwords for
-	// it, both as their agents' flags take them.
+	// targets are the addresses that generators connect to, and passwords the variables with
+	// their passwords, both as their agents' flags take them.
 	targets, passwords []string
 }
 
@@ -28,10 +28,10 @@ type needed struct {
 	key  string // in the Secret
 }
 
-// wrongKey matches what a key of a Secret cannot have.
+// wrongKey matches characters that a key of a Secret cannot have.
 var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
-// needsOf returns what an experiment needs. Relative paths must lie below the working
+// needsOf returns the needs of an experiment. Relative paths must lie below the working
 // directory.
 func needsOf(e *config.Experiment) (needs, error) {
 	n := needs{limited: len(limits(e)) > 0, faults: faultsOf(e)}
@@ -93,7 +93,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 	return n, nil
 }
 
-// addTargets adds what generators need of a database.
+// addTargets adds the needs of generators of a database.
 func (n *needs) addTargets(db *config.Database) {
 	targets := db.EndpointHosts()
 	if len(targets) == 0 {
@@ -109,7 +109,7 @@ func (n *needs) addTargets(db *config.Database) {
 	}
 }
 
-// allowed are the flags of generators' agents that allow what the experiment needs.
+// allowed returns the flags of generators' agents that permit the experiment.
 func (n needs) allowed() []string {
 	flags := []string{"--allow-targets", strings.Join(n.targets, ",")}
 	var dirs []string

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Options are what an experiment does not say of the pods that run it.
+// Options describe the pods of an experiment, in addition to its file.
 type Options struct {
 	// Namespace is that of all objects.
 	Namespace string
@@ -24,7 +24,7 @@ type Options struct {
 	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads
 	// its results.
 	Disk, ResultsSize string
-	// Agent and Control are what each of their pods gets.
+	// Agent and Control are the shares of each of their pods.
 	Agent, Control Share
 	// AgentFlags are more flags of the agents, such as --zookeeper-exec=/opt/zookeeper.
 	AgentFlags []string
@@ -37,8 +37,8 @@ type Options struct {
 	ShareNodes bool
 }
 
-// Share is what a pod requests, which is also its limit, as Kubernetes writes quantities:
-// processors such as 2 or 500m, and memory such as 4Gi.
+// Share is the request of a pod, and also its limit, as Kubernetes writes quantities: processors
+// such as 2 or 500m, and memory such as 4Gi.
 type Share struct{ CPUs, Memory string }
 
 var (

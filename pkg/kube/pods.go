@@ -53,8 +53,8 @@ func (r renderer) agentSet() object {
 	}}
 }
 
-// generatorSet are the agents that issue the load. What the experiment names, they read
-// themselves, as control does without them.
+// generatorSet returns the agents that issue the load. They read the files that the experiment
+// names themselves, as control does without them.
 func (r renderer) generatorSet() object {
 	c := container{
 		Name: nameGenerator, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,
@@ -139,9 +139,8 @@ func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	*volumes = append(*volumes, volume{Name: "certs", Secret: &secretVolume{secret, secretMode}})
 }
 
-// pod is what all pods have in common: no root, no token of the cluster, and a node that
-// no other pod of the experiment has. Seconds are those between the request to end and the
-// kill.
+// pod returns the common part of all pods: no root, no token of the cluster, and a node that no
+// other pod of the experiment has. Seconds are those between the request to end and the kill.
 func (r renderer) pod(seconds int) podSpec {
 	term := affinityTerm{
 		LabelSelector: labelSelector{map[string]string{"app.kubernetes.io/name": "dbtester"}},
