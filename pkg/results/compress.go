@@ -17,9 +17,9 @@ import (
 // machine in some hours. Shorter runs keep plain text, which any program reads.
 const CompressFrom = 8 << 20
 
-// Compressible reports whether [Compress] may compress a file, by its slash-separated path below a
-// tag's folder: a table that grows with the time and with the number of members or generators.
-// What belongs to a database alone, such as intervals.csv, stays plain.
+// Compressible reports whether [Compress] may compress a file, by its slash-separated path below
+// a tag's folder: a table that grows with the time and with the number of members or generators.
+// Files that only a database has once, such as intervals.csv, stay plain.
 func Compressible(file string) bool {
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	if _, of, numbered := strings.Cut(name, "-"); numbered && slices.Contains([]string{FileServer, FileDatabase}, of) {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// Event is one line of events.jsonl: something other than a request that happened.
+// Event records something other than a request that happened: one line of events.jsonl.
 type Event struct {
 	Time time.Time `json:"time"`
 	// Kind is a short stable word: "start", "ready", "load start",

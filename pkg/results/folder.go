@@ -33,8 +33,8 @@ var ErrTruncated = linefile.ErrTruncated
 // SyntaxError is malformed data in a file of a result folder.
 type SyntaxError = linefile.SyntaxError
 
-// Folder is one result folder. Its methods are safe for concurrent use, except
-// that manifests must be written one after the other.
+// Folder accesses one result folder. Its methods are safe for concurrent use, except that
+// manifests must be written one after the other.
 type Folder struct{ dir string }
 
 // Create makes base/SLUG/TIME+suffix/, where SLUG is made from the title and

@@ -1,7 +1,7 @@
 package results
 
-// Issuer holds what a process that issued a load, or a part of it, recorded of itself. A value
-// that was not recorded is nil.
+// Issuer holds the record of itself that a process made that issued a load or a part of it. A
+// value that was not recorded is nil.
 type Issuer struct {
 	// Number counts generators from 1, in the order of their parts; 0 is control.
 	Number int

@@ -40,7 +40,7 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 	return true
 }
 
-// numbers are the dotted numbers that a version begins with, after letters.
+// numbers returns the dotted numbers that a version begins with, after letters.
 func numbers(version string) []string {
 	start := strings.IndexAny(version, "0123456789")
 	if start < 0 {

@@ -62,13 +62,13 @@ func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
 }
 
-// Quantile is [histogram.Quantile] of the histogram of the same population, kept within
-// the exact minimum and maximum.
+// Quantile returns [histogram.Quantile] of the histogram of the same population, kept within the
+// exact minimum and maximum.
 func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)
 }
 
-// Mean is the mean in nanoseconds, 0 when Count is 0.
+// Mean is in nanoseconds, and 0 when Count is 0.
 func (l Latency) Mean() float64 {
 	if l.Count == 0 {
 		return 0

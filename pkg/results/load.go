@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load is the load of one database as it ran. Parameters that are added to
-// [workload.Load] are recorded here without further code.
+// Load records the load of one database as it ran. Parameters that are added to [workload.Load]
+// are recorded here without further code.
 type Load struct {
 	workload.Load
 	// FirstKey is above the number of every key that a running cluster had before the

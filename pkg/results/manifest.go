@@ -158,8 +158,8 @@ func (m Mark) Told() Mark {
 	return m
 }
 
-// DatabaseRun is one database of a run: one folder, one column of a table. Its embedded structs are
-// on one level in JSON.
+// DatabaseRun records one database of a run: one folder, one column of a table. Its embedded
+// structs are on one level in JSON.
 type DatabaseRun struct {
 	ID string `json:"id"`
 	// Database is the driver's name, Label the part of the id after "__".
@@ -217,8 +217,9 @@ type Logs struct {
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 }
 
-// Moments are the moments of a run, in the client's clock. Started is when control requested the
-// start of the first member, Ready when a quorum served, and LoadStart to LoadEnd the load window.
+// Moments mark the phases of a run, in the client's clock. Started is when control requested the
+// start of the first member, Ready when a quorum served, and LoadStart to LoadEnd the load
+// window.
 type Moments struct {
 	Started   time.Time `json:"started,omitzero"`
 	Ready     time.Time `json:"ready,omitzero"`
@@ -257,14 +258,14 @@ type Issuing struct {
 	// Generators are the machines that issued the load, in the order of their parts; none
 	// if control issued it. Each generator then has its own Lateness, SchedulingLag and Stops.
 	Generators []Generator `json:"generators,omitempty"`
-	// SelfCheck is what the client added to the latencies of this load on a loopback
-	// server; nil unless it was requested.
+	// SelfCheck is the latency that the client added to this load on a loopback server; nil
+	// unless it was requested.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// OtherLoad is the load on each sampled machine besides the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 
-// Keys is the database's own key count around a load of writes.
+// Keys compares the database's own key counts before and after a load of writes.
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
@@ -483,9 +484,9 @@ type Disk struct {
 	Tap *TapCost `json:"tap,omitempty"`
 }
 
-// TapCost is what appending 4 KiB and fdatasync took in the data directory's file system under the
-// member's tap, and what it took without: the medians of N times each, in turns, before the member
-// started.
+// TapCost compares the time of appending 4 KiB and fdatasync in the data directory's file system
+// under the member's tap with the time without it: the medians of N times each, in turns, before
+// the member started.
 type TapCost struct {
 	N       int           `json:"n"`
 	With    time.Duration `json:"with_p50_ns"`

@@ -147,7 +147,7 @@ type MemberSeries struct {
 	Member int
 }
 
-// Tag is the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
+// Tag returns the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
 func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
@@ -221,7 +221,7 @@ func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (m
 	return members, "", nil
 }
 
-// Role is the role of a member in a second.
+// Role distinguishes the leader from followers, second by second.
 type Role string
 
 // The roles. Every member has RoleUnknown in a second in which the leader changed or was

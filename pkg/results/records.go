@@ -6,9 +6,9 @@ import (
 	"github.com/coreos/dbtester/pkg/files/openjson"
 )
 
-// Records are the records of the program's abilities in the record of a run or a member, by
-// their keys: see pkg/ability. They are among the keys of the run or the member itself.
-// Records of abilities that this release does not have are kept.
+// Records hold the records of abilities in the record of a run or a member, by their keys: see
+// pkg/ability. They are among the keys of the run or the member itself. Records of abilities that
+// this release does not have are kept.
 type Records map[string]json.RawMessage
 
 type (

@@ -43,7 +43,7 @@ func sampleColumns() []linefile.Column[sampleRow] {
 	return columns
 }
 
-// processColumns are the columns of the process tree and the load average.
+// processColumns returns the columns of the process tree and the load average.
 func processColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		{Name: "UNIX-NANOSECOND", Format: formatNanosecond, Parse: parseNanosecond},
@@ -393,8 +393,8 @@ func AppendSample(b []byte, s *Sample) []byte {
 	return linefile.AppendRow(append(b, linefile.HeaderLine(columns)...), columns, &sampleRow{Sample: *s})
 }
 
-// ParseSample reads what [AppendSample] wrote. Columns that this release does not know are left
-// out, and metrics without one are unknown.
+// ParseSample parses the output of [AppendSample]. Columns that this release does not know are
+// ignored, and metrics without one are unknown.
 func ParseSample(text []byte) (Sample, error) {
 	rows, err := linefile.ParseTable("sample", text, sampleColumns(), func([]string) func() sampleRow {
 		return func() sampleRow { return sampleRow{Sample: Sample{PeriodNS: -1, Values: metric.System().Values()}} }

@@ -36,9 +36,9 @@ type Compared struct {
 	True     int64 `json:"true_ns"`
 }
 
-// LoadCheck is what the client added to the latencies of a load, found before the load: its
-// heaviest step was applied to a loopback server of the database's protocol that answers
-// after a known delay. The rest includes the connection and the protocol on both sides.
+// LoadCheck records the latency that the client adds to a load, measured before the load: its
+// heaviest step was applied to a loopback server of the database's protocol that answers after a
+// known delay. The rest includes the connection and the protocol on both sides.
 type LoadCheck struct {
 	// Unavailable is the reason why the load could not be checked; then all measured values
 	// are zero.

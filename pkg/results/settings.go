@@ -6,7 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Settings are the settings of a database's members that differ from the defaults of the release.
+// Settings records the settings of a database's members that differ from the defaults of the
+// release.
 type Settings struct {
 	// Release is the release with these defaults: the requested version, or that of the
 	// built-in server; "" if it was not known, which stands for the newest.

@@ -60,8 +60,8 @@ type StepSummary struct {
 	Summary
 }
 
-// OperationSummary is the summary of one operation of a mix, over all steps. Its
-// window is the whole load's, so that the operations' rates sum to the load's.
+// OperationSummary summarizes one operation of a mix, over all steps. Its window is the whole
+// load's, so that the operations' rates sum to the load's.
 type OperationSummary struct {
 	Operation string
 	Summary

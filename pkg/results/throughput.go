@@ -98,8 +98,8 @@ func (s span) length() int64 { return max(s.to-s.from, 0) }
 // seconds counts the whole seconds of the window.
 func (s span) seconds() int64 { return s.length() / int64(time.Second) }
 
-// second is the whole second of the window that a row belongs to, from 0. A window
-// of less than a second counts as one second.
+// second returns the whole second of the window that a row belongs to, from 0. A window of less
+// than a second counts as one second.
 func (s span) second(p *Progress) int64 {
 	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
 }

@@ -12,7 +12,7 @@ const (
 	TimingService Timing = "service"
 )
 
-// Timings are all timings, in the order of the columns.
+// Timings lists all timings in the order of the columns.
 var Timings = [...]Timing{TimingResponse, TimingService}
 
 // timing declares where records hold a timing, in nanoseconds. The columns of intervals.csv and

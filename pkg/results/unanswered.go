@@ -136,7 +136,7 @@ func (u *Unanswered) merge(o *Unanswered) {
 	u.atLeast(o.least)
 }
 
-// stepOperation is an operation in one step.
+// stepOperation identifies an operation in one step.
 type stepOperation struct {
 	step      int
 	operation string

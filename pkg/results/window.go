@@ -17,10 +17,10 @@ func (r *DatabaseRun) Timing(step int) Timing {
 	return TimingOf(rate > 0)
 }
 
-// Measured is a recorded step's measured window. It begins when the step's warm-up
-// ends. With a duration it ends when issuing ended or the cool-down began, whichever
-// was first, so that a straggler does not lengthen it; without a duration it ends just
-// after the last answer. It includes from and excludes to.
+// Measured returns the measured window of a recorded step. It begins when the step's warm-up
+// ends. With a duration it ends when issuing ended or the cool-down began, whichever was first,
+// so that a straggler does not lengthen it; without a duration it ends just after the last
+// answer. It includes from and excludes to.
 //
 // Requests per second are the requests that ended ok in the window over its length. The
 // window is in wall-clock time, because a record must give the same window in memory and
@@ -42,8 +42,8 @@ func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	return from, to
 }
 
-// duration is the planned duration of a step's issuing, 0 if only the number of requests
-// bounded it.
+// duration returns how long a step was planned to issue requests, 0 if only their number bounded
+// it.
 func (r *DatabaseRun) duration(s *Step) time.Duration {
 	if s.Duration == 0 && len(r.Steps) == 1 {
 		return r.Load.Duration

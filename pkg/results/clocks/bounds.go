@@ -15,7 +15,7 @@ const slew = 500e-6
 // hold if the clocks never run apart by more than 500 ppm. They do not change.
 type Bounds struct {
 	at              []int64 // when the exchanges were, in the member's clock, in order
-	before, onwards []bound // what all exchanges up to one say of it, and what all from it on
+	before, onwards []bound // offsets by all exchanges up to one, and by all from it on
 }
 
 // bound is a range of offsets. It is empty if exchanges contradict one another: the clock was set.
@@ -31,7 +31,7 @@ func (b bound) after(ns int64) bound {
 
 func (b bound) empty() bool { return b.least > b.most }
 
-// unless is what both say, or b alone if the other contradicts it.
+// unless returns the intersection of both, or b alone if the other contradicts it.
 func (b bound) unless(o bound) bound {
 	if both := b.and(o); !both.empty() {
 		return both

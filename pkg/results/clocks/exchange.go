@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Exchange is one exchange of four time stamps with the agent of a member, as in NTP
-// (RFC 5905, section 8): one row of clock.csv.
+// Exchange records four time stamps exchanged with the agent of a member, as in NTP (RFC 5905,
+// section 8): one row of clock.csv.
 type Exchange struct {
 	// UnixNano is when the answer arrived, in the client's clock.
 	UnixNano int64

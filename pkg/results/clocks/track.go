@@ -11,7 +11,7 @@ const (
 	// Window is the time from which only the exchange with the shortest round trip counts:
 	// the others were delayed, and most of a delay is in one direction.
 	Window = 16 * time.Second
-	// drift is the greatest drift of a clock that nothing keeps: 100 ppm.
+	// drift bounds the error of a clock that nothing keeps: 100 ppm.
 	drift = 100e-6
 )
 

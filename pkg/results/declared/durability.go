@@ -1,5 +1,5 @@
-// Package declared holds what drivers declare of their servers and manifests keep, as data:
-// durability, settings, rules for the lines of logs.
+// Package declared holds the declarations of drivers about their servers that manifests keep, as
+// data: durability, settings, rules for the lines of logs.
 package declared
 
 // Durability is when a write that was answered is on disk. The set is closed.

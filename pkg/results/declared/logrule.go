@@ -14,7 +14,7 @@ type LogRule struct {
 	// Unit is the unit of the value: "ns", "us", "ms" or "s" for a duration as a number,
 	// [UnitText] for one with its unit, as in 1.062s. Any other word names an amount.
 	Unit string `json:"unit,omitempty"`
-	// Help is one line on what the event means for a run.
+	// Help is one line on the consequence of the event for a run.
 	Help string `json:"help,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 package declared
 
-// Setting is a setting of a server, by the name and in the unit of its own release.
+// Setting records a setting of a server, by the name and in the unit of its own release.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -47,7 +47,7 @@ type Change struct {
 	Added     []string `json:"added,omitempty"`
 }
 
-// Files is the number of files that were changed.
+// Files returns the number of changed files.
 func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
 
 // String lists the changes, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".

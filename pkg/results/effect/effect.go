@@ -1,5 +1,5 @@
-// Package effect finds what events of a kind did to the latencies of a load: the seconds that
-// they touched beside all others.
+// Package effect measures the effect of events of a kind on the latencies of a load: it compares
+// the seconds that they touched with all others.
 package effect
 
 import (
@@ -40,7 +40,7 @@ type Latency struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// Latency is the latency of the seconds that the events touched, nil without requests.
+// Latency returns the latency in the seconds that the events touched, nil without requests.
 func (e Effect) Latency() *Latency {
 	if e.Requests == 0 {
 		return nil

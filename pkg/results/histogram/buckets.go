@@ -69,7 +69,7 @@ func (b Buckets) Pack() PackedBuckets {
 	return slices.Clip(packed)
 }
 
-// Buckets is the inverse of [Buckets.Pack].
+// Buckets inverts [Buckets.Pack].
 func (p PackedBuckets) Buckets() (b Buckets) {
 	ends := 0 // of numbers, two a bucket
 	for _, one := range p {
@@ -176,7 +176,7 @@ func (b Buckets) Max() int64 {
 // last is the greatest value of a bucket.
 func (b Bucket) last() int64 { return b.Value + BucketWidth(b.Value) - 1 }
 
-// Quantile is [Quantile] of the histogram.
+// Quantile returns [Quantile] of the histogram.
 func (b Buckets) Quantile(q float64) int64 {
 	rank := Rank(q, b.Total())
 	for _, one := range b {

@@ -13,7 +13,7 @@ import (
 // as MaxLatency and counted as clamped.
 const MaxLatency = time.Hour
 
-// Digits are the significant digits of a histogram: any recorded value is known to 0.1 %.
+// Digits are significant in a histogram: any recorded value is known to 0.1 %.
 const Digits = 3
 
 // New returns an empty histogram of nanoseconds from 1 ns to

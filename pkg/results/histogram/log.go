@@ -62,7 +62,8 @@ func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, 
 	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, p.ForEachBucket) })
 }
 
-// WriteBuckets is [LogWriter.Write] for the buckets of a histogram of the shape of [New].
+// WriteBuckets writes like [LogWriter.Write], for the buckets of a histogram of the shape of
+// [New].
 func (w *LogWriter) WriteBuckets(at time.Time, length time.Duration, tag string, buckets Buckets) error {
 	return w.write(at, length, tag, total{buckets}, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, buckets.each) })
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Rank is the rank of a quantile q among n sorted samples, from 1 to n: ceil(q*n),
-// the nearest-rank definition. The sample at that rank is the smallest that a share
-// q of all samples does not exceed. Every percentile here uses Rank. It is 0 if n is 0.
+// Rank returns the rank of a quantile q among n sorted samples, from 1 to n: ceil(q*n), the
+// nearest-rank definition. The sample at that rank is the smallest that a share q of all samples
+// does not exceed. Every percentile here uses Rank. It is 0 if n is 0.
 func Rank(q float64, n int64) int64 {
 	// 0.07*100 is 7.000000000000001 in binary: a product within a few units in the
 	// last place of a whole number is that number.

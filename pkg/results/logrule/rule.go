@@ -1,7 +1,6 @@
-// Package logrule turns lines of logs into events: when, what, and how long it took or
-// how much it was, where the line gives that. Rules are data, which drivers declare and
-// manifests keep. A line takes time and memory in proportion to its length, which is
-// bounded.
+// Package logrule turns lines of logs into events: the time, the kind, and the duration or the
+// amount, where the line has it. Rules are data, which drivers declare and manifests keep. A line
+// takes time and memory in proportion to its length, which is bounded.
 package logrule
 
 import (
@@ -15,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// durations are the units of durations that are given as numbers.
+// durations returns the units of durations that lines give as numbers.
 func durations() map[string]time.Duration {
 	return map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
 }
 
-// rule is a rule, compiled.
+// rule is compiled from a [declared.LogRule].
 type rule struct {
 	declared.LogRule
 	pattern, value *regexp.Regexp // value is nil without one

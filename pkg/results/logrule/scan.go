@@ -16,7 +16,7 @@ const maxLine = 16 << 10
 // maxText is how much of a line an event keeps, in bytes.
 const maxText = 400
 
-// Line is one event, with its line. It is valid during the call that receives it.
+// Line is an event found in a log, with its line. It is valid during the call that receives it.
 type Line struct {
 	Found
 	// Number counts lines from 1.

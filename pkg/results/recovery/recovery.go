@@ -163,9 +163,9 @@ func (l look) steady(at int64) (steady, clean bool) {
 	return true, s.bad == 0
 }
 
-// settled returns the end of the shortest look that finds that the load had recovered, or else the end
-// of this one: what comes later is no effect of the disturbance. So a look at a load that goes on
-// finds what one finds that is made later.
+// settled returns the end of the shortest look that finds that the load had recovered, or else
+// the end of this one: later changes are no effect of the disturbance. So a look at a running
+// load finds the same as a later look.
 func (l look) settled(over int64) int64 {
 	const tick = int64(results.ProgressTick)
 	low, back := int64(Never), int64(Never)

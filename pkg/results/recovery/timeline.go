@@ -1,5 +1,5 @@
-// Package recovery finds what a disturbance did to a load and when the load was as before, from
-// the ticks of its records.
+// Package recovery measures the effect of a disturbance on a load and the time until the load was
+// as before, from the ticks of its records.
 package recovery
 
 import (
@@ -56,7 +56,7 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part is the measured part of a step.
+// part has the bounds of the measured part of a step.
 type part struct {
 	step     int
 	start    int64 // of the step
@@ -121,7 +121,7 @@ func (t *Timeline) since(at int64) int {
 	return i
 }
 
-// sum is the sum of some ticks.
+// sum adds the counts of some ticks.
 type sum struct {
 	length time.Duration
 	ok     int64

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Share is the share of a slot's expected requests below which the slot is stalled.
+	// Share is a fraction of a slot's expected requests: a slot with fewer is stalled.
 	Share = 0.5
 	// leastExpected is the fewest requests to be expected in a slot on average: with fewer, only
 	// half would often end in a slot by chance. leastDue is the fewest in one slot that is judged.
@@ -20,8 +20,8 @@ const (
 	mostTicks, mostJudged = 10, 3_000_000
 )
 
-// Step is a step with its stalls. Its measured window is cut into slots, one tick long or, if few
-// requests end in a tick, several.
+// Step lists the stalls of a step. Its measured window is cut into slots, one tick long or, if
+// few requests end in a tick, several.
 type Step struct {
 	Index int
 	From  time.Time
