@@ -61,8 +61,8 @@ type Result struct {
 	Both Times `json:"append_and_fdatasync"`
 }
 
-// Times are percentiles of N times, accurate to 0.1 %, and the exact maximum. A percentile may have
-// too few samples: see [histogram.Enough].
+// Times has percentiles of N durations, accurate to 0.1 %, and the exact maximum. A percentile
+// may have too few samples: see [histogram.Enough].
 type Times struct {
 	N       int64         `json:"n"`
 	P50     time.Duration `json:"p50_ns"`

@@ -97,7 +97,7 @@ func judge(filesystem string, p99 time.Duration) Verdict {
 // inMemory reports whether a file system does not use any disk.
 func inMemory(filesystem string) bool { return slices.Contains([]string{"tmpfs", "ramfs"}, filesystem) }
 
-// percentile is a printed percentile.
+// percentile names a printed percentile and selects it from [Times].
 type percentile struct {
 	name string
 	q    float64

@@ -1,5 +1,5 @@
 // Package streams measures round trips to other members on the TCP connections on which a member
-// alone sends, such as those of a replicated log, by what the kernel knows of them.
+// alone sends, such as those of a replicated log, from the kernel's statistics of them.
 package streams
 
 import (
@@ -23,8 +23,8 @@ type Trips struct {
 	seconds float64
 }
 
-// connection is what the kernel knows of a connection. The counts are of segments with data, and
-// begin again at 2^32.
+// connection holds the kernel's statistics of a connection. The counts are of segments with data,
+// and begin again at 2^32.
 type connection struct {
 	id             string
 	sent, received uint32
@@ -56,15 +56,16 @@ func New(listen string, members int) (*Trips, error) {
 }
 
 // Count reads the connections, and returns how many segments with data were sent since the first
-// call, with the sum of their round trips in seconds. Both never fall. If the connections cannot be
-// read, it returns the last numbers too; what was sent then counts in the next call.
+// call, with the sum of their round trips in seconds. Both never fall. If the connections cannot
+// be read, it returns the last numbers too; segments sent since then count in the next call.
 //
-// Only connections count on which the other side sent no data since the last call. Where it does, it
-// may let an acknowledgement wait for up to 40 ms, to send it with data.
+// Only connections count on which the other side sent no data since the last call. If it sends
+// data, it may delay an acknowledgement for up to 40 ms, to send it with data.
 //
-// Of each call one round trip counts, for all segments: a leader waits for as many members as are a
-// majority with it, and sends about as much to each. So it is that to the last of the nearest ones.
-// Whose the connections are need not be known: on loopback addresses no address tells.
+// Of each call one round trip counts, for all segments: a leader waits for as many members as are
+// a majority with it, and sends about as much to each. So it is the round trip to the last of the
+// nearest ones. It need not be known which member each connection leads to: on loopback,
+// addresses do not show that.
 func (t *Trips) Count() (n, seconds float64, err error) {
 	now, err := connections(t.listen)
 	if err != nil {
@@ -74,10 +75,10 @@ func (t *Trips) Count() (n, seconds float64, err error) {
 	return t.n, t.seconds, nil
 }
 
-// Counted returns what the last call of Count did.
+// Counted returns the results of the last call of Count.
 func (t *Trips) Counted() (n, seconds float64) { return t.n, t.seconds }
 
-// add adds what was sent since the call before.
+// add adds the segments that were sent since the call before.
 func (t *Trips) add(now []connection) {
 	type stream struct {
 		trip time.Duration

@@ -26,7 +26,7 @@ type files struct {
 // itself, because package os would first register each file with the poller.
 func (f *files) read(elem ...string) ([]byte, error) { return f.readPath(f.path(elem...)) }
 
-// readPath is like read for a path that need not be below the proc mount.
+// readPath reads like read. The path need not be below the proc mount.
 func (f *files) readPath(path string) ([]byte, error) {
 	fd, err := openPath(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// groupOf is the process whose control group is sampled, and the group's name.
+// groupOf names the control group of a sampled process.
 type groupOf struct {
 	pid  int
 	name string

@@ -77,7 +77,7 @@ func (p *proc) ended() bool {
 
 // proc reads a process and continues its counters from before, which may contain it. It also
 // returns the process's threads. An error for which [gone] is true means that the process has
-// ended. With any other error, proc returns what is known of the process, or nil.
+// ended. With any other error, proc returns the process as far as it is known, or nil.
 func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	dir := strconv.Itoa(pid)
 	data, err := t.files.read(dir, fileStat)

@@ -121,10 +121,11 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Device is the sampled block device, as in /proc/diskstats; empty if the data directory has none.
+// Device returns the name of the sampled block device, as in /proc/diskstats; empty if the data
+// directory has none.
 func (s *Sampler) Device() string { return s.machine.device }
 
-// Interface is the sampled interface, as in /proc/net/dev.
+// Interface returns the name of the sampled interface, as in /proc/net/dev.
 func (s *Sampler) Interface() string { return s.machine.iface }
 
 // Sample takes a sample. Values that could not be read are unknown in the sample and named in the
