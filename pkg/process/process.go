@@ -103,7 +103,7 @@ func Start(c Command) (*Handle, error) {
 	return h, nil
 }
 
-// Name is the command's name, not the executable's.
+// Name returns the name that the command was given, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
 // Pid is the child's process id and also its process group's id.

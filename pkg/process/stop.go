@@ -22,7 +22,7 @@ func DefaultDeadlines() Deadlines {
 	return Deadlines{Interrupt: 10 * time.Second, Terminate: 5 * time.Second, Kill: 5 * time.Second}
 }
 
-// stage is the last stage reached in stopping a child.
+// stage orders the signals by which a child is stopped.
 type stage int
 
 const (

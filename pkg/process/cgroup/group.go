@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Group is a control group with limits. It is safe for concurrent use.
+// Group limits processes by control groups. It is safe for concurrent use.
 type Group struct {
 	kernel kernel
 	limits resources.Limits

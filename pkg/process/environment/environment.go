@@ -1,5 +1,5 @@
-// Package environment finds out in what environment a process runs: its open file limit, its JVM,
-// and the compiler of its executable.
+// Package environment finds the facts of a process that affect its speed: its open file limit,
+// its JVM, and the compiler of its executable.
 package environment
 
 import (

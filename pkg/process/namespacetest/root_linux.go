@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Root is a root file system of its own, in memory. Its programs see nothing else of this machine's
-// files but /proc, /sys and a few devices.
+// Root runs programs in a root file system in memory. They see no files of this machine except
+// /proc, /sys and a few devices.
 type Root struct {
 	t   *testing.T
 	dir string
@@ -89,7 +89,7 @@ func (r *Root) Add(from, to string) {
 	if err := r.copy(from, to); err != nil {
 		r.t.Fatalf("copy %s into the root: %v", from, err)
 	}
-	out, _ := exec.Command("ldd", from).Output() // fails for what needs none
+	out, _ := exec.Command("ldd", from).Output() // fails for a program without libraries
 	for _, word := range strings.Fields(string(out)) {
 		if !filepath.IsAbs(word) {
 			continue

@@ -1,4 +1,4 @@
-// Package resources describes what one member's processes may use together, and what they used.
+// Package resources describes the limits of a member's processes, and their use of them.
 package resources
 
 import (
@@ -25,7 +25,8 @@ const (
 	leastMemory    = 16 << 20
 )
 
-// Limits are what a member's processes may use together. The zero value means no limits.
+// Limits bound the resources of all processes of a member together. The zero value means no
+// limits.
 type Limits struct {
 	// CPUs is a number of processors; 0 means no limit.
 	CPUs float64 `json:"cpus,omitempty"`
@@ -115,7 +116,8 @@ func (l Limits) MemoryText() string { return humanize.Bytes(uint64(max(l.MemoryB
 // Unknown is a number in [Use] that could not be read.
 const Unknown = -1
 
-// Use is what a member's processes used from its start to its stop, as counted by the kernel.
+// Use counts the resources that a member's processes used from its start to its stop, as counted
+// by the kernel.
 type Use struct {
 	// Throttled counts the periods in which the processes were stopped because they had used up
 	// their processor time. ThrottledTime is the total time, summed over processors.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Effect describes what happens to calls; the zero value lets all pass.
+// Effect changes calls; the zero value lets all pass.
 type Effect struct {
 	// Delay is how long each call is held before it is made. Stall holds calls until the effect
 	// ends.
@@ -38,7 +38,7 @@ type Tap struct {
 	serving sync.WaitGroup
 }
 
-// call is a call that waits for its answer.
+// call identifies a held call.
 type call struct {
 	listener int
 	id       uint64
@@ -47,7 +47,7 @@ type call struct {
 // New returns a tap that lets all calls pass.
 func New() *Tap { return &Tap{held: map[*call]*time.Timer{}, end: make(chan struct{})} }
 
-// Set changes what happens to calls from now on. Held calls are made at once, unless the tap is
+// Set sets the effect on calls from now on. Held calls are made at once, unless the tap is
 // frozen.
 func (t *Tap) Set(e Effect) {
 	t.mu.Lock()
