@@ -11,12 +11,12 @@ import (
 	"gocloud.dev/blob"
 )
 
-// mostListed bounds a listing, which is held in memory. What is left out of it counts too: a
-// store may send pages of nothing without an end.
+// mostListed bounds a listing, which is held in memory. Omitted entries count too: a store may
+// send pages of nothing without an end.
 const mostListed = 1_000_000
 
-// List implements [Store]. It leaves out marks of empty folders and, for file://, what is no
-// regular file: a link may lead anywhere, and a pipe is never read to its end.
+// List implements [Store]. It omits marks of empty folders and, for file://, everything but
+// regular files: a link may lead anywhere, and a pipe is never read to its end.
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 	var found []Object
 	page := blob.FirstPageToken

@@ -58,7 +58,7 @@ func openGCS(ctx context.Context, at location, o Options) (*Bucket, error) {
 	return &Bucket{&googleBucket{service.Objects, at.bucket, base.CloseIdleConnections}, at}, nil
 }
 
-// googleBucket is a bucket of Google Cloud Storage.
+// googleBucket implements objects for Google Cloud Storage.
 type googleBucket struct {
 	objects *storage.ObjectsService
 	bucket  string

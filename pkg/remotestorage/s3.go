@@ -25,8 +25,8 @@ import (
 // clientAttempts limits how often a client sends the same request.
 const clientAttempts = 4
 
-// openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL. What
-// configures Amazon's own programs gives region, credentials and certificates.
+// openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.
+// Region, credentials and certificates come from the configuration of Amazon's own programs.
 func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	hc := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = answerTimeout })
 	settings := []func(*config.LoadOptions) error{config.WithHTTPClient(hc)}

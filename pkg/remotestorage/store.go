@@ -65,8 +65,7 @@ type Bucket struct {
 	location location
 }
 
-// objects are a bucket's objects by their whole keys, by the protocol of its service. It is safe for
-// concurrent use.
+// objects calls the service of a bucket, by whole keys. It is safe for concurrent use.
 type objects interface {
 	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
 	// follows, nil after the last one. The first page is [blob.FirstPageToken].

@@ -35,7 +35,7 @@ type Progress struct {
 // reportEvery is the minimum interval between two reports.
 const reportEvery = time.Second
 
-// Folder describes what [Upload] sends and where.
+// Folder describes the files that [Upload] sends and their destination.
 type Folder struct {
 	Dir string
 	// Name is the folder in the store; "" is the store's root.
@@ -56,7 +56,7 @@ func RunName(dir string) (string, error) {
 	return strings.Trim(filepath.Base(filepath.Dir(abs))+"/"+filepath.Base(abs), "/"), nil
 }
 
-// File is a local file with its object name in a store.
+// File pairs a local file with its object name in a store.
 type File struct{ Path, Name string }
 
 // Upload sends the regular files below a folder, sorted by name, like [UploadFiles].
@@ -228,14 +228,14 @@ func Download(ctx context.Context, s Store, dir string, most Bounds, report func
 // ErrBounds means that a store has more than [Bounds] allow; nothing was fetched.
 var ErrBounds = errors.New("too large")
 
-// Bounds are those of what is fetched from a store, which may be of others.
+// Bounds limit a download from a store, which others may have filled.
 type Bounds struct {
 	Objects int
 	Bytes   int64
 }
 
-// admit counts what is to be fetched, and refuses names that are no paths below a folder,
-// and more than the bounds.
+// admit counts the objects to fetch, and refuses names that are no paths below a folder, and more
+// than the bounds.
 func (t *transfer) admit(objects []Object, most Bounds) error {
 	if len(objects) > most.Objects {
 		return fmt.Errorf("%w: it has %d objects, and at most %d are fetched", ErrBounds, len(objects), most.Objects)
