@@ -200,7 +200,7 @@ func plain(err error) string {
 	return strings.TrimSpace(err.Error())
 }
 
-// linkInfo is what is known about a connection without TLS.
+// linkInfo describes a connection without TLS.
 type linkInfo struct{ credentials.CommonAuthInfo }
 
 func (linkInfo) AuthType() string { return "dbtester" }

@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Role is what a certificate may be used for.
+// Role names the purpose of a certificate.
 type Role string
 
 // A certificate without a known role has [RoleNone].

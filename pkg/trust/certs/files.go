@@ -220,7 +220,7 @@ func describe(path string) (Info, error) {
 // Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning returns what is wrong with a certificate's validity; "" if nothing is.
+// Warning describes a problem of a certificate's validity; "" if there is none.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

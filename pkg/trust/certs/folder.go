@@ -26,7 +26,8 @@ const (
 	prefixAgent = "agent-"
 )
 
-// Folder is a CA's folder. Its methods are not safe for concurrent use.
+// Folder holds a CA and the certificates that it issued. Its methods are not safe for concurrent
+// use.
 type Folder struct {
 	Path string
 	// Force allows existing files to be replaced.

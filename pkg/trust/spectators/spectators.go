@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds on what callers can use.
+// Bounds on the resources of callers.
 const (
 	// Most bounds the number of requests that are answered at a time.
 	Most            = 32

@@ -27,7 +27,7 @@ import (
 // size is a token's length in bytes.
 const size = 32
 
-// Token is the secret, or no token if it is the zero value. It prints as asterisks.
+// Token holds a secret, or no token if it is the zero value. It prints as asterisks.
 type Token struct{ secret *[size]byte }
 
 // String keeps the token out of logs and errors.
