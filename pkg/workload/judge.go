@@ -2,7 +2,7 @@ package workload
 
 import "strconv"
 
-// Percent is a share in percent: 0.1 is one in a thousand.
+// Percent is a hundred times a fraction: 0.1 is one in a thousand.
 type Percent float64
 
 // String returns the share as an experiment file gives it: "0.1%".

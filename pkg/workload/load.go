@@ -120,8 +120,8 @@ type Sizing struct {
 	// RangeLimit is the largest number of keys that one range, or one page of it, reads; 0 if
 	// no operation reads ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
-	// RangeMode is what a range reads; "" means [RangeValues] if there are ranges. A mode
-	// without a limit has a RangeLimit of 0.
+	// RangeMode is the kind of data that a range reads; "" means [RangeValues] if there are
+	// ranges. A mode without a limit has a RangeLimit of 0.
 	RangeMode RangeMode `json:"range_mode,omitempty"`
 	// TxnKeys is how many keys one txn writes; 0 if no operation is a txn.
 	TxnKeys int `json:"txn_keys,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Need is a reader's need of a database: a number of requests per second, the share of due
-// requests that must meet a latency, and the share that may fail.
+// Need describes the load that a reader needs a database to sustain: a number of requests per
+// second, the share of due requests that must meet a latency, and the share that may fail.
 type Need struct {
 	// Rate is in requests per second, above 0.
 	Rate float64 `json:"rate"`
@@ -19,7 +19,7 @@ type Need struct {
 	Errors Percent `json:"errors_percent"`
 }
 
-// Percentile is a percentile by its short name, such as "p99.9".
+// Percentile has a short name, such as "p99.9".
 type Percentile string
 
 // Percentiles returns the percentiles that an experiment file may name.

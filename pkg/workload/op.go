@@ -96,7 +96,7 @@ func (o Op) OfSessions() bool { return o.properties().ofSessions }
 // NeedsSession reports whether o takes a session that has begun.
 func (o Op) NeedsSession() bool { return o.OfSessions() && o.properties().sessions <= 0 }
 
-// Sessions is how many more sessions exist after o: -1 if it ends one.
+// Sessions returns how many more sessions exist after o: -1 if it ends one.
 func (o Op) Sessions() int { return o.properties().sessions }
 
 // Reads reports whether o returns values. It then has a read mode.

@@ -20,8 +20,8 @@ const (
 // deletes. These requests are also among the failed ones.
 const Declined Outcome = Unknown + 1
 
-// Outcomes are all outcomes, in the order of their values. LatencyOutcomes are the outcomes
-// by which latencies are recorded.
+// Outcomes lists all outcomes, in the order of their values. LatencyOutcomes are the outcomes by
+// which latencies are recorded.
 var (
 	Outcomes        = [...]Outcome{OK, Failed, Unknown}
 	LatencyOutcomes = [...]Outcome{OK, Failed, Unknown, Declined}

@@ -2,7 +2,7 @@ package workload
 
 import "fmt"
 
-// RangeMode names what one request of [OpRange] reads. The set is closed.
+// RangeMode names the data that one request of [OpRange] reads. The set is closed.
 type RangeMode string
 
 // The modes of a range. Lists in pages and in streams read to the last key that exists.
@@ -60,7 +60,7 @@ func (m RangeMode) Limited() bool { return m.properties().limited }
 // Values reports whether m returns values.
 func (m RangeMode) Values() bool { return m.properties().values }
 
-// DescribeRange returns what ranges of the load read; "" if no operation reads ranges.
+// DescribeRange describes the data that ranges of the load read; "" if no operation reads ranges.
 func (l Load) DescribeRange() string {
 	switch p := l.RangeMode.properties(); {
 	case p.limited && l.RangeLimit > 0:

@@ -24,8 +24,8 @@ const (
 // SizeLaws returns all size laws.
 func SizeLaws() []SizeLaw { return []SizeLaw{SizesLognormal, SizesHistogram} }
 
-// Sizes is a law for the sizes of values in bytes. Besides Sizes, a size depends only on the
-// seed and the request's number.
+// Sizes defines the law for the sizes of values in bytes. Apart from Sizes, a size depends only
+// on the seed and the request's number.
 type Sizes struct {
 	Law SizeLaw `json:"law,omitempty"`
 	// P50 and P99 are the percentiles of a lognormal law without bounds.

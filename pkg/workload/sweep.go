@@ -1,6 +1,6 @@
 package workload
 
-// SweepKey is the key that a sweep varies.
+// SweepKey names the key that a sweep varies.
 type SweepKey string
 
 // The keys of a sweep.
