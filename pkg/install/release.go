@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Release is an obtained release. Its JSON form is release.json in its directory, where paths are
-// relative so that a cache can be moved.
+// Release describes an obtained release. Its JSON form is release.json in its directory, where
+// paths are relative so that a cache can be moved.
 type Release struct {
 	// Name and Version are as requested; the version has no leading "v".
 	Name    string `json:"name"`

@@ -13,8 +13,8 @@ const (
 	Both       Number = "both"
 )
 
-// Effect is the possible effect of a doubt: the number that it can change, and the largest
-// share of that number. A nil share is unknown.
+// Effect bounds how far a doubt can change a number: the number, and the largest share of it. A
+// nil share is unknown.
 type Effect struct {
 	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
 	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`

@@ -1,6 +1,5 @@
-// Package mark declares every mark: what a reader must know to use the numbers of a run. A
-// record has a mark's code and its values; readers of the record make the sentence from
-// them.
+// Package mark declares every mark: a warning that a reader of a run's numbers must know. A
+// record has a mark's code and its values; readers of the record make the sentence from them.
 package mark
 
 import "slices"
@@ -33,8 +32,7 @@ type Kind struct {
 	// Sentences are the texts of such marks, in the notation of [Text]. A mark has the first
 	// sentence whose values and words it has.
 	Sentences []Sentence
-	// Help explains the mark, and Remedy says what to do, both in Markdown without a full
-	// stop.
+	// Help explains the mark, and Remedy advises, both in Markdown without a full stop.
 	Help, Remedy string
 }
 

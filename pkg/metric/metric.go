@@ -43,21 +43,21 @@ func (k Kind) String() string {
 type Scope int
 
 const (
-	// Process is the sampled process, including its descendants where the sampler follows them.
+	// Process includes the descendants of the sampled process where the sampler follows them.
 	Process Scope = iota + 1
 	// Device is the whole block device below the data directory.
 	Device
-	// Interface is the whole network interface that carries the traffic.
+	// Interface carries the traffic. It is sampled as a whole.
 	Interface
 	// Host is the machine.
 	Host
-	// Load is the load that control applies.
+	// Load is applied by control.
 	Load
-	// Database is one member of the database, as it reports itself.
+	// Database is one member, as it reports itself.
 	Database
-	// Namespace is the processes' network namespace.
+	// Namespace is the network namespace of the processes.
 	Namespace
-	// Group is the sampled process's control group, of either version.
+	// Group is the control group of the sampled process, of either version.
 	Group
 )
 

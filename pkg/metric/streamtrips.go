@@ -1,7 +1,7 @@
 package metric
 
-// Metrics of the TCP connections on which a member alone sends, such as etcd's streams. The sampler
-// sets them, from what the kernel knows of each connection.
+// Metrics of the TCP connections on which a member alone sends, such as etcd's streams. The
+// sampler sets them, from the kernel's statistics of each connection.
 const (
 	StreamTrips       Name = "stream_trips"
 	StreamTripSeconds Name = "stream_trip_seconds"

@@ -84,7 +84,8 @@ func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends seconds. A second that was written may follow again with what is to be added.
+// Write appends seconds. A second may be written again with later observations, which readers
+// add.
 func (w *Writer) Write(seconds []Second) error {
 	errs := []error{w.table.Write(seconds)}
 	for _, s := range seconds {

@@ -1,5 +1,5 @@
-// Package observation declares what is counted or timed during a load and is not the response
-// time of a request, as package metric does for sampled numbers. The following derive from a
+// Package observation declares counts and times that are taken during a load and are not response
+// times of requests, as package metric does for sampled numbers. The following derive from a
 // declaration: a per-second file in the tag's folder, the histograms of times, the merging of
 // parts of a load, totals in the manifest, rows of the report, and a row in docs/numbers.md.
 package observation

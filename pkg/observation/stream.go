@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Stream writes the seconds of a group as they become final, and adds them up. What it keeps does not
-// grow with their number, and a killed process leaves those that were written. It is not safe for
+// Stream writes the seconds of a group as they become final, and adds them up. Its memory does
+// not grow with their number, and a killed process leaves the written seconds. It is not safe for
 // concurrent use.
 type Stream struct {
 	sums
@@ -23,7 +23,7 @@ func NewStream(g Group, dir string, start time.Time) *Stream {
 	return &Stream{sums: newSums(g), dir: dir, start: start}
 }
 
-// Group is what the stream has seconds of.
+// Group returns the group of the stream's seconds.
 func (s *Stream) Group() Group { return s.group }
 
 // Write appends seconds. The same second may be written several times: [Read] merges its rows. After a

@@ -14,7 +14,7 @@ type Pair struct{ Key, Value *Node }
 type Keys map[string]func(key string, value *Node)
 
 // Fields calls the reader for every key in a mapping. It reports unknown and repeated keys, and a
-// node that is not a mapping; what names the node in that report. An empty node is an empty
+// node that is not a mapping, by the name that is given for the node. An empty node is an empty
 // mapping.
 func (r *Reader) Fields(what string, node *Node, known Keys) {
 	for _, p := range r.Pairs(what, node) {

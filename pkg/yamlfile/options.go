@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Option is one field in an options struct. Its key is the name in the yaml tag, and its Doc the
-// text in the doc tag.
+// Option describes one field in an options struct. Its key is the name in the yaml tag, and its
+// Doc the text in the doc tag.
 type Option struct {
 	Key, Doc string
 	// Tag holds all of the field's tags.

@@ -213,7 +213,7 @@ func Duration(r *Reader, key string, node *Node) (time.Duration, bool) {
 	return durationLike(r, key, node, "s")
 }
 
-// durationLike is like Duration, and suggests unit for a number without a unit.
+// durationLike parses like Duration, and suggests unit for a number without a unit.
 func durationLike(r *Reader, key string, node *Node, unit string) (time.Duration, bool) {
 	const want = "a duration such as 10s"
 	s, ok := scalar(r, key, node, want)

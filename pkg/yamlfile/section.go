@@ -120,8 +120,8 @@ func (p Part[S, T]) Field() Field[S] {
 	}
 }
 
-// Read reads a mapping. what names it in problems; path is its place among the file's keys, "" for
-// the file itself.
+// Read reads a mapping, whose name appears in problems; path is its place among the file's keys,
+// "" for the file itself.
 func (s Section[S]) Read(r *Reader, path, what string, node *Node) Written[S] {
 	var w Written[S]
 	s.ReadInto(r, path, what, node, &w)

@@ -15,13 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// Compressed is what the name of a compressed file has in addition: readers of NAME read NAME.gz
-// where NAME is missing.
+// Compressed ends the name of a compressed file: readers of NAME read NAME.gz where NAME is
+// missing.
 const Compressed = ".gz"
 
 // Compress replaces a file of whole lines by its compressed form, if it has at least a number of
-// bytes, and reports whether it did. After an error the file is as it was. A file whose last line is
-// incomplete is left alone: what it lacks must stay visible.
+// bytes, and reports whether it did. After an error the file is as it was. A file whose last line
+// is incomplete stays as it is, so that the missing part stays visible.
 func Compress(path string, atLeast int64) (done bool, err error) {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -66,8 +66,8 @@ func ReadCompressed(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// PlainSize returns the size of a file before it was compressed, or its size if it is not, in bytes.
-// It believes what the file says about itself, up to the most bytes that a reader would read.
+// PlainSize returns the size of a file before it was compressed, or its size if it is not, in
+// bytes. It trusts the size that the file states, up to the most bytes that a reader would read.
 func PlainSize(path string) (int64, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

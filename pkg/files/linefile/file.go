@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// file is the part of *os.File used by File.
+// file has the methods of *os.File that File uses.
 type file interface {
 	io.WriteCloser
 	Truncate(size int64) error

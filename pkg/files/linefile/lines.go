@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// Line is one line in a file, without its line break.
+// Line is read from a file, without its line break.
 type Line struct {
 	Number int // from 1
 	Text   string

@@ -39,7 +39,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s:%d: %s: %s", e.File, e.Line, e.Column, e.Reason)
 }
 
-// Column is one column of a CSV file, declared once for writing and reading.
+// Column describes one column of a CSV file, declared once for writing and reading.
 type Column[T any] struct {
 	Name string
 	// Optional columns may be missing from a file.

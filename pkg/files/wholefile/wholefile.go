@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// Suffix is the name suffix of a file that is being written.
+// Suffix ends the name of a file that is being written.
 const Suffix = ".part"
 
 // perm is a new file's mode, regardless of the umask.

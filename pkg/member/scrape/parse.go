@@ -135,7 +135,7 @@ func (m wantedMetric) set(into *results.DatabaseSample, text []byte) {
 	}
 }
 
-// counted parses what can be counted: a number that is finite and not negative.
+// counted parses a count: a number that is finite and not negative.
 func counted(text []byte) (float64, bool) {
 	v, ok := number(text)
 	return v, ok && v >= 0 && !math.IsInf(v, 0)

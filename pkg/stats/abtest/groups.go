@@ -18,8 +18,9 @@ const MaxGroup = 60
 
 func (g Groups) Size() int { return min(len(g.A), len(g.B)) }
 
-// Test is Wilcoxon's rank sum test (Mann-Whitney) on B less the shift, with the distribution over
-// all equally likely divisions of the ranks into two groups. Ties share their mean rank.
+// Test performs Wilcoxon's rank sum test (Mann-Whitney) on B less the shift, with the
+// distribution over all equally likely divisions of the ranks into two groups. Ties share their
+// mean rank.
 func (g Groups) Test(shift float64) (less, greater float64) {
 	all := slices.Clone(g.A)
 	for _, v := range g.B {

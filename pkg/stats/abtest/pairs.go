@@ -32,9 +32,9 @@ var _ Sample = Pairs(nil)
 
 func (d Pairs) Size() int { return len(d) }
 
-// Test is Wilcoxon's signed rank test on the differences less the shift, with the distribution over
-// 2^n equally likely signs. Ties share their mean rank. A zero is ranked but has no sign (Pratt).
-// The p-values are exact in both cases, given the sizes of the differences.
+// Test performs Wilcoxon's signed rank test on the differences less the shift, with the
+// distribution over 2^n equally likely signs. Ties share their mean rank. A zero is ranked but
+// has no sign (Pratt). The p-values are exact in both cases, given the sizes of the differences.
 func (d Pairs) Test(shift float64) (less, greater float64) {
 	sizes := make([]float64, len(d))
 	for i, v := range d {
@@ -105,7 +105,7 @@ func (d Pairs) Least(alpha float64) int {
 	return n
 }
 
-// variance is the variance around the mean; NaN for fewer than 2 values.
+// variance returns the sample variance; NaN for fewer than 2 values.
 func variance(values []float64) float64 {
 	if len(values) < 2 {
 		return math.NaN()

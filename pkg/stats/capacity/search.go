@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Reason is why a search ended, or what it could not find.
+// Reason explains the result of a search.
 type Reason string
 
 const (
@@ -26,7 +26,7 @@ const (
 	TooHigh Reason = "above the highest rate"
 )
 
-// voids is the number of consecutive void windows that ends a search.
+// voids consecutive void windows end a search.
 const voids = 3
 
 // holds is the number of rates tried for the hold.
@@ -254,8 +254,8 @@ func (s *Search) update() {
 	}
 }
 
-// share is the share of windows without a stall that must pass so that the wanted share of all
-// windows passes.
+// share returns the fraction of windows without a stall that must pass so that the wanted share
+// of all windows passes.
 func (s *Search) share() float64 {
 	clear := 1 - float64(s.unavoidable())/float64(s.state.Windows)
 	return min(s.o.Share/max(clear, s.o.Share), .98)

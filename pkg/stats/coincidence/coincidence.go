@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Shifts is how many random shifts are made.
+	// Shifts is how often the stalls are moved at random.
 	Shifts = 10_000
 	// Level is the p below which chance is excluded.
 	Level = 0.01
@@ -30,7 +30,7 @@ type Period struct {
 	Events [][]Stretch
 }
 
-// Kind is the result for one kind of event.
+// Kind has the result of the test for one kind of event.
 type Kind struct {
 	// Overlap is the number of ticks that are both in a stall and in an event.
 	Overlap int

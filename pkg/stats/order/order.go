@@ -10,7 +10,7 @@ import (
 // Least is the fewest values whose interval covers the median with a probability of 95 %.
 const Least = 6
 
-// Median is a median and its interval.
+// Median has the median of some values and its confidence interval.
 type Median struct {
 	N         int
 	Is        float64
