@@ -39,7 +39,7 @@ type Info struct {
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
-	// Lists are the modes of a range besides [workload.RangeValues]: clients are then [Lister]s.
+	// Lists are the modes of a range except [workload.RangeValues]: clients are then [Lister]s.
 	Lists []workload.RangeMode
 	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
@@ -66,16 +66,16 @@ type Info struct {
 	Fsync      string
 	Durability declared.Durability
 	// Sessions are the facts of its sessions with default options; a [SessionRuler] returns
-	// them for other options. Nil means that clients cannot hold any: NoSessions says why.
+	// them for other options. Nil means that clients cannot hold any, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
 	// Locks are the facts of its locks; [LockFactsOf] returns those of a driver's options. Nil
-	// means that clients cannot take any: NoLocks says why.
+	// means that clients cannot take any, for the reason NoLocks.
 	Locks   *LockFacts
 	NoLocks string
 	// Watches are the facts of its kinds of watches with default options, the default kind first;
-	// a [WatchRuler] returns them for other options. None means that clients cannot watch keys:
-	// NoWatches says why.
+	// a [WatchRuler] returns them for other options. If it is empty, clients cannot watch keys,
+	// for the reason NoWatches.
 	Watches   []WatchFacts
 	NoWatches string
 }

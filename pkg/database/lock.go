@@ -23,7 +23,7 @@ type LockFacts struct {
 	// end it. Renews is the longest time between two renewals of a session with a TTL.
 	Session SessionFacts
 	Renews  func(ttl time.Duration) time.Duration
-	// Delayed is the database's name for the time during which nobody gets a lock whose holder's
+	// Delayed is the database's name for the time during which no contender gets a lock whose holder's
 	// session has ended; empty if there is none. Delay is its default, and MostDelay its maximum.
 	Delayed          string
 	Delay, MostDelay time.Duration
@@ -145,7 +145,7 @@ type LockDialer interface {
 type Locks interface {
 	// Contender begins a session with its own connections, as a separate process would.
 	Contender(ctx context.Context) (Contender, error)
-	// Close removes the remains of locks that nobody holds or waits for. It is called after all
+	// Close removes the remains of locks without holders and waiters. It is called after all
 	// contenders are closed.
 	Close() error
 }

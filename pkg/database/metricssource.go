@@ -20,7 +20,7 @@ type MetricsSource struct {
 // MetricsReporter is a driver whose members report metrics of themselves at the address to which
 // clients connect. A cluster that already runs, without agents, is asked there.
 type MetricsReporter interface {
-	// Reports returns where a member of t reports them. It asks nobody. The metrics may have
+	// Reports returns where a member of t reports them, without a request. The metrics may have
 	// several names of a database for one metric: those of its releases and of its settings.
 	Reports(t Target, member int) MetricsSource
 }

@@ -15,7 +15,7 @@ type Renewer struct {
 }
 
 // Renew starts to renew a session that a request sent just now was granted for a TTL. The session
-// is lost if a renewal says so, or if for a whole TTL no sent renewal was answered.
+// is lost if a renewal reports that, or if for a whole TTL no sent renewal was answered.
 func Renew(every, ttl time.Duration, keep func(context.Context) error) *Renewer {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Renewer{lost: make(chan struct{}), cancel: cancel}

@@ -36,7 +36,7 @@ type SessionFacts struct {
 	// Remains means that members keep something of an ended session until it is released.
 	Remains bool
 	// Takes means that sessions are [Taker], and Refused is for how long after the end of a session
-	// members refuse its keys to everybody.
+	// members refuse its keys to all sessions.
 	Takes   bool
 	Refused time.Duration
 }
@@ -152,7 +152,7 @@ type Session interface {
 // Taker is optional on a [Session]: it competes with other sessions for a key.
 type Taker interface {
 	// Take is [Session.Attach] of a key that no session has, and reports whether this one has it now.
-	// After the end of a session a database may refuse its keys to everybody for a while.
+	// After the end of a session a database may refuse its keys to all sessions for a while.
 	Take(ctx context.Context, key, value []byte) (taken bool, err error)
 }
 

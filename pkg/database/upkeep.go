@@ -11,7 +11,7 @@ type Compacter interface {
 	// and can reuse its space.
 	Compact(ctx context.Context, t Target) error
 	// CompactEvery is how often loads that overwrite or delete keys compact the cluster,
-	// unless their file says otherwise; 0 means never.
+	// unless their file gives another interval; 0 means never.
 	CompactEvery() time.Duration
 }
 
@@ -32,7 +32,7 @@ type Snapshotter interface {
 // SnapshotPlanner is a [Snapshotter] whose members take snapshots only with certain options.
 type SnapshotPlanner interface {
 	// PlanSnapshots changes the options so that members accept requests for snapshots. The
-	// error says why there can be none.
+	// error is the reason why they cannot.
 	PlanSnapshots(s SnapshotTarget) error
 }
 

@@ -91,7 +91,7 @@ func drives[T any](f *fixture) bool {
 }
 
 // watchesWait reports whether watches may be tested beside sessions: without a prefix, watchers of all
-// keys would also hear of the sessions' keys.
+// keys would also receive changes of the sessions' keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

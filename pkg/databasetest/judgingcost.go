@@ -96,7 +96,7 @@ type judgedSide struct {
 	took   time.Duration // CPU time of the measured slices
 }
 
-// side preloads the keys of one side. The sizes of keys tell those of the two sides apart.
+// side preloads the keys of one side. The keys of the two sides differ in size.
 func (l JudgedLoad) side(b *testing.B, conns []database.Client, keySize int, judged bool) *judgedSide {
 	b.Helper()
 	spec := load.Spec{Seed: 7, Load: workload.Load{

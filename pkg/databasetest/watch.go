@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heard holds the events of some watchers, without those of no change. It is safe for concurrent use.
+// Heard holds the events of some watchers, except events without a change. It is safe for concurrent use.
 type Heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
@@ -129,7 +129,7 @@ func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target databas
 }
 
 // caughtUp reads the key that was written last from each member. Watchers on a member that is
-// behind would rightly hear of writes that were answered before.
+// behind would rightly receive writes that were answered before.
 func caughtUp(t *testing.T, f *fixture, target database.Target, key []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

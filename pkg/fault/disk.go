@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// The words of [Parameters.Fsync], besides a time.
+// The values of [Parameters.Fsync], apart from a time.
 const (
 	fsyncStall   = "stall"
 	fsyncFails   = "EIO"

@@ -50,7 +50,7 @@ type Kind struct {
 	release func(Record) error
 }
 
-// Parameters describe a fault besides its length. Each kind has its own.
+// Parameters describe a fault apart from its length. Each kind has its own.
 type Parameters struct {
 	// Fsync is the effect on calls that put writes on disk: a time by which each takes longer,
 	// "stall", "EIO" or "ENOSPC".

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Entries in a cache besides the releases' NAME/VERSION/ directories.
+// Entries in a cache apart from the releases' NAME/VERSION/ directories.
 const (
 	stagingFolder = ".tmp"   // NAME@VERSION/ for releases in the making
 	lockFolder    = ".locks" // NAME@VERSION files, which are never removed

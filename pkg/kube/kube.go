@@ -43,7 +43,7 @@ const (
 	agentPort = 3500
 	// user is that of all processes, also of the members. It owns nothing in the images.
 	user = 65532
-	// secretMode lets the group of the pod read and nobody write: 0440.
+	// secretMode lets the group of the pod read and denies all writes: 0440.
 	secretMode = 0o440
 	// exitInvalid is the exit code of a run that is recorded but not valid.
 	exitInvalid = 3

@@ -25,7 +25,7 @@ const (
 	// Gauge is a measured momentary value. It is interpolated linearly between samples; reports
 	// show its largest value.
 	Gauge
-	// Setting is a momentary value that somebody set. It jumps: a second without a sample has the
+	// Setting is a momentary value of a setting. It jumps: a second without a sample has the
 	// next sample's value.
 	Setting
 	// Rate is a counter's growth since the previous sample, divided by the time between them. It

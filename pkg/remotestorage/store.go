@@ -44,7 +44,7 @@ type Object struct {
 	irregular bool // it is not a regular file
 }
 
-// Options are [Open]'s inputs besides the address.
+// Options are the inputs of [Open] apart from the address.
 type Options struct {
 	// KeyFile holds the credentials: a service account's key for gs, a shared credentials file for
 	// s3, unused for file. If it is empty, the environment provides them: application-default

@@ -306,7 +306,7 @@ func (t *transfer) fetch(ctx context.Context, o Object, file string) (err error)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := md5.New()
-	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(t.watch(r, o.Name), o.Size+1)) // the store may send more than it said
+	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(t.watch(r, o.Name), o.Size+1)) // the store may send more than it listed
 	switch {
 	case err != nil:
 		return err
@@ -321,7 +321,7 @@ func (t *transfer) watch(r io.Reader, name string) io.Reader {
 	return &watched{Reader: r, report: func(n int64) { t.tell(name, n) }}
 }
 
-// tell reports progress unless it did so within the last second.
+// tell reports progress at most once a second.
 func (t *transfer) tell(name string, of int64) {
 	if now := time.Now(); t.report != nil && now.Sub(t.said) >= reportEvery {
 		t.said = now

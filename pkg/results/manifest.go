@@ -228,7 +228,7 @@ type Moments struct {
 	Ended     time.Time `json:"ended,omitzero"`
 }
 
-// Data describes the data in the database besides the load's requests.
+// Data describes the data in the database, without the load's requests.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
 	// Shared is the part of a cluster of others that the load used; nil for a cluster of
@@ -261,7 +261,7 @@ type Issuing struct {
 	// SelfCheck is the latency that the client added to this load on a loopback server; nil
 	// unless it was requested.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
-	// OtherLoad is the load on each sampled machine besides the client and the members.
+	// OtherLoad is the load on each sampled machine without the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 

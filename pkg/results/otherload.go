@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// OtherLoad is the work of a machine during the load besides the client and the members.
+// OtherLoad is the work of a machine during the load without the client and the members.
 type OtherLoad struct {
 	// Host is the machine's name, and Members the members on it, from 0. Client reports
 	// whether the load came from it.
@@ -38,7 +38,7 @@ func (o OtherLoad) OtherCPUShare() float64 {
 	return max(o.HostCPUSeconds-o.OwnCPUSeconds, 0) / (float64(o.CPUs) * o.Length.Seconds())
 }
 
-// OtherWrittenBytes is how much the devices wrote besides the members' bytes.
+// OtherWrittenBytes returns how much the devices wrote without the members' bytes.
 func (o OtherLoad) OtherWrittenBytes() float64 {
 	return max(o.DeviceWrittenBytes-o.OwnWrittenBytes, 0)
 }

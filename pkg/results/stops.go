@@ -27,7 +27,7 @@ func (s Stretch) To() time.Time { return s.From.Add(s.Length) }
 func (s Stretch) Overlaps(from, to time.Time) bool { return from.Before(s.To()) && s.From.Before(to) }
 
 // Stopped are the stretches of at least 100 ms in which the client did not run, in
-// order. Measurements in them say nothing about the database, so a reader may cut them.
+// order. Measurements in them do not reflect the database, so a reader may cut them.
 // The list is empty if there were none, or if the run did not record them.
 func (r *DatabaseRun) Stopped() []Stretch {
 	if r.Stops == nil {

@@ -68,7 +68,7 @@ type Locks struct {
 	Hold   time.Duration `json:"hold_ns,omitempty"`
 	// TTL is requested for the session of each contender. Each client has one contender.
 	TTL time.Duration `json:"ttl_ns,omitempty"`
-	// Delay is how long nobody gets a lock whose holder died, where members have such a time.
+	// Delay is how long no contender gets a lock whose holder died, where members have such a time.
 	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 

@@ -74,7 +74,7 @@ func classOfEnd(err error) database.Class {
 	return database.ClassCancelled
 }
 
-// hasEnd reports whether an answer says that a request was canceled. A client that hangs
+// hasEnd reports whether an answer is the error of a canceled request. A client that hangs
 // up at its deadline cancels the proxy's request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())

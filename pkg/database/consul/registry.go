@@ -227,7 +227,7 @@ func (r *registration) Keep(ctx context.Context) error {
 	return classify(ctx, err)
 }
 
-// Abandon does nothing: a check becomes critical if nobody renews it.
+// Abandon does nothing: a check becomes critical unless it is renewed.
 func (r *registration) Abandon() {}
 
 // Release deregisters the instance.

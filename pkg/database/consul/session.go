@@ -158,7 +158,7 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Take acquires a key. For the LockDelay after the end of a session nobody acquires its keys.
+// Take acquires a key. For the LockDelay after the end of a session no session acquires its keys.
 func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
 	name, err := encodeKey(key)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *session) Keep(ctx context.Context) error {
 	return classify(ctx, err)
 }
 
-// Abandon does nothing: a session ends if nobody renews it.
+// Abandon does nothing: a session ends unless it is renewed.
 func (s *session) Abandon() {}
 
 // Release ends the session. To Consul, ending it again is no error.

@@ -27,7 +27,7 @@ const (
 	// pageBytes bounds an answer with many keys: Consul has no listing with indexes but
 	// without values.
 	pageBytes = 8 << 20
-	// pageFields is the size per key in such an answer besides its name and its value in
+	// pageFields is the size per key in such an answer in addition to its name and its value in
 	// base64: the names of fields, and numbers.
 	pageFields = 256
 	// pageDigits bounds the digits in which the numbers of a page differ.

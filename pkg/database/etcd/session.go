@@ -249,7 +249,7 @@ func (l *lease) Keep(ctx context.Context) error {
 	return answer.Renewed(ttl)
 }
 
-// Abandon does nothing: a lease ends if nobody renews it.
+// Abandon does nothing: a lease ends unless it is renewed.
 func (l *lease) Abandon() {}
 
 func (l *lease) Release(ctx context.Context) error {

@@ -33,7 +33,7 @@ func StoreSize(writes, keySize, valueSize int64) int64 {
 	return int64(float64(writes) / float64(perPage) * float64(page+branchEntry))
 }
 
-// A member's other files and entries besides its store; sizes are in bytes.
+// A member's files and entries apart from its store; sizes are in bytes.
 const (
 	segment = 64 << 20 // a file of the write-ahead log
 	// segments are kept after a snapshot.

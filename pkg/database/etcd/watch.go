@@ -70,7 +70,7 @@ type watches struct {
 
 // pending is a watch that etcd has not created yet.
 type pending struct {
-	answered chan begun // nil if nobody waits for it
+	answered chan begun // nil if no caller waits for it
 	after    int64      // the revision up to which it is complete, 0 for that at which it is created
 }
 

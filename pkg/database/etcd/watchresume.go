@@ -51,7 +51,7 @@ func (w *watches) Resume(ctx context.Context, watcher int32, r database.WatchRan
 	return err
 }
 
-// checkRelease returns an error for a member whose answer to a request for progress says nothing about
+// checkRelease returns an error for a member whose answer to a request for progress does not cover
 // watches that begin in the past.
 func (w *watches) checkRelease(ctx context.Context) error {
 	status, err := pb.NewMaintenanceClient(w.conn).Status(ctx, &pb.StatusRequest{})

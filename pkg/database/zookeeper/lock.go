@@ -130,7 +130,7 @@ type place struct {
 
 // enter makes sure that there are a session and the znode of a lock. The library's recipe would also
 // create the lock's znode. But a proxy may answer that the lock's znode is missing and still create
-// the contender's znode later, which nobody would remove.
+// the contender's znode later, which would then remain.
 func (p *place) enter(ctx context.Context, name []byte) (err error) {
 	if p.session == nil {
 		if p.session, err = p.on.open(ctx); err != nil {

@@ -78,7 +78,7 @@ func (p Protocol) MaxTxnValue(keySize, keys int) int {
 // It fails if the parents of the keys belong to other credentials.
 //
 // ZooKeeper has no timeout for a request: a server continues with a request that the
-// client gave up. It only ends sessions from which it does not hear.
+// client gave up. It only ends sessions from which it receives nothing.
 //
 // The client's memory depends on Target.MaxBytes: with [database.Standard] it holds the
 // largest request and the largest answer, with [database.Lean] at most 20 KiB of either.

@@ -19,7 +19,7 @@ const (
 	logPerWrite    = 100
 	// heapOther is the heap of a member without keys.
 	heapOther = 30 << 20
-	// processMemory is a member's memory besides its heap.
+	// processMemory is a member's memory without its heap.
 	processMemory = 150 << 20
 )
 

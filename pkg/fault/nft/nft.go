@@ -1,6 +1,6 @@
 // Package nft drops packets of one program, or hands them to a queue, by a table of nftables, in
 // the network namespace of this process. This process owns the table: the kernel removes it when
-// the process ends, for whatever reason, and nobody else can change it.
+// the process ends, for whatever reason, and no other process can change it.
 package nft
 
 import "net/netip"

@@ -43,7 +43,7 @@ var usual struct {
 	held bool
 }
 
-// holdUsual opens a socket with the usual port, which is never closed. While a connection of somebody else
+// holdUsual opens a socket with the usual port, which is never closed. While a connection of other code
 // in this process has that port, there is nothing to hold.
 func holdUsual() error {
 	usual.Lock()
@@ -98,7 +98,7 @@ func Drop(name string, rules []Rule, share int) (*Table, error) {
 }
 
 // Queue makes a table with this name that drops a share of the matched packets and sends the
-// others to the queue with this number. The others pass while nobody has that queue.
+// others to the queue with this number. The others pass while no program reads that queue.
 func Queue(name string, rules []Rule, share int, number uint16) (*Table, error) {
 	var errs []error
 	for _, to := range [][]expr.Any{queued(number), xtQueued(number)} {

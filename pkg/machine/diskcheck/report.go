@@ -25,7 +25,7 @@ const (
 // Verdict is the interpretation of the times.
 type Verdict string
 
-// NoDisk means a file system in memory, whose times say nothing about a disk.
+// NoDisk means a file system in memory, whose times do not depend on a disk.
 const (
 	Meets       Verdict = "meets"
 	DoesNotMeet Verdict = "does not meet"

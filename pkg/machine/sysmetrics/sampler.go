@@ -47,7 +47,7 @@ type Options struct {
 	// that this group lacks are unknown. If Group is empty, the main process's group is sampled.
 	Group []string
 	// Streams is the address, HOST:PORT, at which the processes send streams to other members of a
-	// database, of Members in all. If it is empty, or the kernel does not tell, round trips to them
+	// database, of Members in all. If it is empty, or the kernel has no times of them, round trips
 	// are unknown.
 	Streams string
 	Members int

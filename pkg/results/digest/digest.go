@@ -1,5 +1,5 @@
 // Package digest has the sizes and hashes of files as they were recorded, so that loss and
-// damage of them show. It is no protection against somebody who changes both.
+// damage of them show. It does not protect against changes of both.
 package digest
 
 import (

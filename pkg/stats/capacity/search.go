@@ -201,7 +201,7 @@ func (s *Search) bracket(rate float64, outcome Outcome) bool {
 	switch {
 	case s.state.Windows >= s.o.Windows:
 		return true
-	case outcome == Stalled: // try again, because a stall may say nothing about the rate
+	case outcome == Stalled: // try again, because the rate may not have caused the stall
 		return false
 	case outcome == Pass && (highest == 0 || rate < highest):
 		s.passed = rate

@@ -43,7 +43,7 @@ import (
 )
 
 // Server is an agent's side: whom it admits. At most one of Certs, Token and Open is set; with none
-// of them it admits nobody. It must not change after its first use.
+// of them it admits no caller. It must not change after its first use.
 type Server struct {
 	Certs *certs.Source
 	Token usertoken.Token

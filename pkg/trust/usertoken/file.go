@@ -69,7 +69,7 @@ func Ensure(path string) (Token, error) {
 	return Read(path)
 }
 
-// Read reads the token in a file. The file must belong to this user, and nobody else may have
+// Read reads the token in a file. The file must belong to this user, and no other user may have
 // access to it.
 func Read(path string) (token Token, err error) {
 	f, err := regularfile.Open(path)

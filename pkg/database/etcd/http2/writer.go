@@ -91,7 +91,7 @@ func (w *Writer) Work() { w.Write(false) }
 // Start starts to write in the background, after a claim.
 func (w *Writer) Start() { w.draining.Go(func() { w.Write(true) }) }
 
-// Wait returns when nobody writes any more, after the connection has ended.
+// Wait waits for the last write, after the connection has ended.
 func (w *Writer) Wait() { w.draining.Wait() }
 
 // Write writes the pending bytes, after a claim, without waiting for the network. A

@@ -78,8 +78,8 @@ func (k *call) Interrupt() {
 	}
 }
 
-// cancel withdraws a call that has not ended, and reports whether it did: then nobody wakes its
-// caller.
+// cancel withdraws a call that has not ended, and reports whether it did: then its caller is
+// not woken.
 func (c *conn) cancel(k *call) bool {
 	c.link.Mu.Lock()
 	if k.over || k.withdrawn {

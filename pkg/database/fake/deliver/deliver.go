@@ -34,7 +34,7 @@ func Lies() []Lie { return []Lie{Lose, Double, Swap} }
 type Law struct {
 	// Delay is from a change to its deliveries.
 	Delay time.Duration
-	// Lie is told about every n-th delivery, for n in Every.
+	// Lie applies to every n-th delivery, for n in Every.
 	Lie   Lie
 	Every int
 	// CatchUp, if not 0, is how many deliveries a second a connection gets that is behind: from when
@@ -76,7 +76,7 @@ type Delivery struct {
 	Change
 	// Mark is not nil in a mark, which [Queue.Mark] was given.
 	Mark []byte
-	// Gap means that changes up to the version were discarded, of which the watcher was not told.
+	// Gap means that changes up to the version were discarded, which the watcher did not receive.
 	Gap bool
 	due time.Time
 }
@@ -158,7 +158,7 @@ func (h *Hub) Lied() []Delivery {
 	return slices.Clone(h.lies)
 }
 
-// told takes back the lie about a delivery.
+// told removes a delivery from the lies, because it turned out correct.
 func (h *Hub) told(watcher int32, d Delivery) {
 	h.lies = slices.DeleteFunc(h.lies, func(lie Delivery) bool { return lie.Watcher == watcher && lie.Version == d.Version })
 }
@@ -179,7 +179,7 @@ func (h *Hub) Remove(q *Queue) {
 	defer h.mu.Unlock()
 	h.queues = slices.DeleteFunc(h.queues, func(other *Queue) bool { return other == q })
 	for id, d := range q.held {
-		h.told(id, d) // nobody was told of it
+		h.told(id, d) // it was never delivered
 	}
 	clear(q.held)
 }
@@ -258,7 +258,7 @@ func (q *Queue) publish(c Change, due time.Time) {
 	}
 }
 
-// tell tells a watcher of a change, unless it is of another key.
+// tell queues a change for a watcher, unless it is of another key.
 func (q *Queue) tell(w watcher, c Change, due time.Time) {
 	if !w.keys.has(c.Key) {
 		return
@@ -292,7 +292,7 @@ func (q *Queue) Mark(mark []byte, now time.Time) {
 		d.due = due
 		q.add(d)
 		delete(q.held, id)
-		q.hub.told(id, d) // nothing came before it
+		q.hub.told(id, d) // no delivery overtook it
 	}
 	q.add(Delivery{Mark: bytes.Clone(mark), due: due})
 }

@@ -1,5 +1,5 @@
 // Package turns decides whose turn it is to hold a lock: in a queue or by a lottery, a known time
-// after the holder before, and wrongly if it is told to. It reads no clock.
+// after the holder before, and wrongly on request. It reads no clock.
 package turns
 
 import (
@@ -13,7 +13,7 @@ import (
 type Rules struct {
 	// HandOver is the time from the end of one turn to the next.
 	HandOver time.Duration
-	// TwoHolders: each turn with such a number, counted where somebody waits behind it, is given
+	// TwoHolders: each turn with such a number, counted where a session waits behind it, is given
 	// to two at once; 0 is none.
 	TwoHolders int
 	// OldFence: each turn with such a number has the fence of the one before; 0 is none.
@@ -39,7 +39,7 @@ type lock struct {
 	waiting []waiter // in the order in which they asked
 	holding []holder
 	free    time.Time // when the next turn may begin
-	turns   int       // for which somebody waited behind
+	turns   int       // that began while another session waited
 	all     int       // turns
 	changed chan struct{}
 }
