@@ -122,7 +122,7 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 	return nil
 }
 
-// checkAbilities refuses an agent that cannot do for its member what an ability asks.
+// checkAbilities refuses an agent that cannot meet the needs of an ability for its member.
 func checkAbilities(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
 	for _, a := range all.Abilities() {
 		if a.Refuses == nil {

@@ -19,7 +19,7 @@ const (
 	leaderKnown    fact = "run.record.Leader, and the members' versions"
 )
 
-// parts are the parts of a run, each with its steps.
+// parts joins the components of a run, each with its steps.
 type parts struct {
 	run     *run
 	shown   *abilities.Run // to abilities
@@ -64,15 +64,15 @@ func newParts(o Options, r *run, save func() error) *parts {
 	}
 }
 
-// forgetLoad ends the use of what the load was issued with, which is several megabytes: abilities keep
-// what they are shown for as long as the run.
+// forgetLoad releases the objects that issued the load, which are several megabytes: abilities
+// keep theirs for as long as the run.
 func (p *parts) forgetLoad() {
 	if !p.load.issue.Remote() {
 		p.shown.Generators, p.shown.FailBack = nil, nil
 	}
 }
 
-// endings describes what happens to the members at the end.
+// endings names the steps that stop or leave the members at the end.
 func endings(db *config.Database) string {
 	if !db.Steps.Stop {
 		return "leave members running, collect measurements"
@@ -80,7 +80,7 @@ func endings(db *config.Database) string {
 	return "stop members, collect measurements"
 }
 
-// cleanupName describes what happens to the keys on a shared cluster.
+// cleanupName names the step that removes or leaves the keys on a shared cluster.
 func cleanupName(db *config.Database) string {
 	if db.Cleanup {
 		return "remove the keys below the prefix"

@@ -20,7 +20,7 @@ func TestConduct(t *testing.T) {
 		do, undo map[string]error
 		skip     []string
 		cut      string
-		want     []string // what was done, in order
+		want     []string // the calls, in order
 		err      string
 	}{
 		{name: "all", want: []string{"a", "b", "c", "-c", "-b", "-a"}},

@@ -70,7 +70,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return out, errors.Join(errs...)
 }
 
-// trials are the numbers of the trials to run.
+// trials returns the numbers of the trials to run.
 func (o Options) trials() (numbers []int) {
 	for n := 1; n <= max(o.Experiment.Trials, 1); n++ {
 		if o.Trials == nil || slices.Contains(o.Trials, n) {

@@ -66,7 +66,7 @@ func cycles(t *testing.T, database, options string, n int) {
 		}
 		return [3]int{runtime.NumGoroutine(), len(fds), children}
 	}
-	for range 3 { // what is made once
+	for range 3 { // makes the objects that are made once
 		cycle("warm")
 	}
 	before := count()
@@ -76,7 +76,7 @@ func cycles(t *testing.T, database, options string, n int) {
 	after := count()
 	more := func() bool { return after[0] > before[0] || after[1] > before[1] || after[2] > before[2] }
 	for deadline := time.Now().Add(patience); more() && time.Now().Before(deadline); after = count() {
-		time.Sleep(10 * time.Millisecond) // goroutines end after what they tell of
+		time.Sleep(10 * time.Millisecond) // goroutines end a little after they signal it
 	}
 	if more() {
 		t.Errorf("after %d cycles %v goroutines, open files and processes, before them %v", n, after, before)

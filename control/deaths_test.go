@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Sessions are held beside a load, die, and end by the store's rule. The record says what was
-// observed, an end that comes too early makes the run invalid, and none of the sessions' keys is
-// counted with the load's keys.
+// Sessions are held beside a load, die, and end by the store's rule. The record agrees with the
+// observations, an end that comes too early makes the run invalid, and none of the sessions' keys
+// is counted with the load's keys.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,7 +104,7 @@ databases:
 	}
 }
 
-// mustAgree fails unless the outcome of sessions follows from what was observed by second.
+// mustAgree fails unless the outcome of sessions follows from the observations by second.
 func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
 	t.Helper()
 	seconds, err := observation.Read(deaths.Observed(), rec.dir)

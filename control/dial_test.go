@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// threeSteps is a load in three steps, each on connections of its own.
+// threeSteps opens new connections for each of its steps.
 const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 60s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
 
 // mustLose checks a run that lost one member and continued: its records are whole, and the loss

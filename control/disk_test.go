@@ -92,7 +92,7 @@ func TestDisks(t *testing.T) {
 			}
 			tc.mended(t, dir)
 			r.mustHaveStopped()
-			// Agents that keep what could not be written are as free as others.
+			// Agents that keep unwritten records are as free as others.
 			r.mustRun(r.experiment(small+"databases: {fake: {}}"), nil)
 			table.Add(t, matrix.Row{Step: tc.step, Done: tc.done, Ended: r.named(err), Next: "complete"})
 		})

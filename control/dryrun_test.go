@@ -84,7 +84,7 @@ func TestDryRunTools(t *testing.T) {
 	}
 }
 
-// An error in one database hides no other, and a plan refuses what a run refuses.
+// An error in one database hides no other, and a plan refuses the same files as a run.
 func TestDryRunRefused(t *testing.T) {
 	t.Parallel()
 	r := releasedRegistry(t)

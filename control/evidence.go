@@ -80,7 +80,7 @@ func ownAddrs() (ips []net.IP) {
 	return ips
 }
 
-// stepEvidence reads what the steps of a run recorded. It is nil if no step ran.
+// stepEvidence reads the records of the steps of a run. It returns nil if no step ran.
 func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) ([]judge.Step, error) {
 	if len(run.Steps) == 0 {
 		return nil, nil
@@ -260,7 +260,7 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 const (
 	// timersEarliest is how late a timer fires on a machine with processors to spare.
 	timersEarliest = 100 * time.Microsecond
-	// longestLag is the longest lag of a timer that is certainly no stop.
+	// longestLag bounds the lags of a timer that are certainly no stop.
 	longestLag = 10 * time.Millisecond
 )
 

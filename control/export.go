@@ -186,7 +186,7 @@ func (r *run) completeAbilities() error {
 	return errors.Join(errs...)
 }
 
-// finishAbilities has abilities record what they derive from the records of a load.
+// finishAbilities makes abilities record the results that they derive from the records of a load.
 func (r *run) finishAbilities() error {
 	if r.record.Totals == nil {
 		return nil

@@ -110,7 +110,7 @@ func TestExportsLeftOut(t *testing.T) {
 	}
 }
 
-// Advice for a classic file names what its owner can do.
+// Advice for a classic file names steps that its owner can take.
 func TestAdviceForClassicFiles(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))

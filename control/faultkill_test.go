@@ -170,7 +170,7 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 		s.t.Fatal(err)
 	}
 	f := faulted{stage: s, run: pb.RunHash(m.RunID)[:16], agents: []int{s.agents[0].cmd.Process.Pid, s.agents[1].cmd.Process.Pid}}
-	time.Sleep(after) // the moment is what is tested
+	time.Sleep(after) // the test is about this moment
 	for _, pid := range s.pids(who, p) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -241,11 +241,11 @@ func (s *stage) heal(mark string) {
 // faulted is a run that had a fault.
 type faulted struct {
 	*stage
-	run    string // as the names of what faults add have it
+	run    string // as in the names of the objects that faults add
 	agents []int  // their pids at the time of the fault
 }
 
-// left lists what remains of the fault and of the members: processes, which may be stopped,
+// left lists the remains of the fault and of the members: processes, which may be stopped,
 // tables, queues, mounts, loop devices and control groups.
 func (f faulted) left() (list []string) {
 	f.t.Helper()

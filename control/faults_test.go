@@ -87,8 +87,8 @@ databases: {fake: {}}
 	}
 }
 
-// hasLevel reports whether a load between two times, the first perhaps zero, was long enough and had
-// answers to compare with what follows. On a busy machine it may hardly have begun.
+// hasLevel reports whether a load between two times, the first perhaps zero, was long enough and
+// had answers to compare with later ones. On a busy machine it may hardly have begun.
 func (rec record) hasLevel(t *testing.T, from, to time.Time) bool {
 	t.Helper()
 	rows, err := results.ReadProgress(filepath.Join(rec.dir, results.FileProgress))

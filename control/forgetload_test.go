@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/control/issue"
 )
 
-// What a load was issued with is garbage when its files are derived, although abilities keep what they
-// were shown until the run is finished.
+// The objects of a load are garbage when its files are derived, although abilities keep theirs
+// until the run is finished.
 func TestRunKeepsNoLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -56,7 +56,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 	if s := rec.run.Steps[0]; s.ConnectionsLost == 0 || s.WaitingNS == 0 {
 		t.Errorf("step %+v, want that two clients lost their connections and waited", s)
 	}
-	var okAfter int64 // in the last second and what is left of the next
+	var okAfter int64 // in the last second and the rest of the next
 	for _, i := range rec.intervals[len(rec.intervals)-2:] {
 		okAfter += i.OK
 	}

@@ -94,8 +94,8 @@ func TestMemberShares(t *testing.T) {
 }
 
 // TestStoppedMemberShare stops a follower for most of a load. Clients of the other members send
-// what its clients can't, and the run has a mark for it. With requests bound to their clients,
-// they wait, and there is no mark.
+// the requests that its clients can't, and the run has a mark for it. With requests bound to
+// their clients, they wait, and there is no mark.
 func TestStoppedMemberShare(t *testing.T) {
 	t.Parallel()
 	for _, bind := range []workload.Bind{workload.BindAny, workload.BindClient} {
@@ -135,7 +135,7 @@ func (r *running) pausedInLoad(member int, load string) record {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
 		var resumed chan struct{}
-		// A busy machine may make the run invalid, which is not what this is about.
+		// A busy machine may make the run invalid, which this test ignores.
 		out, err := r.run(r.parse(r.file(load)), once(loading, func() {
 			resumed = make(chan struct{})
 			r.Pause(member)

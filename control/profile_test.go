@@ -47,7 +47,7 @@ func newProfiledRig(t *testing.T) *rig {
 	return newRigOf(t, database.NewRegistry(fake.Database(), able))
 }
 
-// texts are the texts of a code's marks.
+// texts returns the texts of the marks with a code.
 func (r record) texts(code string) (texts []string) {
 	for _, m := range r.run.Validity {
 		if m.Code == code {
@@ -57,7 +57,7 @@ func (r record) texts(code string) (texts []string) {
 	return texts
 }
 
-// profilesOf are the recorded profiles of a member.
+// profilesOf returns a member's profiles from the record.
 func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 	t.Helper()
 	profiles, err := declared.Record().Of(m.Records)

@@ -141,7 +141,7 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	return list
 }
 
-// races is how many of some races make test has. make test-long has all of them.
+// races returns how many of the races make test runs. make test-long runs all of them.
 func races(all uint64) uint64 {
 	if databasetest.Long() {
 		return all

@@ -152,7 +152,7 @@ func (a *rigAgent) dial(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// connect is Options.Connect: the rig's agents, and TCP to any other address.
+// connect implements Options.Connect for the rig's agents, and dials TCP to any other address.
 func (r *rig) connect(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
 	for i, a := range r.agents {
 		if a.addr != addr {
@@ -391,7 +391,7 @@ func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
 	return pids
 }
 
-// record is one database's records of a result folder.
+// record holds the records of one database in a result folder.
 type record struct {
 	manifest  *results.Manifest
 	run       *results.DatabaseRun
@@ -470,7 +470,7 @@ func (r record) kinds() []string {
 	return kinds
 }
 
-// marks are the codes of the marks, "!" before those that make the run invalid.
+// marks returns the codes of the marks, "!" before those that make the run invalid.
 func (r record) marks() []string {
 	var codes []string
 	for _, m := range r.run.Validity {

@@ -403,7 +403,7 @@ func (s *stage) mustBeClean() {
 	}
 }
 
-// left lists what a run left besides its results: a process, a session, a port, or a file
+// left lists the remains of a run apart from its results: a process, a session, a port, or a file
 // elsewhere.
 func (s *stage) left() (list []string) {
 	s.t.Helper()

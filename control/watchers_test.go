@@ -15,8 +15,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Watchers receive the writes of a load as the store reports them. The record says what was
-// observed. An honest store has no fault, and one that loses deliveries makes the run invalid.
+// Watchers receive the writes of a load as the store reports them. The record agrees with the
+// observations. An honest store has no fault, and one that loses deliveries makes the run
+// invalid.
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -99,7 +100,7 @@ databases:
 }
 
 // Watchers continue over new connections where they were: nothing is lost, and the record has the
-// times. What a store loses is found.
+// times. Losses of a store are found.
 func TestReconnectedWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -138,8 +139,8 @@ databases:
 	}
 }
 
-// Watchers beside a load of two generators receive the writes of both, which are judged as those of one
-// process: an honest store has no fault, and what another loses is found.
+// Watchers beside a load of two generators receive the writes of both, which are judged as those
+// of one process: an honest store has no fault, and losses of another are found.
 func TestWatchersOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An agent's reason for the loss of its member replaces what is seen from here, and nothing
+// An agent's reason for the loss of its member replaces control's own observation, and nothing
 // replaces the agent's reason. Each loss is reported once.
 func TestLosses(t *testing.T) {
 	var reported []string

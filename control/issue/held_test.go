@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Locks of two generators are compared by the clocks of both, which are a minute apart. What overlaps
-// beyond the errors of the clocks is added to what each found itself.
+// Locks of two generators are compared by the clocks of both, which are a minute apart. Overlaps
+// beyond the errors of the clocks are added to those that each found itself.
 func TestHeldAcross(t *testing.T) {
 	t.Parallel()
 	const ms, second = int64(time.Millisecond), int64(time.Second)

@@ -112,7 +112,7 @@ func (g *scripted) CloseLoad(context.Context, *pb.CloseLoadRequest, ...grpc.Call
 	return &pb.CloseLoadResponse{}, nil
 }
 
-// stream is the stream that Run of a scripted generator returns.
+// stream is returned by Run of a scripted generator.
 type stream struct {
 	grpc.ClientStream
 	records chan *pb.RunResponse

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// preloadStream is the stream that Preload of a scripted generator returns.
+// preloadStream is returned by Preload of a scripted generator.
 type preloadStream struct {
 	grpc.ClientStream
 	recv func() error

@@ -262,7 +262,7 @@ func goodRun() Evidence {
 	return e
 }
 
-// samples are the client's samples, half a second past each second. The first has no period,
+// samples returns samples of the client, half a second past each second. The first has no period,
 // because nothing was before it.
 func samples(start time.Time, percent []float64) []results.Sample {
 	list := []results.Sample{{UnixNano: start.Add(time.Millisecond).UnixNano(), Values: cpuPercent(400)}}

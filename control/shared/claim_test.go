@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// claims is a driver that keeps claims and a number of keys in memory.
+// claims keeps claims and a number of keys in memory.
 type claims struct {
 	database.Driver // nil: nothing else is called
 	mu              sync.Mutex
@@ -212,7 +212,7 @@ func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Le
 	return l
 }
 
-// As long as a cleanup removes what runs left, no run has the prefix, and another cleanup is
+// As long as a cleanup removes leftovers of runs, no run has the prefix, and another cleanup is
 // refused.
 func TestCleanLeftKeepsOthersOut(t *testing.T) {
 	for name, claimed := range map[string]bool{"claimed": true, "without a claim": false} {

@@ -90,7 +90,8 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// processorTime is this process's processor time so far, in nanoseconds; others do not change it.
+// processorTime returns this process's CPU time so far, in nanoseconds; other processes do not
+// change it.
 func processorTime() int64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {

@@ -55,7 +55,7 @@ type testCase struct {
 	waits func(*fixture) bool
 }
 
-// parts are the requested parts, never the whole suite.
+// parts names the cases to run instead of the whole suite.
 type parts []Part
 
 // part runs a named part of a case and counts it.

@@ -28,7 +28,7 @@ const (
 	silent = 300 * time.Millisecond
 )
 
-// listen starts a server that echoes what it receives.
+// listen starts an echo server.
 func listen(t *testing.T, addr string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))

@@ -147,7 +147,7 @@ func TestCancelBuild(t *testing.T) {
 	begin := time.Now()
 	_, err := in.Get(ctx, "tiny", "1.2.3", []recipe.Recipe{tinyRecipe(t, nil)})
 	wantError(t, err, "context canceled")
-	if took := time.Since(begin); took > 5*time.Minute { // half of what the build sleeps
+	if took := time.Since(begin); took > 5*time.Minute { // half as long as the build sleeps
 		t.Errorf("a cancelled build took %v to end", took)
 	}
 	noLeftovers(t, in)

@@ -233,7 +233,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeds: what an experiment reads and control's environment are in the commands for
+// TestNeeds: the files that an experiment reads and control's environment are in the commands for
 // the Secrets.
 func TestNeeds(t *testing.T) {
 	sizes := filepath.Join(t.TempDir(), "sizes.csv")
@@ -325,8 +325,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// What an experiment names cannot end a comment or a word of a command that is printed: no
-// object comes of it.
+// Names in an experiment cannot end a comment or a word of a command that is printed: no object
+// comes of it.
 func TestHostileTexts(t *testing.T) {
 	evil := "x\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: evil, namespace: kube-system}\n# $(reboot) 'a\u2028b\r"
 	e := &config.Experiment{

@@ -94,8 +94,8 @@ func mixed() Spec {
 	}}
 }
 
-// checkEnded compares what an observer saw with the load: each request of the part once, with
-// its operation and its key, and outcomes that sum to the totals.
+// checkEnded compares the requests that an observer saw with the load: each request of the part
+// once, with its operation and its key, and outcomes that sum to the totals.
 func checkEnded(t *testing.T, spec Spec, sink *observing, rec *Recorder, clients, conns int) {
 	t.Helper()
 	work, err := spec.sequence(clients)

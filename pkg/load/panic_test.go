@@ -71,8 +71,8 @@ func (older) List(context.Context, workload.RangeMode, []byte, int, workload.Rea
 	return 0, 0, database.NotApplied(database.ClassOther, fmt.Errorf("%w: a later release is needed", database.ErrNoRangeMode))
 }
 
-// TestMissingRangeModeEndsStep: a server without the load's mode of ranges ends the step at the first
-// answer, and the error says what is needed.
+// TestMissingRangeModeEndsStep: a server without the load's mode of ranges ends the step at the
+// first answer, and the error names the remedy.
 func TestMissingRangeModeEndsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpRange}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8, RangeMode: workload.RangeStream}, Limits: workload.Limits{Timeout: time.Second}}}

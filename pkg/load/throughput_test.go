@@ -289,7 +289,7 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// checkServed compares what was recorded with the test's own clock.
+// checkServed compares the records with the test's own clock.
 func checkServed(t *rapid.T, r *recordedStep) {
 	if got, want := r.Served.OK, r.inside(); got != want {
 		t.Fatalf("%d requests were served in [%v, %v), want %d", got, r.from, r.to, want)

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// preloaded writes the keys before a load, runs one step in a closed loop, and
-// returns what was recorded.
+// preloaded writes the keys before a load, runs one step in a closed loop, and returns the values
+// and the records.
 func preloaded(t *testing.T, spec Spec, requests int64, client database.Client) (*memory, *Recorder) {
 	t.Helper()
 	conns := []database.Client{client}

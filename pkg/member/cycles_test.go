@@ -63,7 +63,7 @@ func TestThousandCycles(t *testing.T) {
 			t.Fatalf("processes %v run after the stop", m.Pids())
 		}
 	}
-	for range 10 { // what the runtime makes once
+	for range 10 { // makes the objects that the runtime makes once
 		cycle()
 	}
 	before := holdingsOf(t, o.Dir)
@@ -75,7 +75,7 @@ func TestThousandCycles(t *testing.T) {
 		return after.goroutines > before.goroutines || after.files > before.files || after.children > before.children || after.paths > before.paths
 	}
 	for deadline := time.Now().Add(patience); more() && time.Now().Before(deadline); after = holdingsOf(t, o.Dir) {
-		time.Sleep(10 * time.Millisecond) // goroutines end after what they tell of
+		time.Sleep(10 * time.Millisecond) // goroutines end a little after they signal it
 	}
 	if more() {
 		t.Errorf("after a thousand cycles %+v, before them %+v", after, before)

@@ -45,7 +45,7 @@ type Scope int
 const (
 	// Process includes the descendants of the sampled process where the sampler follows them.
 	Process Scope = iota + 1
-	// Device is the whole block device below the data directory.
+	// Device means the whole block device below the data directory.
 	Device
 	// Interface carries the traffic. It is sampled as a whole.
 	Interface
@@ -55,9 +55,9 @@ const (
 	Load
 	// Database is one member, as it reports itself.
 	Database
-	// Namespace is the network namespace of the processes.
+	// Namespace means the network namespace of the processes.
 	Namespace
-	// Group is the control group of the sampled process, of either version.
+	// Group means the control group of the sampled process, of either version.
 	Group
 )
 

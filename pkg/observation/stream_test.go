@@ -64,7 +64,7 @@ func timesOf(seconds []Second) map[int64]histogram.Buckets {
 	return all
 }
 
-// logged is timesOf what is in a log, up to an incomplete last line.
+// logged returns timesOf a log, up to an incomplete last line.
 func logged(t *testing.T, g Group, dir string) map[int64]histogram.Buckets {
 	t.Helper()
 	sums := map[int64]*histogram.Sum{}
@@ -114,8 +114,8 @@ func TestStreamOfNothing(t *testing.T) {
 // foreverEnv is the folder into which a second process of this test writes until it is killed.
 const foreverEnv = "DBTESTER_OBSERVE_FOREVER"
 
-// What a killed process had written is read up to the last second: each row is whole, and each second but
-// the last has the histogram of its row.
+// The seconds that a killed process had written are read up to the last: each row is whole, and
+// each second but the last has the histogram of its row.
 func TestStreamOfKilled(t *testing.T) {
 	g := scratch()
 	if dir := os.Getenv(foreverEnv); dir != "" {
@@ -165,8 +165,8 @@ func TestStreamOfKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkStream measures what it costs to write a second with four histograms, as watchers have them,
-// and what keeping it would take.
+// BenchmarkStream measures the cost of writing a second with four histograms, as watchers have
+// them, and the memory for keeping it.
 func BenchmarkStream(b *testing.B) {
 	const times = 25_000
 	for _, spread := range []int64{1_000_000, 100_000_000} {

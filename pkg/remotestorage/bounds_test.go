@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// hostileStore lists and sends what it likes.
+// hostileStore lists and sends any objects, whatever their names and sizes.
 type hostileStore struct {
 	Store   // nil: nothing else is called
 	objects []Object
@@ -92,7 +92,7 @@ func TestBoundsOfFiles(t *testing.T) {
 	}
 }
 
-// What is too large stays so: nothing is asked for again.
+// An object that is too large stays so: no request is repeated.
 func TestBoundsAreFinal(t *testing.T) {
 	for _, final := range []error{ErrBounds, errListed} {
 		asked := 0

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
-// stores are the stores that every test of the contract runs on.
+// stores run every test of the contract.
 var stores = []struct {
 	name  string
 	start func(*testing.T) *storagetest.Emulator

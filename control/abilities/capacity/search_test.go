@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// server is a simulated server of windows: a request at a rate above its capacity waits, and
-// requests beyond what the clients can send within the limit are shed.
+// server simulates windows: a request at a rate above its capacity waits, and requests that the
+// clients cannot send within the limit are shed.
 type server struct {
 	t        *testing.T
 	o        *Options

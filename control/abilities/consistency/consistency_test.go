@@ -122,7 +122,8 @@ func TestBack(t *testing.T) {
 	}
 }
 
-// TestDescribe: a dry run names what a file gets without asking, and what it asks for and cannot have.
+// TestDescribe: a dry run names the judgements that a file gets by default, and those that it
+// requests and cannot have.
 func TestDescribe(t *testing.T) {
 	for name, c := range map[string]struct {
 		wish  consistency.Wish

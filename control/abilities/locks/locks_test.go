@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A run is marked with what its locks did, of all stages together, and with nothing else.
+// A run gets the marks of its locks, for all stages together, and no others.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   locks.Outcome

@@ -56,7 +56,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 }
 
-// A member is asked at the end of the warm-up, at each interval and at the end. What it answered is
+// A member is scraped at the end of the warm-up, at each interval and at the end. Its answers are
 // written; failures before its first answer are only counted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

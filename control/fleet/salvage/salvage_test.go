@@ -27,7 +27,7 @@ const (
 	tag   = "fake"
 )
 
-// stopped is an agent with the stopped session of a run whose control was lost.
+// stopped serves the stopped session of a run whose control was lost.
 type stopped struct {
 	fleettest.Agent
 	free   bool  // the session was closed
@@ -100,7 +100,7 @@ func newLost(t *testing.T, agents ...*stopped) *lost {
 	return l
 }
 
-// collect fetches what the agents hold of the run.
+// collect fetches the agents' records of the run.
 func (l *lost) collect() error {
 	l.said = nil
 	connect := func(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
@@ -133,7 +133,7 @@ func (l *lost) edit(change func(*results.DatabaseRun)) {
 	}
 }
 
-// What arrived whole is recorded, also of a member whose agent is not released.
+// Complete files are recorded, also of a member whose agent is not released.
 func TestUnreleased(t *testing.T) {
 	bad := newStopped("member 1\n")
 	bad.refuse = errors.New("the disk failed")
@@ -162,8 +162,8 @@ func TestUnreleased(t *testing.T) {
 	}
 }
 
-// What a member used of its limits is recorded, and what its agent could not record is reported and
-// recorded with the run's error, unless control has recorded the member's end.
+// A member's use of its limits is recorded, and records that its agent could not write are
+// reported and recorded with the run's error, unless control has recorded the member's end.
 func TestUseAndProblems(t *testing.T) {
 	used, err := pb.Record("the use of the limits", &resources.Use{Throttled: 3, PeakBytes: 1 << 20, OOMKills: 1})
 	if err != nil {
@@ -203,7 +203,7 @@ func TestUseAndProblems(t *testing.T) {
 	}
 }
 
-// What control recorded of a member's end stays, and files that it could not write are added.
+// Control's record of a member's end stays, and files that it could not write are added.
 func TestUnwritten(t *testing.T) {
 	l := newLost(t, newStopped("member 1\n"))
 	l.edit(func(db *results.DatabaseRun) {
@@ -220,7 +220,7 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
-// A failed run of which nothing can be fetched is reported with its error, which says what was lost.
+// A failed run of which nothing can be fetched is reported with its error, which names the loss.
 func TestNothingToFetch(t *testing.T) {
 	l := newLost(t)
 	l.edit(func(db *results.DatabaseRun) {

@@ -22,7 +22,8 @@ func read(path string) (list []consistency.History, err error) {
 	return list, nil
 }
 
-// TestHistories: a file has what was written to it, with each kind and outcome of a request.
+// TestHistories: a file returns the histories that were written to it, with each kind and outcome
+// of a request.
 func TestHistories(t *testing.T) {
 	var ops []consistency.Op
 	for kind := consistency.Read; kind <= consistency.Delete; kind++ {

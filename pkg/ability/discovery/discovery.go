@@ -92,7 +92,7 @@ func (p Plan) Await(ctx context.Context, driver any, t database.Target) error {
 	return nil
 }
 
-// Kind is a kind of act.
+// Kind distinguishes deaths, deploys and elections.
 type Kind string
 
 // The kinds.

@@ -59,7 +59,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// probe is a probe of a member, in seconds.
+// probe takes times in seconds.
 func probe(member int, sent, took float64, class string) Probe {
 	return Probe{Member: member, SentNS: int64(sent * 1e9), TookNS: int64(took * 1e9), Class: class}
 }

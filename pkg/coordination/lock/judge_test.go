@@ -64,7 +64,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// What overlaps is the store's doing, unless this process was stopped for so long that a session
+// Overlaps are blamed on the store, unless this process was stopped for so long that a session
 // may have ended.
 func TestBelieved(t *testing.T) {
 	turn := func(contender int32, acquired, sent, fence int64) locks.Turn {

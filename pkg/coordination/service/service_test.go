@@ -204,7 +204,8 @@ func exactly(early int) *store {
 	return &store{table: expiry.NewTable(expiry.Exact, early, time.Now()), every: 10 * time.Millisecond}
 }
 
-// near fails unless a time is what it must be, to 1 % and the time between two looks at the store.
+// near fails unless a time equals the wanted one, to 1 % and the time between two looks at the
+// store.
 func near(t *testing.T, what string, got, want, look time.Duration) {
 	t.Helper()
 	if off := time.Duration(math.Abs(float64(got - want))); off > want/100+look {
@@ -303,8 +304,8 @@ func TestNoNextLeader(t *testing.T) {
 	})
 }
 
-// What keeps elections from their course is named: a next leader that cannot tell anybody, and an instance
-// that does not follow the leader any more, beside others that do.
+// Obstacles to elections are named: a next leader that cannot announce itself, and an instance
+// that no longer follows the leader, among others that do.
 func TestElectionsInTrouble(t *testing.T) {
 	for _, test := range []struct {
 		why   string
@@ -370,7 +371,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// A consumer whose watch ends is left out, and what others knew still counts.
+// A consumer whose watch ends is left out, and the changes that others received still count.
 func TestBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := exactly(0)
@@ -402,7 +403,7 @@ func TestDeaf(t *testing.T) {
 	})
 }
 
-// An interrupted load has no barrier: what is not known may still come.
+// An interrupted load has no barrier: missing changes may still come.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := exactly(0)

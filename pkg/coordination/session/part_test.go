@@ -36,8 +36,8 @@ func random(r *rand.Rand, n int, start time.Time) Part {
 	return p
 }
 
-// What several machines know is one outcome, as if one had held all sessions, also after it was
-// encoded.
+// The records of several machines merge into one outcome, as if one had held all sessions, also
+// after they were encoded.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1000, 0).UTC()
@@ -81,7 +81,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Ends that nobody has encoded are refused, without memory for what they claim.
+// Ends that were not encoded here are refused, without memory for the sizes that they claim.
 func TestEndsDamaged(t *testing.T) {
 	whole, err := json.Marshal(Ends{{Late: 5, Least: 4, At: 1e18}, {Late: 7, Least: 7, At: 1e18 + 3}})
 	if err != nil {

@@ -52,7 +52,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// What is missing is not lost if clocks may be off by more than is allowed for.
+// Missing events are not lost if clocks may be off by more than is allowed for.
 func TestDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, w = 2_000, 6

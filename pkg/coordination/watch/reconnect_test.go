@@ -117,8 +117,8 @@ func TestReconnectStages(t *testing.T) {
 	})
 }
 
-// What the store discards while a connection is closed is lost if it is of this load, and the gap is
-// named. Without writes in it there is a gap and no loss.
+// Events that the store discards while a connection is closed are lost if they are of this load,
+// and the gap is named. Without writes in it there is a gap and no loss.
 func TestReconnectGap(t *testing.T) {
 	for _, missed := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d writes", missed), func(t *testing.T) {
@@ -171,7 +171,8 @@ func TestReconnectGap(t *testing.T) {
 	}
 }
 
-// A connection that cannot be opened again has ended, and what its watchers do not hear is not lost.
+// A connection that cannot be opened again has ended, and the events that its watchers miss are
+// not lost.
 func TestReconnectFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{3}, Of: watchers.All, Reconnect: 5 * time.Second})

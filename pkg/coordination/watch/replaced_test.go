@@ -18,8 +18,8 @@ import (
 
 var coalescing = database.WatchFacts{Kind: database.WatchBlocking, Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true}
 
-// Of writes that do not overlap, each has its time until all had received it or of a newer one, also
-// those of which nobody heard: the times are those of what the store reported.
+// Each of the writes that do not overlap has the time until all had received it or a newer one,
+// also writes that no watcher received: the times equal those of the store's reports.
 func TestReplacedTimes(t *testing.T) {
 	for _, values := range []bool{true, false} {
 		for _, keys := range []int64{1, 4, 16} {
@@ -146,8 +146,8 @@ func TestOverlappingWrites(t *testing.T) {
 	}
 }
 
-// When too much would be kept, what is known of later writes is still right: those that may have followed
-// what was dropped have no time.
+// When too much would be kept, the records of later writes are still right: those that may have
+// followed a dropped one have no time.
 func TestReplacedIsBounded(t *testing.T) {
 	r := newReplaced(0)
 	settle := func(version int64) {

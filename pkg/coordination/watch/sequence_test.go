@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// What all have received is not kept: neither by the newest version of a key that nobody writes any
-// more, nor by a watcher that has ended.
+// Entries that all have received are not kept: neither by the newest version of a key that is no
+// longer written, nor by a watcher that has ended.
 func TestForgotten(t *testing.T) {
 	s := newSequence()
 	for id := range int32(2) {
@@ -99,7 +99,7 @@ func (j *told) ends(key, number, change int64) {
 	j.wrote(&load.Ended{Number: number, Key: key, Change: change, Sent: j.at - 1, Due: j.at - 1, End: j.at, Outcome: workload.OK})
 }
 
-// forgets drops what others wrote so far.
+// forgets drops the writes of others so far.
 func (j *told) forgets() {
 	j.at++
 	j.forget(j.at)
@@ -221,7 +221,7 @@ func TestBoundBehindAnOpenOne(t *testing.T) {
 	}
 }
 
-// What is kept of events whose requests are not known is counted down when they are dropped.
+// The memory of events whose requests are not known is counted down when they are dropped.
 func TestBoundOfUnknown(t *testing.T) {
 	j := &told{judge: updates(stream1), at: 10}
 	j.most = 1000 * 8 * listedSlots

@@ -14,7 +14,7 @@ import (
 // writeRate is how many writes a second the rig makes.
 const writeRate = float64(time.Second) / float64(queued+answer)
 
-// near fails if a number is not what it should be, within a share of that.
+// near fails if a number differs from the wanted one by more than a share of it.
 func near(t *testing.T, what string, got, want, within float64) {
 	t.Helper()
 	if d := got - want; d < -want*within || d > want*within {

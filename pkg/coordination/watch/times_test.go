@@ -66,7 +66,7 @@ func kept() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What is kept of observed times does not grow with the length of a load: all but the open seconds
+// The memory of observed times does not grow with the length of a load: all but the open seconds
 // are passed on, and they add up to the totals.
 func TestSecondsAreNotKept(t *testing.T) {
 	const minutes = 5

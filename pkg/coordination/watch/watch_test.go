@@ -182,7 +182,7 @@ func (r *rig) write(outcome workload.Outcome, applied bool) {
 	r.ended, r.all = append(r.ended, e), append(r.all, e)
 }
 
-// observed passes what has ended, as the engine does each second.
+// observed passes the ended requests on, as the engine does each second.
 func (r *rig) observed() {
 	if err := r.watching.Observe(slices.Clone(r.ended), 0); err != nil {
 		r.t.Fatal(err)
@@ -311,7 +311,7 @@ func TestLies(t *testing.T) {
 }
 
 // Stages have their own numbers, and watchers that come later are not expected to have received
-// what was before.
+// earlier events.
 func TestStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{Delay: 2 * time.Millisecond}, stream1, watchers.Plan{Watchers: []int{0, 1, 12}, Of: watchers.All})
@@ -496,7 +496,7 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// A slow connection that the store ends is counted, and what it did not report is not lost.
+// A slow connection that the store ends is counted, and its missing events are not lost.
 func TestSlowEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{6}, Of: watchers.All, Slow: watchers.Slow{Share: 1, Pause: 5 * time.Second}})
@@ -564,7 +564,7 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// What a connection does not report after it broke is behind, and not lost.
+// Events that a connection does not report after it broke are behind, and not lost.
 func TestBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{6}, Of: watchers.All})
@@ -606,7 +606,7 @@ type blocking struct {
 	reports []report        // in their order
 }
 
-// report is what a watcher was told.
+// report is an event that a watcher received.
 type report struct {
 	watcher int32
 	key     []byte
@@ -721,8 +721,8 @@ func (q *query) Close() error {
 	return nil
 }
 
-// Watches that coalesce receive the last value of each key; what they skip is counted, and nothing
-// is lost or counted twice.
+// Watches that coalesce receive the last value of each key; skipped versions are counted, and
+// nothing is lost or counted twice.
 func TestCoalescing(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {

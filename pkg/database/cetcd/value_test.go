@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Flags and value come back as they were, and cost what is documented.
+// Flags and value come back as they were, in the documented size.
 func TestValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flags := rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "flags")

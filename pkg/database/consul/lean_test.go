@@ -227,14 +227,14 @@ func testLeanContexts(t *testing.T, o way) {
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		mustClass(t, c.Put(ctx, []byte("secret"), []byte("v")), "", workload.OK)
-		cancel() // in the middle of what follows
+		cancel() // in the middle of the next request
 	}
 	if from.Load() != first {
 		t.Error("a context that ended after its request costs a connection")
 	}
 }
 
-// idleFor is longer than the idle time after which a connection is checked.
+// idleFor exceeds the idle time after which a connection is checked.
 const idleFor = 20 * time.Millisecond
 
 // A connection that the server closed while it was idle is replaced before the next
@@ -260,7 +260,7 @@ func testLeanIdleClose(t *testing.T, o way) {
 					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 						requests.Add(1)
 						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
-						<-answered // so that what follows arrives in a packet of its own
+						<-answered // so that the next bytes arrive in a packet of their own
 						if name != "closed" {
 							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
 						}

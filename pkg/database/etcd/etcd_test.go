@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 	databasetest.Main(m, database.NewRegistry(Database()))
 }
 
-// oldest is the oldest version that plans support, as a release.
+// oldest is the first release that plans support.
 const oldest = "3.4.13"
 
 func suite() databasetest.Suite {

@@ -52,7 +52,7 @@ type load struct {
 	stopped bool
 	counts  map[string]int
 	ends    [3]int64 // by outcome
-	keys    [][]byte // of what is ok
+	keys    [][]byte // of ok writes
 	failed  [][]byte
 }
 
@@ -120,7 +120,7 @@ func (l *load) ended(key []byte, err error) (stop bool) {
 	return l.stopped
 }
 
-// check reads back what was written and what was not.
+// check reads back the keys that were written and those that were not.
 func (l *load) check(t *testing.T, c *databasetest.Cluster) {
 	t.Helper()
 	ok, failed, unknown := l.ends[0], l.ends[1], l.ends[2]

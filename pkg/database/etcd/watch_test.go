@@ -52,7 +52,8 @@ func TestWatchMessages(t *testing.T) {
 	}
 }
 
-// A watcher that was behind what compaction has left ends with that reason: etcd names none.
+// A watcher that was behind the oldest revision after a compaction ends with that reason: etcd
+// names none.
 func TestWatchOvertaken(t *testing.T) {
 	err := (&watches{past: newPast()}).told(&pb.WatchResponse{WatchId: 4, Canceled: true, CompactRevision: 7})
 	if want := "etcd cancelled watch 4: compaction discarded changes that it had not sent, and left those from revision 7 on"; err == nil || err.Error() != want {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = os.Unsetenv(databasetest.MemberEnv) // the server is what is tested here
+	_ = os.Unsetenv(databasetest.MemberEnv) // the test is about the built-in server
 	databasetest.Main(m, database.NewRegistry(fake.Database()))
 }
 

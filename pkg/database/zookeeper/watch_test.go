@@ -22,12 +22,12 @@ func (s *slowReceiver) Receive(_ time.Time, events []database.WatchEvent) {
 
 func (s *slowReceiver) Broken(error) {}
 
-// answerTo is the answer to a request.
+// answerTo encodes the answer to a request.
 func answerTo(request []byte, zxid int64, code int32, body ...byte) []byte {
 	return sealed(append(appendInt(appendLong(appendInt(packet(nil), lengthOf(request)), zxid), code), body...))
 }
 
-// eventOf is the event of a changed path in a transaction.
+// eventOf encodes the event of a changed path in a transaction.
 func eventOf(path string, zxid int64) []byte {
 	const connected = 3
 	b := appendInt(appendLong(appendInt(packet(nil), xidNotice), zxid), 0)

@@ -35,7 +35,7 @@ func alone(t *testing.T) bool {
 	return namespacetest.Again(t, syscall.CLONE_NEWNET, 0)
 }
 
-// listen starts a server that echoes what it receives.
+// listen starts an echo server.
 func listen(t *testing.T, addr string) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(addr, "0"))
@@ -92,7 +92,7 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 // end returns an address as an end of packets.
 func end(a netip.AddrPort) End { return End{a.Addr(), a.Port()} }
 
-// tables are the names of all tables here.
+// tables returns the names of all tables here.
 func tables(t *testing.T) []string {
 	t.Helper()
 	names, err := Names()
@@ -137,7 +137,7 @@ func TestDrop(t *testing.T) {
 				t.Fatalf("count: %v", err)
 			}
 			if first == second && n.Matched == 0 {
-				continue // answers are sent of what came before alone
+				continue // only packets that came before are answered
 			}
 			if n.Dropped == 0 || n.Dropped != n.Matched {
 				t.Errorf("counted %v", n)

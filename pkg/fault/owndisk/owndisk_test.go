@@ -86,7 +86,7 @@ func write(t *testing.T, d Disk, name string, sync bool) error {
 	return nil
 }
 
-// A disk that is cut has afterwards what was put on disk before, and nothing else.
+// After a cut a disk has the data that was put on disk before, and nothing else.
 func TestCut(t *testing.T) {
 	d := disk(t)
 	if err := errors.Join(write(t, d, "before", false), d.Sync(), write(t, d, "synced", true), write(t, d, "cached", false), d.Cut()); err != nil {

@@ -147,8 +147,8 @@ func TestBelieved(t *testing.T) {
 	})
 }
 
-// Answers that arrived during a stop are read after it, so a stop may also explain what overlaps
-// after it. A holder that a stop deceived counts once.
+// Answers that arrived during a stop are read after it, so a stop may also explain overlaps after
+// it. A holder that a stop deceived counts once.
 func TestBelievedAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(20 * time.Second)}}

@@ -28,7 +28,7 @@ type onePart struct {
 
 func (o onePart) Collect(out chan<- prometheus.Metric) { o.Send(out, o.part, "etcd") }
 
-// families is what a part exposes, as Prometheus' parser reads it.
+// families parses the metrics that a part exposes, with Prometheus' parser.
 func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	t.Helper()
 	h, err := Handler(onePart{NewParts("database"), p})

@@ -72,7 +72,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// processorTime is this process's processor time so far, in nanoseconds.
+// processorTime returns this process's CPU time so far, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {

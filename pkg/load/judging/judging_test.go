@@ -151,7 +151,7 @@ func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency
 	return judgeClient(t, spec, s, s, requests)
 }
 
-// judgeClient is judge for one client of a store.
+// judgeClient calls judge with one client of a store.
 func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
 	t.Helper()
 	const clients = 8

@@ -129,8 +129,8 @@ func (d *deaf) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	return nil, database.NotApplied(database.ClassCancelled, ctx.Err())
 }
 
-// TestReadBackCut: when reads end early, the reason is what ended them, and not what a read that it ended
-// had for an error.
+// TestReadBackCut: when reads end early, the reason is the cause of that end, and not the error
+// of a read that it ended.
 func TestReadBackCut(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	for want, c := range map[string]struct {

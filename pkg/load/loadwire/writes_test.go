@@ -39,7 +39,7 @@ func TestWrites(t *testing.T) {
 	}
 }
 
-// What is no write is refused, whatever its length, and nothing else happens.
+// A message that is no write is refused, whatever its length, and nothing else happens.
 func TestWritesRefused(t *testing.T) {
 	var w Writes
 	w.Add(&load.Ended{Number: 1, Key: 2, Change: 3, Sent: 1e18, End: 2e18, Op: 1})

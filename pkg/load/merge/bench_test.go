@@ -76,8 +76,8 @@ func BenchmarkSecond(b *testing.B) {
 }
 
 // BenchmarkGenerators measures one second of many generators, whose seconds come at once and are
-// decoded, merged and written: what a load costs control each second, and on how many processors.
-// 100 % of a processor is 1 s.
+// decoded, merged and written: the cost of a load for control each second, and the number of
+// processors in use. 100 % of a processor is 1 s.
 func BenchmarkGenerators(b *testing.B) {
 	for _, generators := range []int{8, 100, 1000} {
 		b.Run(strconv.Itoa(generators), func(b *testing.B) { benchmarkGenerators(b, generators) })

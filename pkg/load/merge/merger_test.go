@@ -31,7 +31,7 @@ func made(step int, sec int64, n int) load.Second {
 	return s
 }
 
-// last is the last second of a step.
+// last marks a second as the last of its step.
 func last(s load.Second) load.Second {
 	s.Last = true
 	return s

@@ -90,7 +90,7 @@ func play(p *Part, e event) error {
 	return p.End(e.start, e.end)
 }
 
-// text is a sink that prints what it receives. Ticks are apart.
+// text prints the records that it receives. Ticks are apart.
 type text struct {
 	lines, ticks []string
 	seconds      []load.Second // without histograms

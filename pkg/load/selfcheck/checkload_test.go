@@ -37,8 +37,8 @@ func drivers() map[string]database.Driver {
 	return list
 }
 
-// Loads of writes in a closed loop and of reads with a rate: the server's delay is
-// known, and what the client adds is positive.
+// Loads of writes in a closed loop and of reads with a rate: the server's delay is known, and the
+// latency that the client adds is positive.
 func TestCheckLoad(t *testing.T) {
 	t.Parallel()
 	for name, driver := range drivers() {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// reportOf is a report on n times, all alike except the p99.
+// reportOf returns a report on n times, all alike except the p99.
 func reportOf(filesystem string, n int64, p50, p99 time.Duration) *Report {
 	times := Times{N: n, P50: p50, P99: p99, P999: p99, Longest: 1200 * time.Millisecond}
 	disk := results.Disk{Filesystem: filesystem, Device: "sda", Queue: "rotational"}

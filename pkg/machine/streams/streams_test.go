@@ -26,8 +26,8 @@ func (m moment) connections() (list []connection) {
 	return list
 }
 
-// The round trip is that to the last of the nearest members that are a majority, of what was sent
-// on connections on which nothing was received.
+// The round trip is that to the last of the nearest members that are a majority, for segments on
+// connections on which nothing was received.
 func TestTrips(t *testing.T) {
 	for name, c := range map[string]struct {
 		members   int

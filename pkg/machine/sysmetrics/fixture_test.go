@@ -48,7 +48,7 @@ func (f *fixture) write(content string, elem ...string) {
 	}
 }
 
-// switches are context switches.
+// switches counts the context switches of a task.
 type switches struct{ voluntary, nonvoluntary int64 }
 
 // fake is a made-up process. Its threads' context switches are by thread id.

@@ -188,7 +188,7 @@ func TestNamedGroupAlone(t *testing.T) {
 				}
 			}
 			if len(tt.dirs) == 0 {
-				return // the fixture has what the groups lack
+				return // the fixture has the files that the groups lack
 			}
 			if got.Group != o.Group[0] {
 				t.Errorf("the group must be %q, got %q", o.Group[0], got.Group)

@@ -8,7 +8,7 @@ import (
 
 var unexported = cmp.AllowUnexported(stat{}, status{}, deviceNumber{})
 
-// check compares what a parser made of good input and that it refuses bad input.
+// check compares the result of a parser for good input, and fails if it accepts bad input.
 func check[T any](t *testing.T, parse func([]byte) (T, error), good map[string]T, bad ...string) {
 	t.Helper()
 	for text, want := range good {

@@ -309,7 +309,7 @@ func BenchmarkSample(b *testing.B) {
 				}
 				if n%50 == 0 && o.Period != 0 || n%5 == 0 && o.Period == 0 {
 					for i := range s.machine.sources {
-						s.machine.sources[i].read = time.Time{} // what is read every 5 s is due
+						s.machine.sources[i].read = time.Time{} // files that are read every 5 s are due
 					}
 				}
 				if last, err = s.Sample(); err != nil {

@@ -167,7 +167,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// rows keeps what is written.
+// rows keeps the written rows.
 type rows struct {
 	all []results.DatabaseSample
 	err error
@@ -178,7 +178,7 @@ func (r *rows) Write(s results.DatabaseSample) error {
 	return r.err
 }
 
-// memberOf is a member in the clock of the test, which answers as the function says.
+// memberOf answers as the function does, in the clock of the test.
 type memberOf func() (string, error)
 
 func (m memberOf) RoundTrip(r *http.Request) (*http.Response, error) {

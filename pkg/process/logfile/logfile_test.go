@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appended is a log that a process appends to, and what it wrote.
+// appended is a log that a process appends to, and the bytes that it wrote.
 type appended struct {
 	t    testing.TB
 	path string
@@ -56,7 +56,7 @@ func (l *appended) trim(b Bound) Cut {
 	return cut
 }
 
-// kept reads what is left of the log.
+// kept reads the rest of the log.
 func (l *appended) kept(b Bound) []byte {
 	f, err := os.Open(l.path)
 	if err != nil {

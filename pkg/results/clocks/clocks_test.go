@@ -38,7 +38,7 @@ func TestNewExchange(t *testing.T) {
 	}
 }
 
-// exchange is an exchange at a second, with a clock that is ahead by offset, and with the
+// exchange returns an exchange at a second, with a clock that is ahead by offset, and with the
 // one-way times there and back.
 func exchange(second, offset, there, back int64) Exchange {
 	sent := base + second*s

@@ -13,8 +13,8 @@ import (
 // begin is when the loads of tests begin.
 var begin = time.Unix(1_000_000, 0).UTC()
 
-// load is a load of 100 requests due in each tick of 100 ms for some ticks. ok returns how many
-// of a tick end ok, and failed how many fail.
+// load returns a load of 100 requests due in each tick of 100 ms for some ticks. ok returns how
+// many of a tick end ok, and failed how many fail.
 func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 	tick := int64(results.ProgressTick)
 	end := begin.Add(time.Duration(int64(ticks) * tick))
@@ -35,7 +35,7 @@ func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 
 func none(int) int64 { return 0 }
 
-// after is a time after the beginning of a load.
+// after returns a time after the beginning of a load.
 func after(d time.Duration) time.Time { return begin.Add(d) }
 
 // A disturbance at 10 s lasts 3 s. No request is answered from 10.5 s to 12.5 s; then each tick
@@ -190,7 +190,8 @@ func TestOfCatchingUp(t *testing.T) {
 	}
 }
 
-// What a load does after it has recovered changes nothing: neither a late dip nor a late backlog.
+// The behaviour of a load after it has recovered changes nothing: neither a late dip nor a late
+// backlog.
 func TestOfLater(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	d := Disturbance{From: after(10 * time.Second), To: after(13 * time.Second)}

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
-// run is a simulated run: minutes of five measures.
+// run simulates a run: minutes of five measures.
 type run struct {
 	minutes int
 	// memory is the correlation of the levels of two successive seconds.

@@ -17,7 +17,7 @@ import (
 // script is the agent's end of a connection on which the caller has sent some bytes and
 // nothing more.
 type script struct {
-	net.Conn // nil: what is not below is not called
+	net.Conn // nil: its other methods are not called
 	in       *bytes.Reader
 	out      int
 }

@@ -86,7 +86,8 @@ func (s *site) ensure() usertoken.Token {
 
 func (s *site) known() (usertoken.Token, error) { return usertoken.Read(s.token) }
 
-// agents are the three kinds of agents of a site.
+// agents returns an agent of each kind: with certificates, with a token, open, and one that
+// admits no caller.
 func (s *site) agents() map[string]agentlink.Server {
 	return map[string]agentlink.Server{
 		"TLS":   {Certs: s.source("agent-127.0.0.1", certs.RoleAgent)},

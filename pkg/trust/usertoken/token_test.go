@@ -123,7 +123,7 @@ func answer(conn net.Conn, token usertoken.Token) error {
 	return usertoken.Answer(conn, token)
 }
 
-// recorded is a connection that notes what is written.
+// recorded notes the bytes that are written to a connection.
 type recorded struct {
 	net.Conn
 	wrote bytes.Buffer
@@ -182,8 +182,7 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// What proved the token once, sent again on another connection to the same address,
-// proves nothing.
+// A proof of the token, sent again on another connection to the same address, proves nothing.
 func TestReplay(t *testing.T) {
 	token := ensure(t, filepath.Join(t.TempDir(), "token"))
 	caller, listener := pair(t, "127.0.0.1:0")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// ways are the ways to serve connections: by a goroutine that waits in a system call, by
-// one that waits as Go's do, and by one for each that is no socket.
+// ways returns the ways to serve connections: by a goroutine that waits in a system call, by one
+// that waits as Go's do, and by one for each that is no socket.
 func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	t.Helper()
 	served := map[string]func(net.Conn, Reader) (Conn, error){

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// ways are the ways to serve connections.
+// ways returns the ways to serve connections.
 func ways(*testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	return map[string]func(net.Conn, Reader) (Conn, error){
 		"single": func(nc net.Conn, r Reader) (Conn, error) { return Serve(plain{nc}, r) },

@@ -5,15 +5,15 @@ import (
 	"testing"
 )
 
-// nothing is what a connection without streams carries.
+// nothing implements Streams for a connection without streams.
 type nothing struct{}
 
 func (nothing) Count() (open, waiting int) { return 0, 0 }
 func (nothing) Refill()                    {}
 func (nothing) Fail(error)                 {}
 
-// The window of a connection is renewed by exactly what arrived: the server is never given more than
-// the largest window, and never less than half of it.
+// The window of a connection is renewed by exactly the bytes that arrived: the server is never
+// given more than the largest window, and never less than half of it.
 func TestConnectionWindow(t *testing.T) {
 	c := New(UsualTiming(), NewRequestHeads("http", "a:1", nil), nothing{})
 	left, updates := int64(MaxWindow), 0

@@ -83,8 +83,8 @@ func TestGRPCDuration(t *testing.T) {
 	}
 }
 
-// TestBuffers: a connection with nothing to send holds no buffer, and what is appended while a
-// batch is written has memory of its own.
+// TestBuffers: a connection with nothing to send holds no buffer, and data that is appended while
+// a batch is written has memory of its own.
 func TestBuffers(t *testing.T) {
 	w := Writer{refill: func() {}}
 	send := func(size int) (batch []byte) {

@@ -124,7 +124,7 @@ func dial(t *testing.T, members ...*member) *Client {
 	return c
 }
 
-// operations are what a load asks of a client; a read of the servers above finds no key.
+// operations returns the requests of a load; a read of the servers above finds no key.
 func operations() map[string]func(context.Context, *Client) error {
 	key := []byte("k")
 	found := func(err error) error {
@@ -159,8 +159,8 @@ func operations() map[string]func(context.Context, *Client) error {
 	}
 }
 
-// TestResent: which requests the library sends again, how often, and what becomes of the
-// others. docs/transports.md has this table.
+// TestResent: which requests the library sends again, how often, and the outcome of the others.
+// docs/transports.md has this table.
 func TestResent(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
@@ -204,8 +204,8 @@ func TestResent(t *testing.T) {
 	}
 }
 
-// TestUnsure: what the last attempt of a write returns is not what became of the attempts
-// before.
+// TestUnsure: the result of the last attempt of a write does not show the outcome of earlier
+// attempts.
 func TestUnsure(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)

@@ -119,7 +119,7 @@ func (p *peer) next() bool {
 	return ok
 }
 
-// read reads one frame and notes what it says. It returns false when the connection ends.
+// read reads and notes one frame. It returns false when the connection ends.
 func (p *peer) read() (f http2.Frame, ok bool) {
 	f, err := p.ReadFrame()
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *peer) end(id uint32) { p.fieldsOf(id, true, "grpc-status", "0") }
 // say sends messages in one frame.
 func (p *peer) say(id uint32, texts ...string) { _ = p.WriteData(id, false, encode(texts...)) }
 
-// listener keeps what a stream hears.
+// listener keeps the messages and the end of a stream.
 type listener struct {
 	messages chan string
 	over     chan error
@@ -314,7 +314,7 @@ func dials(t *testing.T, config Config) *Conn {
 	return c
 }
 
-// opens returns a stream and what it hears.
+// opens returns a stream and its listener.
 func opens(t *testing.T, c *Conn, method string) (*Stream, *listener) {
 	t.Helper()
 	l := newListener()
@@ -333,7 +333,7 @@ type canned struct {
 	said     []byte
 	cut      func(left int) int // bytes of the next read at most
 	waits    chan struct{}      // closed when it waits to be opened; may be nil
-	closed   chan struct{}      // after which nothing more is read; nil to end after what was said
+	closed   chan struct{}      // after which nothing more is read; nil to end after the last byte
 	once     sync.Once
 }
 

@@ -94,7 +94,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// frames are the frames of a server that says messages on stream 1, cut into frames at some places.
+// frames returns the frames of a server that sends messages on stream 1, cut into frames at some
+// places.
 func frames(said []byte, at ...int) (b []byte) {
 	b = own.AppendHead(b, 1, own.FrameHeaders, own.FlagEndHeaders, 1)
 	b = append(b, 0x88) // :status 200
@@ -172,7 +173,8 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// How a stream ends, what is sent to the server then, and that others on the connection go on.
+// The end of a stream, the frame that is then sent to the server, and that others on the
+// connection continue.
 func TestEnds(t *testing.T) {
 	reset := func(code http2.ErrCode) func(*peer, uint32) {
 		return func(p *peer, id uint32) { _ = p.WriteRSTStream(id, code) }
@@ -345,8 +347,8 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
-// A window is renewed by exactly what was taken, padding included: a server that counts is never given
-// more than the window, and never less than half of it once all was taken.
+// A window is renewed by exactly the bytes that were taken, padding included: a server that
+// counts is never given more than the window, and never less than half of it once all was taken.
 func TestWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 7, 1000, 70_000} {
 		t.Run(strconv.Itoa(window), func(t *testing.T) {
@@ -661,7 +663,7 @@ func (e echoes) serve(p *peer) {
 			_ = p.WriteData(id, false, b[:size])
 			p.said[id] = b[size:]
 			p.windows[id] -= int64(size)
-			if size%3 == 0 { // which the client acknowledges between what others send
+			if size%3 == 0 { // which the client acknowledges between the frames of others
 				_ = p.WritePing(false, [8]byte{1})
 			}
 		}
@@ -762,7 +764,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// What a user ends is not reported, and the connection's end is.
+// The end is not reported for a stream that the user closed, and is for a lost connection.
 func TestClose(t *testing.T) {
 	ended := make(chan struct{})
 	c := dials(t, Config{Address: listen(t, func(p *peer) {
@@ -787,7 +789,7 @@ func TestClose(t *testing.T) {
 	first := newListener()
 	var s atomic.Pointer[Stream]
 	opened, err := c.Open("/s/m", func(at time.Time, m []byte) error {
-		s.Load().Close() // by what it hears
+		s.Load().Close() // from its own function
 		return first.receive(at, m)
 	}, first.ended)
 	if err != nil {
@@ -869,7 +871,7 @@ func reads(t testing.TB, receive func(time.Time, []byte) error) func(frames []by
 	return read
 }
 
-// What arrives costs no memory.
+// Arriving messages cost no memory.
 func TestNoAllocations(t *testing.T) {
 	var heard int
 	read := reads(t, func(time.Time, []byte) error { heard++; return nil })
@@ -881,8 +883,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkReceive measures what a message of 100 bytes costs that comes in a frame of its own, as etcd
-// sends events, with as many as fit in a read, without the network.
+// BenchmarkReceive measures the cost of a message of 100 bytes that comes in a frame of its own,
+// as etcd sends events, with as many as fit in a read, without the network.
 func BenchmarkReceive(b *testing.B) {
 	var heard int
 	read := reads(b, func(time.Time, []byte) error { heard++; return nil })

@@ -42,7 +42,8 @@ func (m *measures) next() uint32 {
 	}
 }
 
-// keepalive reads until the client asks whether the server is alive, and returns what it sent.
+// keepalive reads until the client asks whether the server is alive, and returns the payload of
+// its ping.
 func (m *measures) keepalive() (payload [8]byte) {
 	for {
 		f, err := m.ReadFrame()
@@ -56,7 +57,7 @@ func (m *measures) keepalive() (payload [8]byte) {
 	}
 }
 
-// ping sends what comes before an answer.
+// ping sends the frames before an answer.
 func (m *measures) ping() {
 	_ = m.WriteWindowUpdate(0, 1)
 	if !m.unread {
@@ -176,8 +177,8 @@ func TestLatePingsWithoutRequests(t *testing.T) {
 	<-acked
 }
 
-// While the answer to a keepalive ping is awaited, which is shorter than a PING with what comes before
-// it, any byte wakes the client, whatever requests it sends meanwhile.
+// While the answer to a keepalive ping is awaited, which is shorter than a PING with the frames
+// before it, any byte wakes the client, whatever requests it sends meanwhile.
 func TestLatePingsAndKeepalive(t *testing.T) {
 	silent, dialed := make(chan struct{}), make(chan *Client, 1)
 	timing := quick()

@@ -2,8 +2,8 @@ package unary
 
 import "testing"
 
-// A server announces a length before it sends a byte of the message, and the caller
-// knows what is too much.
+// A server announces a length before it sends a byte of the message, and the caller knows its
+// limit.
 func TestReplyLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit  int

@@ -82,7 +82,7 @@ func TestStreamOfReplies(t *testing.T) {
 	}
 }
 
-// What a stream has brought before an error is not a reply, and the connection goes on.
+// The parts that a stream received before an error are not a reply, and the connection continues.
 func TestStreamOfRepliesFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reply func(*scripted, uint32)

@@ -146,7 +146,7 @@ func (s *scripted) request() uint32 {
 	}
 }
 
-// message is a message as gRPC frames it.
+// message frames a text as gRPC does.
 func message(text string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(text))), text...)
 }

@@ -186,8 +186,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What breaks the rules ends the connection, with every call on it, and the next
-// connection serves.
+// A broken rule ends the connection, with every call on it, and the next connection serves.
 func TestBrokenRules(t *testing.T) {
 	raw := func(kind http2.FrameType, flags http2.Flags, stream uint32, payload string) func(*scripted, uint32) {
 		return func(s *scripted, id uint32) {
