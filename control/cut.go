@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// cut are the times of the load in which abilities disturbed it.
+// cut returns the times of the load in which abilities disturbed it.
 func (r *run) cut() (cut []results.Stretch) {
 	for _, half := range r.halves {
 		if c, ok := half.(abilities.Cutter); ok {

@@ -53,7 +53,7 @@ func startEtcdWith(t *testing.T, tls func(addrs []string) *database.TLS) *runnin
 	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leads}
 }
 
-// file is an experiment with a load on the members, which are in the order of their addresses.
+// file returns an experiment with a load on the members, which are in the order of their addresses.
 func (r *running) file(load string) string {
 	return fmt.Sprintf("title: elsewhere\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s']}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"))

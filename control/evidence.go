@@ -203,7 +203,7 @@ func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
 
-// dueWindow is the part of a step's measured window in which requests became due, in
+// dueWindow returns the part of a step's measured window in which requests became due, in
 // nanoseconds after the step's start.
 func dueWindow(run *results.DatabaseRun, s results.Step) (first, last int64) {
 	start := s.Start.Round(0)

@@ -59,7 +59,7 @@ func newExports(r *run) *exports {
 	return x
 }
 
-// inputs are the copies that analyze reads with the same experiment file. There are none if the
+// inputs returns the copies that analyze reads with the same experiment file. There are none if the
 // file's analyze reads other files, whose names neither begin with the tag, as uploaded ones do,
 // nor are those of the client's copies. Files of other programs are kept.
 func (x *exports) inputs(r *run, client map[string]string) (copies []fileCopy) {

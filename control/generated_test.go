@@ -76,7 +76,7 @@ func (c notedClient) Get(ctx context.Context, key []byte, mode workload.ReadMode
 	return c.Client.Get(ctx, key, mode)
 }
 
-// newNotedRig is a rig whose database "noted" records its requests.
+// newNotedRig returns a rig whose database "noted" records its requests.
 func newNotedRig(t *testing.T) (*rig, *ledger) {
 	l := &ledger{calls: map[string]int{}}
 	db := fake.Database()
@@ -121,7 +121,7 @@ func (r *rig) generate(n int, allowed bool) string {
 	return "generators: [" + strings.Join(names, ", ") + "]\n"
 }
 
-// targets are the addresses that generators may connect to: the tests' members, whoever runs
+// targets returns the addresses that generators may connect to: the tests' members, whoever runs
 // them.
 func (r *rig) targets() generator.Targets {
 	r.t.Helper()
@@ -132,7 +132,7 @@ func (r *rig) targets() generator.Targets {
 	return t
 }
 
-// connectGenerator is Options.ConnectGenerator.
+// connectGenerator implements Options.ConnectGenerator.
 func (r *rig) connectGenerator(_ context.Context, addr string) (pb.GeneratorClient, io.Closer, error) {
 	g := r.generators[addr]
 	if g == nil {

@@ -142,7 +142,7 @@ const (
 	countPerKey  = 50 * time.Microsecond
 )
 
-// countWithin is the timeout of a count of the keys of a load.
+// countWithin returns the timeout of a count of the keys of a load.
 func countWithin(l *workload.Load) time.Duration {
 	return countTimeout + time.Duration(min(l.Existing()+l.Requests, 1<<32))*countPerKey
 }

@@ -175,7 +175,7 @@ func (s *stage) hit(d deed, p *player, pids []int) {
 	send(syscall.SIGCONT)
 }
 
-// stopFor is how long a process is stopped that control does not wait for: longer than leases,
+// stopFor returns how long a process is stopped that control does not wait for: longer than leases,
 // and for the whole matrix long enough that three heartbeats fail.
 func stopFor() time.Duration {
 	if matrix.Whole() {

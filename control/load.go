@@ -34,7 +34,7 @@ type loader struct {
 	counts  *exposition.Part
 }
 
-// duringLoad are the activities that run while requests are sent: from the first
+// duringLoad returns the activities that run while requests are sent: from the first
 // step's first request to the last one's last.
 func (l *loader) duringLoad() []abilities.Activity {
 	var list []abilities.Activity
@@ -46,7 +46,7 @@ func (l *loader) duringLoad() []abilities.Activity {
 	return list
 }
 
-// bounders are the halves with a bound that can end a load.
+// bounders returns the halves with a bound that can end a load.
 func (r *run) bounders() (list []abilities.Bounder) {
 	for _, half := range r.halves {
 		if b, ok := half.(abilities.Bounder); ok && b.Bounded() {
@@ -228,7 +228,7 @@ func (l *loader) recordStep(s load.Step, res load.StepResult) {
 	})
 }
 
-// spec is the load as the load engine takes it.
+// spec returns the load as the load engine takes it.
 func (l *loader) spec() load.Spec {
 	spec := load.Spec{Load: l.run.db.Load, Seed: l.run.experiment.Seed}
 	if spec.Preload > spec.Keys {

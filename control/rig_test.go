@@ -372,7 +372,7 @@ func (r *rig) status(member int) *pb.StatusResponse {
 	return s
 }
 
-// servers are the processes that serve the member, by their command lines.
+// servers returns the processes that serve the member, by their command lines.
 func (a *rigAgent) servers(t *testing.T) []string {
 	t.Helper()
 	return a.serversAmong(databasetest.CommandLines(t))

@@ -171,7 +171,7 @@ func (r *run) fsync() string {
 	return r.entry.Info.Fsync
 }
 
-// durability is the class of fsync, "" for a cluster that was already running.
+// durability returns the class of fsync, "" for a cluster that was already running.
 func (r *run) durability() declared.Durability {
 	if len(r.db.Endpoints) > 0 {
 		return ""
@@ -191,12 +191,12 @@ func hosts(entry database.Database, db *config.Database) []database.Host {
 	return entry.Info.FillPorts(list)
 }
 
-// endpoint is where clients reach a host.
+// endpoint returns where clients reach a host.
 func endpoint(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// firstClients is the number of clients of the first step.
+// firstClients returns the number of clients of the first step.
 func (r *run) firstClients() int { return r.db.Load.Stretches()[0].Clients }
 
 func (r *run) openRecords(context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// sender is the half that sends the load itself, nil for none.
+// sender returns the half that sends the load itself, nil for none.
 func (r *run) sender() abilities.Sender {
 	for _, half := range r.halves {
 		if s, ok := half.(abilities.Sender); ok && s.Sends() {
@@ -74,7 +74,7 @@ func (r *run) unfound() (u Unfound) {
 	return u
 }
 
-// ownMarks are the marks that halves have for the run.
+// ownMarks returns the marks that halves have for the run.
 func (r *run) ownMarks() (marks []results.Mark) {
 	for _, half := range r.halves {
 		if m, ok := half.(abilities.Marker); ok {

@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sharedFile is an experiment with this load and these keys of a database on the members.
+// sharedFile returns an experiment with this load and these keys of a database on the members.
 func (r *running) sharedFile(load, keys string) string {
 	return fmt.Sprintf("title: shared\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s'], %s}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"), keys)

@@ -371,7 +371,7 @@ func (s *stage) mustRunNext(point string) string {
 	return s.ending(s.mustBeReadable(point))
 }
 
-// ending is how a run ended by its manifest: its state, the marks that make it not valid and do
+// ending returns how a run ended by its manifest: its state, the marks that make it not valid and do
 // not tell of a busy machine, and its error. Folders and addresses have the names of their owners.
 func (s *stage) ending(m *results.Manifest) string {
 	text := string(m.State)

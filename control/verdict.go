@@ -26,7 +26,7 @@ type Unfound struct{ What, Why string }
 // Valid reports whether the database's load is complete and no mark makes it invalid.
 func (v Verdict) Valid() bool { return v.State == results.StateComplete && len(v.codes(true)) == 0 }
 
-// String is the verdict in a line: "etcd: not valid: failed requests; marks: shared
+// String returns the verdict in a line: "etcd: not valid: failed requests; marks: shared
 // host". The marks' texts are in the manifest.
 func (v Verdict) String() string {
 	invalid, marks := v.codes(true), v.codes(false)

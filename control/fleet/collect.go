@@ -95,7 +95,7 @@ func (s *session) belongs(reply *pb.StatusResponse) error {
 	}
 }
 
-// recordName is the name of member n's file in the folder: "logs/etcd.log" becomes
+// recordName returns the name of member n's file in the folder: "logs/etcd.log" becomes
 // "logs/1-etcd.log". It is "" for files that stay with the agent. A name that
 // leaves the folder fails when it is written.
 func recordName(n int, name string) string {

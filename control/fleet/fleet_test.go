@@ -32,7 +32,7 @@ func hung[Req, Resp any](ctx context.Context, _ Req) (resp Resp, err error) {
 	return resp, status.FromContextError(ctx.Err()).Err()
 }
 
-// answers is an agent that has one file and one child, and accepts every request.
+// answers returns an agent that has one file and one child, and accepts every request.
 func answers(run string) *fleettest.Agent {
 	child := []*pb.Child{{Name: "db", Exit: "exit 0 after interrupt"}}
 	return &fleettest.Agent{
@@ -54,7 +54,7 @@ func answers(run string) *fleettest.Agent {
 	}
 }
 
-// scripted is a fleet of these agents, each with an open session, and their losses.
+// scripted returns a fleet of these agents, each with an open session, and their losses.
 func scripted(taps ...*fleettest.Agent) *Fleet {
 	o := Options{RunID: "run", Clients: 1, Losses: NewLosses(len(taps), func(int, string) {})}
 	for i := range taps {

@@ -62,7 +62,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// beats is a fleet that sends heartbeats to one agent until stop is called.
+// beats returns a fleet that sends heartbeats to one agent until stop is called.
 func beats(t *testing.T, tap *fleettest.Agent) (f *Fleet, stop func()) {
 	f = scripted(tap)
 	ctx, cancel := context.WithCancel(t.Context())

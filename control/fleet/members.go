@@ -35,7 +35,7 @@ func (f *Fleet) Start(ctx context.Context, request func(member int) *pb.StartReq
 	return f.start(ctx, request, startTimeout)
 }
 
-// Check is Start without its effects: agents only plan and check their members.
+// Check calls Start without its effects: agents only plan and check their members.
 func (f *Fleet) Check(ctx context.Context, request func(member int) *pb.StartRequest) ([]*pb.StartResponse, error) {
 	dry := func(member int) *pb.StartRequest {
 		req := request(member)

@@ -170,7 +170,7 @@ func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error)
 // broken returns why a call failed, for a text that already names the generator.
 func broken(ctx context.Context, err error) error { return remote.Explain(ctx, "its agent", err) }
 
-// summary is the record with the results of the heartbeats.
+// summary returns the record with the results of the heartbeats.
 func (g *generator) summary() results.Generator {
 	r := g.record
 	g.mu.Lock()

@@ -18,7 +18,7 @@ const (
 	endTimeout   = 2 * time.Minute
 )
 
-// Number is how many generators issue the load, 0 if this process does.
+// Number returns how many generators issue the load, 0 if this process does.
 func (s *Set) Number() int { return len(s.gens) }
 
 // GrantSessions has each generator begin its part of the sessions that are held beside the load,

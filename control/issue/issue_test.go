@@ -224,7 +224,7 @@ type fixture struct {
 	until  context.Context // ends the next step alone and keeps its connections, if not nil
 }
 
-// writes is a load of new keys.
+// writes returns a load of new keys.
 func writes() workload.Load {
 	return workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}
 }

@@ -40,7 +40,7 @@ func (g *contested) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest, opt
 	return g.scripted.CloseLoad(ctx, req, opts...)
 }
 
-// heldBy is the answer of a generator that another run holds.
+// heldBy returns the answer of a generator that another run holds.
 func heldBy(owner string) error {
 	st, err := status.New(codes.FailedPrecondition, "the generator belongs to "+owner).WithDetails(&pb.Owner{Name: owner})
 	if err != nil {

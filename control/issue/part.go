@@ -133,7 +133,7 @@ func (p *part) begin(index int) {
 	p.sent = false
 }
 
-// step is the record of the current step.
+// step returns the record of the current step.
 func (p *part) step() *results.GeneratorStep { return &p.record.Steps[len(p.record.Steps)-1] }
 
 // finish records how a step ended.

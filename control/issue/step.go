@@ -236,7 +236,7 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 	return all, err
 }
 
-// longestGap is the longest time without an ok answer of any part in the measured window of
+// longestGap returns the longest time without an ok answer of any part in the measured window of
 // a step; nil if it ended before its window began.
 func (s *Set) longestGap(step workload.Step, r load.StepResult) *results.Gap {
 	from, to := s.spec.WarmUp, r.End.Sub(r.Start)

@@ -76,7 +76,7 @@ func (g *generator) over(e issuer.End, step int, out *intake) (*issuer.End, erro
 	return &e, nil
 }
 
-// unfinished is why a stream ended before its step.
+// unfinished returns why a stream ended before its step.
 func unfinished(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		return errors.New("its stream ended before its step")

@@ -59,7 +59,7 @@ func (c *Client) who(words mark.Words) mark.Words {
 	return all
 }
 
-// stepsOf are a client's parts of the steps.
+// stepsOf returns a client's parts of the steps.
 func (v *verdict) stepsOf(c *Client) []Step {
 	if c.Steps == nil {
 		return v.e.Steps

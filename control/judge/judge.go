@@ -135,7 +135,7 @@ func (v *verdict) mark(code string, invalid bool, values mark.Values, words mark
 	v.marks = append(v.marks, results.NewMark(code, invalid, values, words))
 }
 
-// member is a member's number in a mark, from 1.
+// member returns a member's number in a mark, from 1.
 func member(index int) float64 { return float64(index + 1) }
 
 func (v *verdict) counts() {

@@ -238,7 +238,7 @@ func plainMarks(e Evidence) []results.Mark {
 	return marks
 }
 
-// goodRun is the evidence of a run of ten seconds on three members that deserves
+// goodRun returns the evidence of a run of ten seconds on three members that deserves
 // no mark.
 func goodRun() Evidence {
 	start := time.Unix(1_700_000_000, 0)

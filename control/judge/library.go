@@ -35,7 +35,7 @@ func (v *verdict) library() {
 	v.mark(mark.Library, false, values, words)
 }
 
-// worstCheck is the self-check of the client that adds the most; nil unless all clients have
+// worstCheck returns the self-check of the client that adds the most; nil unless all clients have
 // one.
 func (v *verdict) worstCheck() (worst *results.LoadCheck) {
 	for _, c := range v.e.Clients {
@@ -49,7 +49,7 @@ func (v *verdict) worstCheck() (worst *results.LoadCheck) {
 	return worst
 }
 
-// fastest is the least mean response time of a step; 0 if nothing ended ok.
+// fastest returns the least mean response time of a step; 0 if nothing ended ok.
 func (v *verdict) fastest() (least time.Duration) {
 	for _, s := range v.e.Steps {
 		if s.OK == 0 || s.ClientDelay == nil {

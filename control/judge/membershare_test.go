@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// divided is a step with a rate on three members with equally many clients.
+// divided returns a step with a rate on three members with equally many clients.
 func divided(answered ...int64) Step {
 	s := Step{Clients: 30, Rated: true}
 	for _, n := range answered {

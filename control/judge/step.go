@@ -236,7 +236,7 @@ func (j *stepJudge) queueing() {
 	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waited is the share of the requests that found no free client when they were due.
+// waited returns the share of the requests that found no free client when they were due.
 func (s Step) waited() share {
 	return share{is: float64(s.Queued + s.Shed + s.Unsent), of: float64(s.due())}
 }
@@ -284,12 +284,12 @@ func (j *stepJudge) clientDelay() {
 	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharesHost(j.client) || j.usedUp(j.client) || recorded)
 }
 
-// share is the part, with its length under a name.
+// share returns the part, with its length under a name.
 func (p Part) share(name string) share {
 	return share{float64(p.Is), float64(p.Of), mark.Values{name: p.Is.Seconds(), "of_seconds": p.Of.Seconds()}}
 }
 
-// percent is between 0 and 100.
+// percent returns the share, from 0 to 100.
 func (p Part) percent() float64 { return 100 * float64(p.Is) / float64(p.Of) }
 
 // answered marks a step that measured nothing, which no bound makes valid.

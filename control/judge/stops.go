@@ -35,7 +35,7 @@ func (v *verdict) stops(c *Client) {
 	v.mark(mark.Stopped, false, values, c.who(mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")}))
 }
 
-// largestOwn is the largest share, in percent, of a step's response times by which the client
+// largestOwn returns the largest share, in percent, of a step's response times by which the client
 // sent late or was stopped. It is unknown if a step did not record it.
 func (v *verdict) largestOwn(c *Client) (percent float64, known bool) {
 	for _, s := range v.stepsOf(c) {

@@ -5,7 +5,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// PercentKind is a share from 0% to 100%.
+// PercentKind accepts a share from 0% to 100%.
 func PercentKind() yamlfile.Kind[workload.Percent] {
 	return yamlfile.Kind[workload.Percent]{
 		Unit: "percent",

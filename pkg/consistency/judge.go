@@ -240,17 +240,17 @@ func (j *Judge) admit(o *Op, late int64) bool {
 // Finish judges the open rest: every request has ended. It returns the counts of this call.
 func (j *Judge) Finish() Counts { return j.Second(nil, never) }
 
-// Totals are the counts of all calls.
+// Totals returns the counts of all calls.
 func (j *Judge) Totals() Counts { return j.totals }
 
-// Witnesses are the first violations that were found. They do not change later.
+// Witnesses returns the first violations that were found. They do not change later.
 func (j *Judge) Witnesses() []Witness { return j.witnesses }
 
-// Stale is the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
+// Stale returns the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
-// Written are the keys with a write that did not fail. Those that were written last come first: if a store
-// lost anything, it is rather its last writes. Call it after Finish.
+// Written returns the keys with a write that did not fail. Those that were written last come
+// first: if a store lost anything, it is rather its last writes. Call it after Finish.
 func (j *Judge) Written() iter.Seq[int64] {
 	type writing struct{ number, sent int64 }
 	var written []writing

@@ -12,7 +12,7 @@ type memory struct {
 // memoryBlock is how many values are allocated at once. Blocks are never copied.
 const memoryBlock = 1024
 
-// held is how many values are remembered.
+// held returns how many values are remembered.
 func (m *memory) held() uint64 { return min(m.total, uint64(m.most)) }
 
 // at returns the record of a number.
@@ -172,7 +172,7 @@ func (k *key) openValue(number int64) *zone {
 	return nil
 }
 
-// classOfUnwritten is the class of a value that was read but is neither open nor remembered.
+// classOfUnwritten returns the class of a value that was read but is neither open nor remembered.
 func (j *Judge) classOfUnwritten(k *key, z *zone) Class {
 	switch {
 	case z.is(doomed):

@@ -53,7 +53,7 @@ func (j *Judge) replace(k *key, z *zone, o *Op) {
 	}
 }
 
-// inTurn is plain for several requests.
+// inTurn applies plain to several requests.
 func (j *Judge) inTurn(k *key, head int32) bool {
 	var ops [mostInTurn]*Op // in the order in which they were sent
 	count := 0

@@ -7,7 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// model is a register of one key.
+// model returns a register of one key.
 func model(initial int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return initial },

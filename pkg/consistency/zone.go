@@ -46,12 +46,12 @@ func search(zones []zone, number int64) (at int, found bool) {
 	return from, from < len(zones) && zones[from].number == number
 }
 
-// newZone is a zone without requests.
+// newZone returns a zone without requests.
 func newZone(number int64) zone {
 	return zone{number: number, f: never, s: earliest, sent: never}
 }
 
-// startZone is the zone of a value that was there before the first request.
+// startZone returns the zone of a value that was there before the first request.
 func startZone(number int64) zone {
 	return zone{number: number, f: earliest, s: earliest + 1, sent: earliest, flags: written | start}
 }

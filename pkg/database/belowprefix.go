@@ -48,7 +48,8 @@ func (b *Below) key(key []byte) []byte {
 	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
 }
 
-// name is key in the memory of an earlier call. The caller must return it with giveBack.
+// name returns the name of key in the memory of an earlier call. The caller must return it with
+// giveBack.
 func (b *Below) name(key []byte) *storedName {
 	n := names.Get().(*storedName)
 	n.bytes = n.bytes[:0]

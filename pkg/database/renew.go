@@ -62,7 +62,7 @@ func renewing(ctx context.Context, renewed time.Time, every, ttl time.Duration, 
 	}
 }
 
-// Lost is closed when the session must be assumed to have ended.
+// Lost returns a channel that is closed when the session must be assumed to have ended.
 func (r *Renewer) Lost() <-chan struct{} { return r.lost }
 
 // Stop stops the renewals and waits for the last one.

@@ -169,7 +169,7 @@ type Change struct {
 // SessionID names a session of a [Leaser]. Bytes that a database does not use are 0.
 type SessionID [16]byte
 
-// NumberedSession is the id of a session that a database numbers.
+// NumberedSession returns the id of a session that a database numbers.
 func NumberedSession(number int64) (id SessionID) {
 	binary.BigEndian.PutUint64(id[:], uint64(number))
 	return id

@@ -68,7 +68,7 @@ func Answers(t *testing.T, s Suite, name string) {
 // Recording reports whether -record was given. A suite then needs executables.
 func Recording() bool { return flag.Lookup("record").Value.String() == "true" }
 
-// FuzzAnswers is Answers for the fuzzer, which changes one piece of an answer arbitrarily.
+// FuzzAnswers runs Answers for the fuzzer, which changes one piece of an answer arbitrarily.
 func FuzzAnswers(f *testing.F, s Suite, name string) {
 	f.Helper()
 	a := newAnswers(f, s, name)

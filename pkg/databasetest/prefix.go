@@ -26,7 +26,7 @@ const neighbourKeys = 100
 // ourPrefix is the prefix of the load. Others' keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
-// neighbours are the prefixes of others' keys; the empty one is a client without a
+// neighbours returns the prefixes of others' keys; the empty one is a client without a
 // prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 

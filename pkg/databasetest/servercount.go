@@ -68,7 +68,7 @@ func countedLoads(f *fixture, c database.Client) []countedLoad {
 	return loads
 }
 
-// transactions is a load of a create, a read of its version, and a txn that expects that
+// transactions returns a load of a create, a read of its version, and a txn that expects that
 // version. It adds a transaction of three keys if the database has those.
 func transactions(f *fixture) countedLoad {
 	_, several := f.driver.(database.TxnLimiter)

@@ -141,7 +141,7 @@ func caughtUp(t *testing.T, f *fixture, target database.Target, key []byte) {
 	}
 }
 
-// watchesOf is the case of one kind.
+// watchesOf runs the case of one kind.
 func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix

@@ -165,7 +165,7 @@ func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []s
 	return list
 }
 
-// members are the streams between the victim and all other members except those beside it.
+// members returns the streams between the victim and all other members except those beside it.
 func (n Network) members(beside []int) (list []stream, err error) {
 	own := n.Hosts[n.Member]
 	if n.Shared && n.Group == "" {

@@ -73,7 +73,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func (i id) String() string { return i.name + " " + i.version }
 
-// key is the id as a single path element. Neither part contains "@".
+// key returns the id as a single path element. Neither part contains "@".
 func (i id) key() string { return i.name + "@" + i.version }
 
 func (in *Installer) dir(i id) string { return filepath.Join(in.Cache, i.name, i.version) }

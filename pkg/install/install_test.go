@@ -123,7 +123,7 @@ func sha256Line(data []byte, name string) []byte {
 	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(data), name)
 }
 
-// goodArchive is an archive in the shape of a release's, and the recipe for it.
+// goodArchive returns an archive in the shape of a release's, and the recipe for it.
 func goodArchive(t *testing.T, base string) (data []byte, way recipe.Archive) {
 	data = tarGz(t,
 		item{name: "db-v1.2.3/", mode: 0o755, kind: tar.TypeDir},

@@ -160,7 +160,7 @@ func (r renderer) heading(e *config.Experiment) string {
 	return b.String()
 }
 
-// certificates are the commands that make the certificates of agents and control. The pods
+// certificates returns the commands that make the certificates of agents and control. The pods
 // of a StatefulSet have the same Secret, so that one certificate names all of them.
 func (r renderer) certificates() (list []string) {
 	if r.Insecure {
@@ -179,7 +179,7 @@ func (r renderer) certificates() (list []string) {
 	return list
 }
 
-// secrets are the commands that make each Secret.
+// secrets returns the commands that make each Secret.
 func (r renderer) secrets() []string {
 	create := fmt.Sprintf("kubectl -n %s create secret generic ", plaintext.Word(r.Namespace))
 	var list []string
@@ -210,7 +210,7 @@ func (r renderer) meta(name string) metadata {
 	return metadata{Name: name, Namespace: r.Namespace, Labels: labels(name)}
 }
 
-// labels are those of a part of the experiment, by which it is also selected.
+// labels returns the labels of a part of the experiment, by which it is also selected.
 func labels(part string) map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "dbtester", "app.kubernetes.io/component": part}
 }

@@ -133,7 +133,7 @@ func (n needs) allowed() []string {
 	return flags
 }
 
-// relative are the files whose paths begin at the working directory of control.
+// relative returns the files whose paths begin at the working directory of control.
 func (n needs) relative() (items []keyPath) {
 	for _, f := range n.files {
 		if !path.IsAbs(f.path) {
@@ -143,7 +143,7 @@ func (n needs) relative() (items []keyPath) {
 	return items
 }
 
-// mounts are those of the files with absolute paths.
+// mounts returns the mounts of the files with absolute paths.
 func (n needs) mounts() (mounts []volumeMount) {
 	for _, f := range n.files {
 		if path.IsAbs(f.path) {

@@ -109,7 +109,7 @@ func uploads(e *config.Experiment) bool {
 	return e.Upload != nil && !strings.HasPrefix(e.Upload.URL, "file://") && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
 }
 
-// secured are the databases in pods whose clients check certificates.
+// secured returns the databases in pods whose clients check certificates.
 func secured(e *config.Experiment) (ids []string) {
 	for _, db := range e.Databases {
 		if db.TLS != nil && len(db.Hosts) > 0 {
@@ -119,7 +119,7 @@ func secured(e *config.Experiment) (ids []string) {
 	return ids
 }
 
-// limits are the databases whose members have limits.
+// limits returns the databases whose members have limits.
 func limits(e *config.Experiment) (ids []string) {
 	for _, db := range e.Databases {
 		if memberlimits.Keys().Of(db.Abilities).Any() {

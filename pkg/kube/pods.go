@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// podName is the DNS name of a set's pod i, from 0.
+// podName returns the DNS name of a set's pod i, from 0.
 func podName(set string, i int, namespace string) string {
 	return fmt.Sprintf("%s-%d.%s.%s.svc", set, i, set, namespace)
 }
@@ -18,7 +18,7 @@ func (r renderer) service(set string) object {
 	}}
 }
 
-// agentSet are the agents, each with a disk of its own.
+// agentSet returns the agents, each with a disk of its own.
 func (r renderer) agentSet() object {
 	c := container{
 		Name: nameAgent, Image: r.Image, ImagePullPolicy: r.PullPolicy,
@@ -98,9 +98,9 @@ func (r renderer) client(c *container, volumes *[]volume) {
 	}
 }
 
-// job is control. A failed run is not repeated: agents, disks and time are for one run, and
-// the next one is for the user to start. The policy makes a run that is recorded but not
-// valid fail with a reason of its own, PodFailurePolicy.
+// job returns the job of control. A failed run is not repeated: agents, disks and time are for
+// one run, and the next one is for the user to start. The policy makes a run that is recorded but
+// not valid fail with a reason of its own, PodFailurePolicy.
 func (r renderer) job() object {
 	c := container{
 		Name: nameControl, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,

@@ -71,7 +71,7 @@ func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, e
 	return p, err
 }
 
-// own is how many keys this part writes.
+// own returns how many keys this part writes.
 func (p *bulkPreload) own() int64 {
 	batches := (p.keys + p.batch - 1) / p.batch
 	n := p.spec.Part.Count(batches)

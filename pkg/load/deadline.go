@@ -79,8 +79,8 @@ func (c *callContext) Err() error {
 	return err
 }
 
-// deadlineEvery is the interval at which deadlines are checked: a call ends at most a hundredth of
-// the time-out late, or a millisecond if that is more. It is 0 without a time-out.
+// deadlineEvery returns the interval at which deadlines are checked: a call ends at most a
+// hundredth of the time-out late, or a millisecond if that is more. It is 0 without a time-out.
 func (s *step) deadlineEvery() time.Duration {
 	timeout := s.spec.Timeout
 	if timeout <= 0 {

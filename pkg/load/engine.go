@@ -174,7 +174,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	return res, errors.Join(err, wake.Close())
 }
 
-// firstSent is when the first request of any client was sent; 0 if none was.
+// firstSent returns when the first request of any client was sent; 0 if none was.
 func firstSent(clients []*client) (first int64) {
 	for _, c := range clients {
 		if first == 0 || c.first > 0 && c.first < first {
@@ -287,7 +287,7 @@ func (s *step) phase(due int64) int {
 	}
 }
 
-// coolDownStart is when the cool-down begins.
+// coolDownStart returns when the cool-down begins.
 func (s *step) coolDownStart() int64 {
 	if s.phaseEnd[measure] == math.MaxInt64 {
 		return math.MaxInt64

@@ -82,7 +82,7 @@ func (m *memory) tickSums() (sum results.Progress) {
 	return sum
 }
 
-// tickTotals are the totals that rows of ticks have.
+// tickTotals returns the totals that rows of ticks have.
 func tickTotals(t results.Totals) results.Progress {
 	return results.Progress{Due: t.Offered, OK: t.OK, Failed: t.Failed, Unknown: t.Unknown, Shed: t.Shed, Unsent: t.Unsent}
 }

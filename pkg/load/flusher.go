@@ -121,7 +121,7 @@ func (f *flusher) observe() {
 	f.deliver()
 }
 
-// deliver is observe while the flusher is locked.
+// deliver implements observe while the flusher is locked.
 func (f *flusher) deliver() {
 	if f.history != nil {
 		f.history.deliver(f.keep)

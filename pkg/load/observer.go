@@ -59,7 +59,7 @@ type Observer interface {
 // Watch is the method of an [Observer].
 type Watch func(ended []Ended, before int64) error
 
-// Observe is the method of an [Observer].
+// Observe implements [Observer].
 func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, before) }
 
 const (

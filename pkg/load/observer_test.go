@@ -81,7 +81,7 @@ func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observi
 	return sink, rec, res
 }
 
-// mixed is a load of all operations that read or write one key.
+// mixed returns a load of all operations that read or write one key.
 func mixed() Spec {
 	return Spec{Seed: 5, Load: workload.Load{
 		Keyspace: workload.Keyspace{Keys: 200},

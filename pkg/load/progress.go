@@ -57,8 +57,8 @@ func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	return &Meter{show: show, all: histogram.New(), deletes: slices.Contains(ops, workload.OpDelete)}
 }
 
-// PerSecond is the rate of a count of the last second; 0 if less than 100 ms of the second belong
-// to the step, which is too short for a rate.
+// PerSecond returns the rate of a count of the last second; 0 if less than 100 ms of the second
+// belong to the step, which is too short for a rate.
 func (p Progress) PerSecond(count int64) int64 {
 	if p.Span < 100*time.Millisecond {
 		return 0

@@ -46,8 +46,8 @@ func (r *Recorder) LongStops(since int64) stops.List {
 	return r.stops.Long()
 }
 
-// NewRecorderAt is [NewRecorder] for records in another machine's clock, which now shows
-// the given time. [Step.Start] is in that clock too.
+// NewRecorderAt returns a recorder like [NewRecorder], for records in another machine's clock,
+// which now shows the given time. [Step.Start] is in that clock too.
 func NewRecorderAt(now time.Time, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	return newRecorder(clock.At(now), sink, ops, progress)
 }
@@ -92,15 +92,15 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 	return surely, perhaps
 }
 
-// SchedulingLag is how late timers fired in this process during all steps since
+// SchedulingLag returns how late timers fired in this process during all steps since
 // [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
-// Lateness is how long after their due time requests were sent, as far as the client
+// Lateness returns how long after their due time requests were sent, as far as the client
 // itself caused it, over all sent requests of all steps with a rate since [Recorder.Forget].
 func (r *Recorder) Lateness() results.Spread { return r.shards.lateness() }
 
-// Stops are the stretches in which this process did not run during the steps since
+// Stops returns the stretches in which this process did not run during the steps since
 // [Recorder.Forget].
 func (r *Recorder) Stops() results.Stops { return r.stops.All() }
 

@@ -58,8 +58,8 @@ func (k *keyValue) fill(s *step, req requests.Request) {
 	k.value = s.work.AppendValue(k.value[:0], req)
 }
 
-// sharedRoom is the size in bytes of the memory that fibers share for the key and the value of a
-// request; 0 if these can be so large that each fiber keeps its own.
+// sharedRoom returns the size in bytes of the memory that fibers share for the key and the value
+// of a request; 0 if these can be so large that each fiber keeps its own.
 func sharedRoom(l *workload.Load) int {
 	if room := keyRoom(l) + l.LargestValue(); room <= fiber.MostBorrowed {
 		return room
@@ -67,5 +67,5 @@ func sharedRoom(l *workload.Load) int {
 	return 0
 }
 
-// keyRoom is the size of the largest key, in bytes.
+// keyRoom returns the size of the largest key, in bytes.
 func keyRoom(l *workload.Load) int { return max(l.KeySize, 20) }

@@ -348,7 +348,7 @@ func packFlight(sent int64, phase, op int, flags int64) int64 {
 	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags
 }
 
-// sentAt is when a flight's request was sent.
+// sentAt returns when a flight's request was sent.
 func sentAt(word int64) int64 { return word>>flightShift - 1 }
 
 func phaseOf(word int64) int { return int(word/flightPhase) & 3 }

@@ -106,8 +106,8 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 	})
 }
 
-// dueInStop is how many requests became due in the stop of a load with a rate, less one that may be
-// on its edge.
+// dueInStop returns how many requests became due in the stop of a load with a rate, less one that
+// may be on its edge.
 func (l *stoppedLoad) dueInStop() int64 {
 	return int64(stoppedRate*l.stops.Longest.Length.Seconds()) - 1
 }

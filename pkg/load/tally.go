@@ -31,7 +31,7 @@ const (
 // first phase first.
 type slot []tally
 
-// at is the tally of a phase and an operation.
+// at returns the tally of a phase and an operation.
 func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
 
 // allocate makes the histograms of the tallies in the half-open range [from, to).

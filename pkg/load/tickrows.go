@@ -93,7 +93,7 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 	}
 }
 
-// largestGap is the longest gap of a step that ended at a time; nil without a
+// largestGap returns the longest gap of a step that ended at a time; nil without a
 // measured window.
 func (r *tickRows) largestGap(end int64) *results.Gap {
 	end = min(end, r.grid.cut())

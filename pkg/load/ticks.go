@@ -26,7 +26,7 @@ func (s *step) grid(issue *issueEnd) grid {
 	return grid{window: w.from, planned: w.to, issue: issue}
 }
 
-// cut is when the window ends. A window without a duration ends with the step.
+// cut returns when the window ends. A window without a duration ends with the step.
 func (g *grid) cut() int64 {
 	if g.planned == math.MaxInt64 {
 		return math.MaxInt64
@@ -43,7 +43,7 @@ func (g *grid) of(ns int64) int64 {
 	return k
 }
 
-// bounds are the half-open range of times that a tick holds.
+// bounds returns the half-open range of times that a tick holds.
 func (g *grid) bounds(k int64) (from, to int64) {
 	cut := g.cut()
 	last := floorDiv(cut-g.window, tick)
@@ -120,7 +120,7 @@ type tickRing struct {
 	spilled []tickCounts
 }
 
-// at is the tick of a time. It is valid until the next call.
+// at returns the tick of a time. It is valid until the next call.
 func (r *tickRing) at(ns int64) *tickCounts {
 	k := r.grid.of(ns)
 	t := &r.ring[uint64(k)%ringTicks]

@@ -20,18 +20,18 @@ type Effect struct {
 	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`
 }
 
-// Unknown is an effect without a bound.
+// Unknown returns an effect without a bound.
 func Unknown(n Number) Effect { return Effect{Number: n} }
 
-// nothing is the effect of a mark that changes no number.
+// nothing returns the effect of a mark that changes no number.
 func nothing(Values) Effect { return Effect{Number: None, Share: new(float64)} }
 
-// unknown is the effect on a number without a bound.
+// unknown returns the effect on a number without a bound.
 func unknown(n Number) func(Values) Effect {
 	return func(Values) Effect { return Unknown(n) }
 }
 
-// upTo is the effect on a number by at most the largest of some values in percent. It is
+// upTo returns the effect on a number by at most the largest of some values in percent. It is
 // unknown if one of the values is.
 func upTo(n Number, percents ...string) func(Values) Effect {
 	return func(v Values) Effect {

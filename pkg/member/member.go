@@ -117,7 +117,8 @@ func (m *Member) Pids() []int {
 	return pids
 }
 
-// Done is closed once the first child has ended, whether or not it was stopped.
+// Done returns a channel that is closed once the first child has ended, whether or not it was
+// stopped.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
 // Stop stops the children in reverse order, each with its own deadlines, one at a time. A cancelled

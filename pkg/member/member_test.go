@@ -80,7 +80,7 @@ func self(t *testing.T) string {
 	return path
 }
 
-// server is a command that listens.
+// server returns a command that listens.
 func server(name, addr string) database.Command {
 	return database.Command{
 		Name: name, Self: true, Args: []string{name, addr},
@@ -88,7 +88,7 @@ func server(name, addr string) database.Command {
 	}
 }
 
-// freeAddr is an address nobody listens on, on an address of loopback of its own.
+// freeAddr returns an address nobody listens on, on an address of loopback of its own.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.9:0")

@@ -161,7 +161,7 @@ type BucketsReader struct {
 	bounds []float64
 }
 
-// Parse is [ParseBuckets].
+// Parse calls [ParseBuckets].
 func (r *BucketsReader) Parse(text string) (Buckets, error) {
 	if b, ok := r.again(text); ok {
 		return b, nil

@@ -52,7 +52,7 @@ func (s *Stat) Int(field int) int64 {
 	return 0
 }
 
-// Number is [Stat.Int] as a metric value.
+// Number returns [Stat.Int] as a metric value.
 func (s *Stat) Number(field int) float64 { return float64(s.Int(field)) }
 
 // Err returns the error for the first field that is not a number.

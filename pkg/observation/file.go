@@ -40,7 +40,7 @@ func (g Group) columns() []linefile.Column[Second] {
 	return list
 }
 
-// known is the column of a number; it is empty in seconds without an observation. The file
+// known declares the column of a number; it is empty in seconds without an observation. The file
 // does not have the number of observations: a number read from it counts as one.
 func known(name string, i int) linefile.Column[Second] {
 	return linefile.Column[Second]{

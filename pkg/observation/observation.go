@@ -49,10 +49,10 @@ type Group struct {
 	Values []Value
 }
 
-// File is the name of the per-second file in a tag's folder.
+// File returns the name of the per-second file in a tag's folder.
 func (g Group) File() string { return g.Name + ".csv" }
 
-// Log is the name of the file with the histograms of times, by second.
+// Log returns the name of the file with the histograms of times, by second.
 func (g Group) Log() string { return g.Name + ".hlog" }
 
 // timed reports whether the group has times.

@@ -25,7 +25,7 @@ func scratch() Group {
 	}}
 }
 
-// at is a time in a second.
+// at returns a time in a second.
 func at(second int64) time.Time { return time.Unix(second, 500) }
 
 // Numbers merge within a second, over the parts of a load, and over seconds, each in its own way.

@@ -42,7 +42,7 @@ func (s *Stream) Write(seconds []Second) error {
 	return s.err
 }
 
-// Totals are those of all seconds, written or not, by the names of values.
+// Totals returns the totals of all seconds, written or not, by the names of values.
 func (s *Stream) Totals() map[string]Total { return s.totals() }
 
 // Close closes the files. It does not repeat an earlier write error.

@@ -55,7 +55,7 @@ func TestStreamOfParts(t *testing.T) {
 	}
 }
 
-// timesOf is the histogram of delays of each second.
+// timesOf returns the histogram of delays of each second.
 func timesOf(seconds []Second) map[int64]histogram.Buckets {
 	all := map[int64]histogram.Buckets{}
 	for _, s := range seconds {

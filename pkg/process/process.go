@@ -106,17 +106,17 @@ func Start(c Command) (*Handle, error) {
 // Name returns the name that the command was given, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
-// Pid is the child's process id and also its process group's id.
+// Pid returns the child's process id and also its process group's id.
 func (h *Handle) Pid() int { return h.pid }
 
-// StartTicks is the child's start in clock ticks since boot. Together with the pid, it identifies
-// the process until the next reboot.
+// StartTicks returns the child's start in clock ticks since boot. Together with the pid, it
+// identifies the process until the next reboot.
 func (h *Handle) StartTicks() uint64 { return h.ticks }
 
 // Argv returns the running argument vector.
 func (h *Handle) Argv() []string { return h.command.argv() }
 
-// Done is closed once the child has ended and is reaped.
+// Done returns a channel that is closed once the child has ended and is reaped.
 func (h *Handle) Done() <-chan struct{} { return h.done }
 
 // Exit returns how the child ended, or false while it is running.

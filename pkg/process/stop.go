@@ -16,8 +16,7 @@ type Deadlines struct {
 	Kill time.Duration
 }
 
-// DefaultDeadlines are 10 seconds after SIGINT, 5 after SIGTERM and 5 after
-// SIGKILL.
+// DefaultDeadlines returns 10 seconds after SIGINT, 5 after SIGTERM and 5 after SIGKILL.
 func DefaultDeadlines() Deadlines {
 	return Deadlines{Interrupt: 10 * time.Second, Terminate: 5 * time.Second, Kill: 5 * time.Second}
 }

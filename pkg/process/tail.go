@@ -42,7 +42,7 @@ func withoutFrames(data []byte) []byte {
 	return data
 }
 
-// panicAt is where a Go program's last panic begins in a log, -1 if there is none.
+// panicAt returns where a Go program's last panic begins in a log, -1 if there is none.
 func panicAt(data []byte) int {
 	at := -1
 	for _, word := range []string{"panic: ", "fatal error: "} {

@@ -27,7 +27,7 @@ func forThisProcess(t *testing.T, e *storagetest.Emulator) *storagetest.Emulator
 	return e
 }
 
-// newFolder is a folder in place of an emulator: nothing intercepts its requests.
+// newFolder returns a folder in place of an emulator: nothing intercepts its requests.
 func newFolder(t *testing.T) *storagetest.Emulator {
 	t.Helper()
 	return &storagetest.Emulator{Scheme: "file", Bucket: t.TempDir()}

@@ -24,10 +24,10 @@ type DatabaseSample struct {
 	Histograms map[metric.Name]metric.Buckets
 }
 
-// Second is in unix time: the member was asked within it.
+// Second returns the unix second within which the member was asked.
 func (s *DatabaseSample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
-// databaseColumns are the columns of a database-metrics CSV.
+// databaseColumns returns the columns of a database-metrics CSV.
 func databaseColumns() []linefile.Column[DatabaseSample] {
 	columns := []linefile.Column[DatabaseSample]{
 		linefile.IntColumn("UNIX-NANOSECOND", func(s *DatabaseSample) *int64 { return &s.UnixNano }),

@@ -106,7 +106,7 @@ func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	return errors.Join(errs...)
 }
 
-// serverNumber is N of the name "N-server-system-metrics.csv", 0 for others.
+// serverNumber returns N of the name "N-server-system-metrics.csv", 0 for others.
 func serverNumber(name string) int {
 	prefix, _, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(prefix)

@@ -116,7 +116,7 @@ func writeTotals(t *testing.T, dir string) {
 
 func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
 
-// steppedRun is a closed loop in two steps with half a second between them, the
+// steppedRun returns a closed loop in two steps with half a second between them, the
 // first second of each is warm-up: 2 s of the first are measured and 2.5 s of the
 // second.
 func steppedRun() *DatabaseRun {

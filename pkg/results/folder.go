@@ -68,7 +68,7 @@ func Open(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Dir is the folder's directory, as it was given.
+// Dir returns the folder's directory, as it was given.
 func (f *Folder) Dir() string { return f.dir }
 
 // Path joins elements below the folder.
@@ -145,8 +145,8 @@ func (f *Folder) Manifest() (*Manifest, error) {
 	return &m, nil
 }
 
-// slug is a title as a folder's name: lower-case letters, digits and the dots
-// inside words, and one dash for everything between them.
+// slug makes a folder's name of a title: lower-case letters, digits and the dots inside words,
+// and one dash for everything between them.
 func slug(title string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {

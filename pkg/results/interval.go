@@ -174,7 +174,7 @@ func intervalColumns() []linefile.Column[Interval] {
 	return append(columns, waiting, gap, written)
 }
 
-// latencyColumns are the columns of one timing and outcome.
+// latencyColumns returns the columns of one timing and outcome.
 func latencyColumns(t timing, o workload.Outcome) []linefile.Column[Interval] {
 	prefix := string(t.name) + "_" + o.String() + "_"
 	at := func(i *Interval) *Latency { return &t.latencies(i)[o] }

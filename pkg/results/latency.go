@@ -68,7 +68,7 @@ func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)
 }
 
-// Mean is in nanoseconds, and 0 when Count is 0.
+// Mean returns the mean in nanoseconds, 0 when Count is 0.
 func (l Latency) Mean() float64 {
 	if l.Count == 0 {
 		return 0
@@ -76,7 +76,7 @@ func (l Latency) Mean() float64 {
 	return float64(l.SumNS) / float64(l.Count)
 }
 
-// StdDev is the standard deviation of the population in nanoseconds, 0 when
+// StdDev returns the standard deviation of the population in nanoseconds, 0 when
 // Count is 0.
 func (l Latency) StdDev() float64 {
 	if l.Count == 0 {

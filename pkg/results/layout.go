@@ -48,9 +48,9 @@ const (
 	FileServerInterpolated = "server-system-metrics-interpolated.csv"
 )
 
-// ServerFile is the name of a server's samples in a tag's folder; n counts from 1.
+// ServerFile returns the name of a server's samples in a tag's folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
 
-// DatabaseFile is the name of a member's report of itself, in a tag's folder; n counts
+// DatabaseFile returns the name of a member's report of itself, in a tag's folder; n counts
 // from 1.
 func DatabaseFile(n int) string { return strconv.Itoa(n) + "-" + FileDatabase }

@@ -84,7 +84,7 @@ func manifestName(name string) string {
 	return name
 }
 
-// loadName is the inverse of manifestName.
+// loadName inverts manifestName.
 func loadName(name string) string {
 	switch name {
 	case "key_size_bytes", "value_size_bytes", "value_size_max_bytes":

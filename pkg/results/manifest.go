@@ -108,11 +108,11 @@ type Host struct {
 	NetNS  string `json:"net_ns"`
 }
 
-// AllCPUs is how many processors the machine has; 0 if not recorded. The process may not be allowed to run
-// on some.
+// AllCPUs returns how many processors the machine has; 0 if not recorded. The process may not be
+// allowed to run on some.
 func (h Host) AllCPUs() int { return max(h.OnlineCPUs, h.CPUs) }
 
-// AllowedCPUs is how many processors the process may keep busy: the processors that it may
+// AllowedCPUs returns how many processors the process may keep busy: the processors that it may
 // run on, or its quota if that is less; 0 if not recorded.
 func (h Host) AllowedCPUs() float64 {
 	if h.CPUQuota > 0 {
@@ -373,7 +373,7 @@ func (s *LoadSessions) Add(o LoadSessions) {
 	}
 }
 
-// Found is the number of keys the load added, by the database's own count.
+// Found returns the number of keys the load added, by the database's own count.
 func (k Keys) Found() int64 { return k.After - k.Before }
 
 // Shared is the part of a cluster that a load shared with others.

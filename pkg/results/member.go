@@ -262,7 +262,7 @@ func (r RoleSums) Merge(o RoleSums) {
 	}
 }
 
-// leaderIn is the member that led throughout a second, -1 if not known.
+// leaderIn returns the member that led throughout a second, -1 if not known.
 func leaderIn(run *DatabaseRun, second int64, events []Event) int {
 	leader := run.Leader
 	from := time.Unix(second, 0)

@@ -95,7 +95,7 @@ func TestMinuteLog(t *testing.T) {
 	}
 }
 
-// minuteAfter is the number of whole minutes from one time to another.
+// minuteAfter returns the number of whole minutes from one time to another.
 func minuteAfter(from, at time.Time) int {
 	d := at.Sub(from)
 	if d < 0 {

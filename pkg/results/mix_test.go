@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mixedRun is a mix of reads and updates in two steps that share second 1.
+// mixedRun returns a mix of reads and updates in two steps that share second 1.
 func mixedRun() *DatabaseRun {
 	return &DatabaseRun{
 		Load:  Load{Load: workload.Load{Content: workload.Content{Operation: "mix", Mix: []workload.Share{{Operation: "update", Weight: 1}, {Operation: "read", Weight: 3}}}}},

@@ -30,7 +30,7 @@ type OtherLoad struct {
 	OwnWrittenBytes    float64 `json:"own_written_bytes,omitempty"`
 }
 
-// OtherCPUShare is the share of the machine's processors that others used.
+// OtherCPUShare returns the share of the machine's processors that others used.
 func (o OtherLoad) OtherCPUShare() float64 {
 	if o.CPUs == 0 || o.Length <= 0 {
 		return 0

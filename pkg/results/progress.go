@@ -67,7 +67,7 @@ func progressColumns() []linefile.Column[Progress] {
 	}
 }
 
-// optional is a column that files of older versions do not have.
+// optional declares a column that files of older versions do not have.
 func optional[T any](c linefile.Column[T]) linefile.Column[T] {
 	c.Optional = true
 	return c
@@ -122,7 +122,7 @@ type Gap struct {
 	ToEnd     bool `json:"to_end,omitempty"`
 }
 
-// Length is how long the gap was.
+// Length returns how long the gap was.
 func (g Gap) Length() time.Duration { return time.Duration(g.ToNS - g.FromNS) }
 
 // Exact reports whether the gap's length and place are exact. A gap that is not longer than

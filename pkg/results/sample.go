@@ -113,7 +113,7 @@ func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 	}
 }
 
-// Second is in unix time: the sample was taken within it.
+// Second returns the unix second within which the sample was taken.
 func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
 // Tracks returns the clocks of a run's members, by member, from the heartbeats in the

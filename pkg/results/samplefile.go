@@ -26,7 +26,7 @@ type sampleRow struct {
 	before *Sample
 }
 
-// sampleColumns are the columns of a system-metrics CSV: the classic fifty in the classic
+// sampleColumns returns the columns of a system-metrics CSV: the classic fifty in the classic
 // order and spelling, then ours. A value that could not be read is empty. A metric without a
 // place among these columns has its column after them.
 func sampleColumns() []linefile.Column[sampleRow] {
@@ -74,7 +74,7 @@ func processColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deviceColumns are the columns of the block device.
+// deviceColumns returns the columns of the block device.
 func deviceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("DEVICE", func(r *sampleRow) *string { return &r.Device }),
@@ -89,7 +89,7 @@ func deviceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// interfaceColumns are the columns of the network interface.
+// interfaceColumns returns the columns of the network interface.
 func interfaceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("INTERFACE", func(r *sampleRow) *string { return &r.Interface }),
@@ -102,7 +102,7 @@ func interfaceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deltaColumns are the growth of counters since the row before, so that a column
+// deltaColumns declares the growth of counters since the row before, so that a column
 // sums to its counter's growth over the file. A counter that was reset gives one
 // negative delta.
 func deltaColumns() []linefile.Column[sampleRow] {
@@ -124,7 +124,7 @@ func deltaColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// ownColumns are the oldest columns that the classic tool did not have.
+// ownColumns returns the oldest columns that the classic tool did not have.
 func ownColumns() []linefile.Column[sampleRow] {
 	columns := []linefile.Column[sampleRow]{
 		{Name: firstOwnColumn, Format: formatPeriod, Parse: parsePeriod},
@@ -167,7 +167,7 @@ func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
 	return int64(now) - int64(before), before >= 0
 }
 
-// deltaColumn is a counter's growth in units of the counter times scale.
+// deltaColumn declares a column of a counter's growth in units of the counter times scale.
 func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(counter)
@@ -178,7 +178,7 @@ func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[
 	}}
 }
 
-// megabytesColumn is the growth of a counter of sectors in 10^6 bytes, exact to
+// megabytesColumn declares a column of the growth of a counter of sectors in 10^6 bytes, exact to
 // the byte.
 func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
@@ -190,7 +190,7 @@ func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow
 	}}
 }
 
-// humanBytesColumn is a number of bytes for people, in decimal units as the
+// humanBytesColumn declares a column of a number of bytes for people, in decimal units as the
 // classic tool prints them.
 func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bool)) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
@@ -206,7 +206,7 @@ func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bo
 	}}
 }
 
-// humanMillisColumn is a duration for people, such as "2 minutes".
+// humanMillisColumn declares a column of a duration for people, such as "2 minutes".
 func humanMillisColumn(name string, millis metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		ms := int64(r.Get(millis))

@@ -59,7 +59,7 @@ type LoadCheck struct {
 	RequestsPerSecond float64 `json:"requests_per_second"`
 }
 
-// Added is the client's addition in nanoseconds.
+// Added returns the client's addition in nanoseconds.
 func (c Compared) Added() int64 { return c.Measured - c.True }
 
 // Elsewhere returns the reason why the check does not apply to a machine, as a phrase

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// selfCheck is a check with every field set.
+// selfCheck returns a check with every field set.
 func selfCheck() *SelfCheck {
 	return &SelfCheck{
 		Date: epoch, Tool: Tool{Version: "v1", Commit: "abc", Go: "go1.26"},

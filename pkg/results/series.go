@@ -31,7 +31,7 @@ func (s Series) Tag() string {
 	return fmt.Sprintf("%s:%s:%s:step%d:%s", s.Timing, s.Operation, s.Outcome, s.Step, s.Phase)
 }
 
-// ParseSeries is the inverse of [Series.Tag].
+// ParseSeries inverts [Series.Tag].
 func ParseSeries(tag string) (Series, error) {
 	part := strings.Split(tag, ":")
 	if len(part) != 5 {

@@ -15,7 +15,7 @@ type Settings struct {
 	Changed []declared.Setting `json:"changed"`
 }
 
-// SyncClass is the class of the run's durability, "" if the records do not show it. Records
+// SyncClass returns the class of the run's durability, "" if the records do not show it. Records
 // without a class have a text, of which these two forms are known.
 func (r *DatabaseRun) SyncClass() declared.Durability {
 	switch {

@@ -73,7 +73,7 @@ type ClassCount struct {
 	Count int64
 }
 
-// Throughput is the requests per second that ended ok inside the windows; 0 if it is not
+// Throughput returns the requests per second that ended ok inside the windows; 0 if it is not
 // known. [Throughput.Average] has the reason.
 func (s *Summary) Throughput() float64 {
 	average, _ := s.Served.Average()

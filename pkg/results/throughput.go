@@ -44,7 +44,7 @@ type Throughput struct {
 	noSeconds       bool    // OK comes from records without ticks
 }
 
-// Average is requests per second over the whole windows. It always lies between
+// Average returns requests per second over the whole windows. It always lies between
 // the extremes.
 func (t *Throughput) Average() (perSecond float64, missing Reason) {
 	switch {
@@ -60,7 +60,7 @@ func (t *Throughput) Average() (perSecond float64, missing Reason) {
 	return average, ""
 }
 
-// Extremes are the least and the most requests per second of a whole second. The
+// Extremes returns the least and the most requests per second of a whole second. The
 // last second of a window is longer by the window's remainder.
 func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	switch {

@@ -76,7 +76,7 @@ func (s *Summary) Ranking() *Ranking {
 	return r
 }
 
-// union is a new histogram of the values of two histograms.
+// union returns a new histogram of the values of two histograms.
 func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	h := histogram.New()
 	h.Merge(a)
@@ -194,7 +194,7 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 // dueBy are requests that became due before a time, in unix nanoseconds.
 type dueBy struct{ n, until int64 }
 
-// dueTimes are when the measured requests became due, in order, for each step and operation
+// dueTimes returns when the measured requests became due, in order, for each step and operation
 // that has unsent ones. They are exact to the tick of their progress, or in records without
 // progress to the second.
 func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress ticks) map[stepOperation][]dueBy {
@@ -243,7 +243,7 @@ func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	u.bound(drain, n)
 }
 
-// givenUp is when a step's unsent requests were given up, in unix nanoseconds; 0 if not
+// givenUp returns when a step's unsent requests were given up, in unix nanoseconds; 0 if not
 // recorded.
 func (r *DatabaseRun) givenUp(step int) int64 {
 	for _, s := range r.Steps {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// summaryOf is a population of ok response times and of requests that did not end ok.
+// summaryOf returns a population of ok response times and of requests that did not end ok.
 func summaryOf(ok []time.Duration, u Unanswered) *Summary {
 	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: u}
 	for _, d := range ok {

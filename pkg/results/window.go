@@ -51,7 +51,7 @@ func (r *DatabaseRun) duration(s *Step) time.Duration {
 	return s.Duration
 }
 
-// recordedSpans are the measured windows of the recorded steps, by step.
+// recordedSpans returns the measured windows of the recorded steps, by step.
 func (r *DatabaseRun) recordedSpans() map[int]span {
 	spans := map[int]span{}
 	for _, s := range r.Steps {
@@ -64,7 +64,7 @@ func (r *DatabaseRun) recordedSpans() map[int]span {
 	return spans
 }
 
-// unrecordedSpan is the measured window of a step that a killed run did not record. The
+// unrecordedSpan returns the measured window of a step that a killed run did not record. The
 // step lasted until its last row, which ended last nanoseconds after its start, or until
 // its cool-down began.
 func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
@@ -76,7 +76,7 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	return s
 }
 
-// windows are the lengths of all steps' measured windows, by step, for records without
+// windows returns the lengths of all steps' measured windows, by step, for records without
 // progress. A step that a killed run did not record lasted for the seconds that its
 // intervals cover. Intervals of steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {

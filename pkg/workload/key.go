@@ -15,8 +15,8 @@ func AppendKey(dst []byte, number int64, size int) []byte {
 
 const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// KeyNumber is the inverse of AppendKey: it returns the number whose key with that
-// size is key, and false if no number has that key. Size must be at least 1.
+// KeyNumber inverts AppendKey: it returns the number whose key with that size is key, and false
+// if no number has that key. Size must be at least 1.
 func KeyNumber(key []byte, size int) (int64, bool) {
 	if len(key) < size || len(key) > size && key[0] == '0' {
 		return 0, false

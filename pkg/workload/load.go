@@ -202,7 +202,7 @@ func (l Load) Stretches() []Step {
 	}}
 }
 
-// MostClients is the largest number of clients of a stretch.
+// MostClients returns the largest number of clients of a stretch.
 func (l Load) MostClients() (n int) {
 	for _, s := range l.Stretches() {
 		n = max(n, s.Clients)
@@ -287,7 +287,7 @@ func (l Load) SessionsUsed() (n int64, known bool) {
 	return min((requests+Block-1)/Block*perBlock, requests), true
 }
 
-// LargestValue is the size of the largest value that the load writes, in bytes.
+// LargestValue returns the size of the largest value that the load writes, in bytes.
 func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
 
 // Existing returns how many keys are written before the load.

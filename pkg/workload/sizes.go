@@ -147,7 +147,7 @@ func below(draw, n uint64) uint64 {
 	return hi
 }
 
-// MeanValueSize is the mean size of a load's values in bytes.
+// MeanValueSize returns the mean size of a load's values in bytes.
 func (l *Load) MeanValueSize() float64 {
 	s := NewSizer(l)
 	switch {

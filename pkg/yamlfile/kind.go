@@ -37,56 +37,56 @@ func (k Kind[T]) mustParse(name, preset string) T {
 	return is
 }
 
-// TextKind is any text.
+// TextKind accepts any text.
 func TextKind() Kind[string] {
 	return Kind[string]{Unit: "text", Parse: Text, Node: TextNode, Schema: Schema{"type": []string{"string", "number", "boolean"}}}
 }
 
-// ProseKind is text of several lines for people.
+// ProseKind accepts text of several lines for people.
 func ProseKind() Kind[string] {
 	k := TextKind()
 	k.Parse = Prose
 	return k
 }
 
-// FilledKind is text of at least one byte.
+// FilledKind accepts text of at least one byte.
 func FilledKind() Kind[string] {
 	k := TextKind()
 	k.Parse = Filled
 	return k
 }
 
-// TruthKind is true or false.
+// TruthKind accepts true or false.
 func TruthKind() Kind[bool] {
 	return Kind[bool]{Unit: "true or false", Parse: Truth, Node: TruthNode, Schema: Schema{"type": "boolean"}}
 }
 
-// WholeKind is a whole number of at least 0.
+// WholeKind accepts a whole number of at least 0.
 func WholeKind() Kind[int64] {
 	return Kind[int64]{Unit: "number", Parse: Whole, Node: WholeNode[int64], Schema: Schema{"type": "integer", "minimum": 0}}
 }
 
-// SmallKind is a whole number from 0 to the largest int32.
+// SmallKind accepts a whole number from 0 to the largest int32.
 func SmallKind() Kind[int] {
 	return Kind[int]{Unit: "number", Parse: Small, Node: WholeNode[int], Schema: Schema{"type": "integer", "minimum": 0}}
 }
 
-// UnsignedKind is a whole number from 0 to the largest uint64.
+// UnsignedKind accepts a whole number from 0 to the largest uint64.
 func UnsignedKind() Kind[uint64] {
 	return Kind[uint64]{Unit: "number", Parse: Unsigned, Node: WholeNode[uint64], Schema: Schema{"type": "integer", "minimum": 0}}
 }
 
-// PortKind is a port from 1 to 65535.
+// PortKind accepts a port from 1 to 65535.
 func PortKind() Kind[int] {
 	return Kind[int]{Unit: "port", Parse: Port, Node: WholeNode[int], Schema: Schema{"type": "integer", "minimum": 1, "maximum": 65535}}
 }
 
-// PerSecondKind is a rate from 0 to 1e9 requests per second.
+// PerSecondKind accepts a rate from 0 to 1e9 requests per second.
 func PerSecondKind() Kind[float64] {
 	return Kind[float64]{Unit: "requests/s", Parse: PerSecond, Node: NumberNode, Schema: Schema{"type": "number", "minimum": 0, "maximum": 1e9}}
 }
 
-// FactorKind is a number from 0 to 1e9 without a unit.
+// FactorKind accepts a number from 0 to 1e9 without a unit.
 func FactorKind() Kind[float64] {
 	return Kind[float64]{
 		Parse: func(r *Reader, key string, node *Node) (float64, bool) {
@@ -102,32 +102,32 @@ func FactorKind() Kind[float64] {
 	}
 }
 
-// DurationKind is a time with a unit, such as 10s.
+// DurationKind accepts a time with a unit, such as 10s.
 func DurationKind() Kind[time.Duration] {
 	return Kind[time.Duration]{Unit: "time", Parse: Duration, Node: DurationNode, Schema: Schema{"anyOf": []Schema{
 		{"const": 0}, {"type": "string", "pattern": `^\+?(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}}}}
 }
 
-// ShortDurationKind is [DurationKind] for times that are usually in milliseconds. The hint for a
-// number without a unit suggests ms.
+// ShortDurationKind accepts the same as [DurationKind], for times that are usually in milliseconds.
+// The hint for a number without a unit suggests ms.
 func ShortDurationKind() Kind[time.Duration] {
 	k := DurationKind()
 	k.Parse = func(r *Reader, key string, node *Node) (time.Duration, bool) { return durationLike(r, key, node, "ms") }
 	return k
 }
 
-// SizeKind is a number of bytes, with or without a unit.
+// SizeKind accepts a number of bytes, with or without a unit.
 func SizeKind() Kind[int] {
 	return Kind[int]{Unit: "bytes", Parse: Size, Node: WholeNode[int], Schema: Schema{"anyOf": []Schema{
 		{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9.]+ *([KMG]i?)?B$`}}}}
 }
 
-// LargeSizeKind is a number of bytes, with or without a unit, up to 2^53.
+// LargeSizeKind accepts a number of bytes, with or without a unit, up to 2^53.
 func LargeSizeKind() Kind[int64] {
 	return Kind[int64]{Unit: "bytes", Parse: LargeSize, Node: WholeNode[int64], Schema: SizeKind().Schema}
 }
 
-// WordKind is one word of a closed set.
+// WordKind accepts one word of a closed set.
 func WordKind[T ~string](known ...T) Kind[T] {
 	one := OneOf(Words(known)...)
 	return Kind[T]{
@@ -150,8 +150,8 @@ func Words[T ~string](set []T) []string {
 	return list
 }
 
-// ListKind is a list of values of one kind, each on its own line unless oneLine is set. An empty
-// list is not nil.
+// ListKind accepts a list of values of one kind, each on its own line unless oneLine is set. An
+// empty list is not nil.
 func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	return Kind[[]T]{
 		Unit: "list",
@@ -167,7 +167,7 @@ func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	}
 }
 
-// TextMapKind is a mapping from any keys to texts, shown in alphabetical order.
+// TextMapKind accepts a mapping from any keys to texts, shown in alphabetical order.
 func TextMapKind() Kind[map[string]string] {
 	return Kind[map[string]string]{
 		Unit:  "mapping",
@@ -183,8 +183,8 @@ func TextMapKind() Kind[map[string]string] {
 	}
 }
 
-// SectionKind is a mapping whose places are not needed after reading. If any of its values is
-// rejected, the mapping counts as not given.
+// SectionKind accepts a mapping whose places are not needed after reading. If any of its values
+// is rejected, the mapping counts as not given.
 func SectionKind[S any](what string, s Section[S], flow bool) Kind[S] {
 	return Kind[S]{
 		Unit: "mapping",

@@ -128,7 +128,7 @@ func (s Section[S]) Read(r *Reader, path, what string, node *Node) Written[S] {
 	return w
 }
 
-// ReadInto is like [Section.Read], but starts with the values in w.
+// ReadInto reads like [Section.Read], but starts with the values in w.
 func (s Section[S]) ReadInto(r *Reader, path, what string, node *Node, w *Written[S]) {
 	w.Node, w.declared = node, s.declared()
 	known := Keys{}

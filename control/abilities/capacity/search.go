@@ -131,7 +131,7 @@ func (s *search) windows(ctx context.Context) error {
 	return s.window(ctx, declared.KindLast, rate)
 }
 
-// lastRate is the rate of the window after a search without a hold: the capacity, else the
+// lastRate returns the rate of the window after a search without a hold: the capacity, else the
 // highest rate that passed, else the least rate. It is 0 if the store is full.
 func (s *search) lastRate() float64 {
 	v := s.machine.Verdict()
@@ -191,7 +191,7 @@ func repeated(rows []declared.Window, found float64) (best declared.Window, ok b
 	return best, ok
 }
 
-// within is the share of a window's requests that kept the limit.
+// within returns the share of a window's requests that kept the limit.
 func within(w declared.Window) float64 { return 1 - float64(w.Over)/float64(max(w.Due, 1)) }
 
 // window sends one window and records it.
@@ -245,7 +245,7 @@ func (s *search) window(ctx context.Context, kind declared.Kind, rate float64) e
 	return nil
 }
 
-// budget is how many requests of a window may miss the limit before it can no longer pass. The
+// budget returns how many requests of a window may miss the limit before it can no longer pass. The
 // windows of the run's records and the warm-up are never cut short: they have no budget.
 func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
 	if whole {
@@ -310,7 +310,7 @@ func (s *search) conclude() {
 	}
 }
 
-// describe is a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
+// describe returns a verdict in one line: "21,400/s [20,100 .. 22,300], held 60 s at 20,900/s".
 func describe(c *declared.Result) string {
 	per := func(rate float64) string { return humanize.CommafWithDigits(math.Round(rate), 0) }
 	var text string

@@ -50,10 +50,10 @@ func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: deaths.Keys().Of(r.DB.Abilities), facts: database.SessionFactsOf(r.Info, r.Driver)}
 }
 
-// Name is that of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "hold sessions" }
 
-// generators is how many hold the sessions, 0 if this process does.
+// generators returns how many hold the sessions, 0 if this process does.
 func (h *Half) generators() int {
 	if h.run.Generators == nil {
 		return 0
@@ -180,7 +180,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, deaths.Record().Set(&h.run.Record.Records, o))
 }
 
-// merged is the outcome of the sessions of all generators.
+// merged returns the outcome of the sessions of all generators.
 func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	var parts []session.Part
 	var lists [][]observation.Second
@@ -201,7 +201,7 @@ func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	return o, deaths.Observed().Merge(lists...)
 }
 
-// nonEmpty is a list of a text, empty for "".
+// nonEmpty returns a list of a text, empty for "".
 func nonEmpty(text string) []string {
 	if text == "" {
 		return nil

@@ -43,7 +43,7 @@ func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: plan, facts: facts}
 }
 
-// Name is that of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "register instances" }
 
 // wanted reports whether there are instances.

@@ -48,7 +48,7 @@ func (h *Half) Bounded() bool { return h.bounds.Any() }
 // Bound sets the function that ends the load.
 func (h *Half) Bound(end func(cause error)) { h.end = end }
 
-// Longest is the bound of p99, or of nothing but failures.
+// Longest returns the bound of p99, or the longest duration if only failures are bounded.
 func (h *Half) Longest() time.Duration {
 	if h.bounds.P99 == 0 && h.bounds.Errors != nil {
 		return math.MaxInt64

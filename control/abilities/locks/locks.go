@@ -51,7 +51,7 @@ func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: locks.Keys().Of(r.DB.Abilities), facts: database.LockFactsOf(r.Info, r.Driver)}
 }
 
-// Name is that of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "contend for locks" }
 
 // stage returns how long each stage lasts.
@@ -181,7 +181,7 @@ func (h *Half) latencies(o *locks.Outcome) error {
 	return nil
 }
 
-// within is the whole seconds of a time, of which there is at least one.
+// within returns the whole seconds of a time, of which there is at least one.
 func within(from, to time.Time) results.Stretch {
 	from = from.Add(time.Second - 1).Truncate(time.Second)
 	return results.Stretch{From: from, Length: max(to.Truncate(time.Second).Sub(from)-1, 0)}

@@ -101,7 +101,7 @@ func (r *Runner) Run(ctx context.Context) error {
 // atEnd is how close to the end of a load no upkeep begins.
 const atEnd = time.Second
 
-// length is how long the load is to last, 0 if no time bounds it.
+// length returns how long the load is to last, 0 if no time bounds it.
 func (r *Runner) length() time.Duration {
 	if r.run.Experiment.Search() != nil {
 		return 0 // it has as many windows as it needs

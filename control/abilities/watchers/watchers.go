@@ -54,7 +54,7 @@ func New(r *abilities.Run) *Half {
 	return h
 }
 
-// Name is that of the activity.
+// Name implements [abilities.Activity].
 func (h *Half) Name() string { return "watch keys" }
 
 // wanted reports whether there are watchers.
@@ -114,7 +114,7 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	return h.watching.Observe, nil
 }
 
-// WatchWrites is Watch for a load that generators issue.
+// WatchWrites watches like Watch, for a load that generators issue.
 func (h *Half) WatchWrites(spec load.Spec) (load.Watch, error) {
 	h.unsure = clockMargin
 	return h.Watch(spec)
@@ -173,7 +173,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, h.written, h.run.Observed(h.seconds), watchers.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies are those of the load's requests in the whole seconds of each stage.
+// latencies sets the latencies of the load's requests in the whole seconds of each stage.
 func (h *Half) latencies(o *watchers.Outcome) error {
 	var times []results.Stretch
 	var of []func(watchers.Latency)

@@ -58,7 +58,7 @@ func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int6
 	return share(limit, n), of
 }
 
-// share is the part of a fact for one of n members. It is 0, not known, only if the fact is not
+// share returns the part of a fact for one of n members. It is 0, not known, only if the fact is not
 // known.
 func share(fact, n int64) int64 {
 	if fact <= 0 {

@@ -42,7 +42,7 @@ type Finding struct {
 	Refused bool
 }
 
-// String is the finding as config check prints problems.
+// String returns the finding in the form in which config check prints problems.
 func (f Finding) String() string {
 	text := f.Text
 	if !f.Refused {

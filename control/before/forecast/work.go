@@ -138,7 +138,7 @@ func (w *work) take(requests float64, bound time.Duration, clients int, of share
 	return true
 }
 
-// perSecond is the throughput of a mix in a closed loop; 0 if it is not known.
+// perSecond returns the throughput of a mix in a closed loop; 0 if it is not known.
 func perSecond(clients int, of shares, pace database.Pacer) float64 {
 	if pace == nil {
 		return 0

@@ -54,7 +54,7 @@ func experiment(databases ...[]string) *config.Experiment {
 	return e
 }
 
-// written are the members and agents of an experiment, by database.
+// written returns the members and agents of an experiment, by database.
 func written(e *config.Experiment) string {
 	var all []string
 	for _, db := range e.Databases {

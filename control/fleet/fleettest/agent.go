@@ -33,39 +33,39 @@ func verb[Req, Resp any](
 	return real(client, ctx, req, opts...)
 }
 
-// Open is the replacement, or the verb.
+// Open calls the replacement, or the verb.
 func (c *Agent) Open(ctx context.Context, req *pb.OpenRequest, opts ...grpc.CallOption) (*pb.OpenResponse, error) {
 	return verb(ctx, req, c.OnOpen, c.AgentClient, pb.AgentClient.Open, opts)
 }
 
-// Start is the replacement, or the verb.
+// Start calls the replacement, or the verb.
 func (c *Agent) Start(ctx context.Context, req *pb.StartRequest, opts ...grpc.CallOption) (*pb.StartResponse, error) {
 	return verb(ctx, req, c.OnStart, c.AgentClient, pb.AgentClient.Start, opts)
 }
 
-// Heartbeat is the replacement, or the verb.
+// Heartbeat calls the replacement, or the verb.
 func (c *Agent) Heartbeat(ctx context.Context, req *pb.HeartbeatRequest, opts ...grpc.CallOption) (*pb.HeartbeatResponse, error) {
 	return verb(ctx, req, c.OnBeat, c.AgentClient, pb.AgentClient.Heartbeat, opts)
 }
 
-// Stop is the replacement, or the verb.
+// Stop calls the replacement, or the verb.
 func (c *Agent) Stop(ctx context.Context, req *pb.StopRequest, opts ...grpc.CallOption) (*pb.StopResponse, error) {
 	return verb(ctx, req, c.OnStop, c.AgentClient, pb.AgentClient.Stop, opts)
 }
 
-// Status is the replacement, or the verb.
+// Status calls the replacement, or the verb.
 func (c *Agent) Status(ctx context.Context, req *pb.StatusRequest, opts ...grpc.CallOption) (*pb.StatusResponse, error) {
 	return verb(ctx, req, c.OnStatus, c.AgentClient, pb.AgentClient.Status, opts)
 }
 
-// Collect is the replacement, or the verb.
+// Collect calls the replacement, or the verb.
 func (c *Agent) Collect(
 	ctx context.Context, req *pb.CollectRequest, opts ...grpc.CallOption,
 ) (grpc.ServerStreamingClient[pb.CollectChunk], error) {
 	return verb(ctx, req, c.OnCollect, c.AgentClient, pb.AgentClient.Collect, opts)
 }
 
-// Close is the replacement, or the verb.
+// Close calls the replacement, or the verb.
 func (c *Agent) Close(ctx context.Context, req *pb.CloseRequest, opts ...grpc.CallOption) (*pb.CloseResponse, error) {
 	return verb(ctx, req, c.OnClose, c.AgentClient, pb.AgentClient.Close, opts)
 }

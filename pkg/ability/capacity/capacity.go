@@ -28,7 +28,7 @@ const (
 	highestQuantile = 99.99
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: search()}
 }
@@ -96,7 +96,7 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// quantileKind is a quantile such as p99 or p99.9, from p50 to p99.99.
+// quantileKind accepts a quantile such as p99 or p99.9, from p50 to p99.99.
 func quantileKind() yamlfile.Kind[workload.Percent] {
 	return yamlfile.Kind[workload.Percent]{
 		Unit: "quantile",

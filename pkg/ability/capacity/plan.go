@@ -32,7 +32,7 @@ type Plan struct {
 	Hold time.Duration `json:"hold_ns,omitempty"`
 }
 
-// SLO is the limit as text: "p99 <= 20 ms".
+// SLO returns the limit as text: "p99 <= 20 ms".
 func (c Plan) SLO() string {
 	ms := strconv.FormatFloat(float64(c.Latency)/1e6, 'f', -1, 64)
 	return c.Quantile() + " <= " + ms + " ms"
@@ -45,7 +45,7 @@ func (c Plan) Sought() Plan {
 	return c
 }
 
-// Quantile is At as experiment files give it: "p99.9".
+// Quantile returns At as experiment files give it: "p99.9".
 func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
 // Least returns the lowest rate of the search, in requests per second. At this rate enough
@@ -62,7 +62,7 @@ const (
 	mostTimes    = 4
 )
 
-// WindowAt is the length of a window at a rate in requests per second: Window, or the time
+// WindowAt returns the length of a window at a rate in requests per second: Window, or the time
 // until five requests may miss the limit, at most four times Window.
 func (c Plan) WindowAt(rate float64) time.Duration {
 	longest := mostTimes * c.Window
@@ -76,7 +76,7 @@ func (c Plan) WindowAt(rate float64) time.Duration {
 	return max(c.Window, time.Duration(math.Ceil(seconds*1000-1e-6))*time.Millisecond)
 }
 
-// Enough is the rate in requests per second from which on windows are as long as Window.
+// Enough returns the rate in requests per second from which on windows are as long as Window.
 func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
@@ -94,7 +94,7 @@ func (c Plan) Longest(rate float64) time.Duration {
 	return length
 }
 
-// LastWindow is the length of the window after the search, which the records of the run
+// LastWindow returns the length of the window after the search, which the records of the run
 // cover: the hold, or one more window at its rate.
 func (c Plan) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {

@@ -16,7 +16,7 @@ const (
 	Dir  = "capacity"
 )
 
-// Record is the search whose last window is the load of a run's record.
+// Record declares the record of the search whose last window is the load of a run's record.
 func Record() ability.Record[Result] { return ability.Record[Result]{Key: "capacity"} }
 
 // Result holds the parameters and the results of a search.

@@ -13,14 +13,14 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
 		Name: "consistency", More: []ability.Keys{Keys()}, Keys: Sampled(), Record: Record(), Observes: []observation.Group{Observed()},
 	}
 }
 
-// Sampled is the key in an experiment file for how many keys have their requests recorded.
+// Sampled declares the key in an experiment file for how many keys have their requests recorded.
 func Sampled() ability.Single[int] {
 	return ability.Single[int]{
 		About: yamlfile.Row{Name: "consistency_sample", Preset: "0", Meaning: fmt.Sprintf("how many keys, up to %d, have their requests recorded: `dbtester consistency --porcupine` [checks](consistency.md) them", MostSampled)},
@@ -112,7 +112,8 @@ func (v *Verdict) Violations() int64 {
 	return v.Counts.Violations.All()
 }
 
-// Record is the verdict of a run. Its form is "" in records of releases without verdicts.
+// Record declares the record of a run's verdict. Its form is "" in records of releases without
+// verdicts.
 func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
 
 // The values by second.

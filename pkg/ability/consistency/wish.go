@@ -40,7 +40,7 @@ func Keys() ability.Single[Wish] {
 // auto is the spelling of the default.
 const auto = "auto"
 
-// wishKind is true, false or auto.
+// wishKind accepts true, false or auto.
 func wishKind() yamlfile.Kind[Wish] {
 	word := yamlfile.TruthOr(auto)
 	return yamlfile.Kind[Wish]{
@@ -65,9 +65,9 @@ func wishKind() yamlfile.Kind[Wish] {
 	}
 }
 
-// MostKeys is how many keys are judged by default: those of the load that have memory from the beginning, by
-// number, and then the first that requests take. A file that asks for a verdict has as many judged as the
-// judge allows, which 0 means.
+// MostKeys returns how many keys are judged by default: those of the load that have memory from
+// the beginning, by number, and then the first that requests take. A file that asks for a verdict
+// has as many judged as the judge allows, which 0 means.
 func (w Wish) MostKeys() int {
 	if w == On {
 		return 0

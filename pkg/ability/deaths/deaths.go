@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "deaths", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -43,7 +43,7 @@ const (
 	Never     Release = "never"
 )
 
-// PerSecond is the rate, 0 for the releases that are not rates.
+// PerSecond returns the rate, 0 for the releases that are not rates.
 func (r Release) PerSecond() float64 {
 	text, ok := strings.CutSuffix(string(r), "/s")
 	rate, err := strconv.ParseFloat(text, 64)
@@ -53,7 +53,7 @@ func (r Release) PerSecond() float64 {
 	return rate
 }
 
-// releaseKind is the kind of the key.
+// releaseKind accepts the values of the key.
 func releaseKind() yamlfile.Kind[Release] {
 	return yamlfile.Kind[Release]{
 		Unit: "word",

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record is the outcome of a run's held sessions. Without any, 0 were granted.
+// Record declares the record of a run's held sessions. Without any, 0 were granted.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
 // Outcome records the held sessions of a run. All of its fields are on one level in JSON.

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "discovery", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record is the outcome of a run's instances and consumers. Without any, 0 were registered.
+// Record declares the record of a run's instances and consumers. Without any, 0 were registered.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "discovered"} }
 
 // Outcome records the instances and consumers of a run. All of its fields are on one level in
@@ -187,7 +187,8 @@ func TimesOf(list []Change, part func(*Change) time.Duration) (t Times) {
 	return t
 }
 
-// Rule is the time from a death until the instance's key was gone: until the first consumer knew.
+// Rule returns the time from a death until the instance's key was gone: until the first consumer
+// knew.
 func (c *Change) Rule() time.Duration { return c.Left + c.Late }
 
 // Kept returns how many deaths all consumers knew within the plan's notice.

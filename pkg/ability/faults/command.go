@@ -53,7 +53,7 @@ func Argv(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// commandFields are the keys of commands.
+// commandFields declares the keys of commands.
 func commandFields() []yamlfile.Field[Fault] {
 	return []yamlfile.Field[Fault]{
 		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "run", Meaning: "of `command`: the program with its arguments, without a shell. It has failed if it does not end with 0 within a minute"},
@@ -63,10 +63,10 @@ func commandFields() []yamlfile.Field[Fault] {
 	}
 }
 
-// argvKind is a program with its arguments.
+// argvKind accepts a program with its arguments.
 func argvKind() yamlfile.Kind[[]string] { return yamlfile.ListKind(yamlfile.TextKind(), true) }
 
-// undoKind is a program with its arguments, or a word for none.
+// undoKind accepts a program with its arguments, or a word for none.
 func undoKind() yamlfile.Kind[[]string] {
 	k := argvKind()
 	parse, node, nested := k.Parse, k.Node, k.Nested

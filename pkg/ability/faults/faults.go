@@ -39,7 +39,7 @@ const (
 	Followers = "followers"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
 		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(), Disturbed: disturbed,
@@ -232,10 +232,10 @@ func disturbed(records results.Records) []results.Stretch {
 	return Cut(list)
 }
 
-// Record is the faults of a run in the order in which they began.
+// Record declares the record of a run's faults in the order in which they began.
 func Record() ability.Record[[]Happened] { return ability.Record[[]Happened]{Key: "faults"} }
 
-// Probed is the key of the time between two probes of a member.
+// Probed declares the key of the time between two probes of a member.
 func Probed() ability.Single[time.Duration] {
 	return ability.Single[time.Duration]{
 		About: yamlfile.Row{Name: "probe", Usually: "20ms with `faults`", Meaning: "time between two probes of each member during a load with `faults`: a write over connections of their own, sent whatever is pending, at most 50 in flight. `0s` sends none"},
@@ -260,7 +260,7 @@ const (
 	shortestProbe = time.Millisecond
 )
 
-// Repeated is the key of the repeats.
+// Repeated declares the key of the repeats.
 func Repeated() ability.Section[Repeat] {
 	return ability.Section[Repeat]{
 		Key: "repeat", Meaning: "how often `faults` are applied: the [keys of repeat](#keys-of-repeat)",

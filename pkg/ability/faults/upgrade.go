@@ -23,7 +23,7 @@ type Upgrade struct {
 	Release *results.Release `json:"release,omitempty"`
 }
 
-// Upgraded is the upgrade of a member.
+// Upgraded returns the upgrade of a member.
 func Upgraded() ability.Record[Upgrade] { return ability.Record[Upgrade]{Key: "upgraded"} }
 
 // Versions returns the releases with which faults start members, in the order of the faults.

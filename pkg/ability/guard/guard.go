@@ -13,7 +13,7 @@ import (
 // Event is recorded when a load has passed a bound.
 const Event = "guard"
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Keys()} }
 
 // Bounds protect a shared cluster: a load that passes one ends.

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "locks", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -43,7 +43,7 @@ type Plan struct {
 // Wanted reports whether there are contenders.
 func (p Plan) Wanted() bool { return len(p.Contenders) > 0 }
 
-// Most is the largest number of contenders at the same time.
+// Most returns the largest number of contenders at the same time.
 func (p Plan) Most() int {
 	if !p.Wanted() {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record is the outcome of a run's locks. It has no stages without any.
+// Record declares the record of a run's locks. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
 
 // Outcome records the locks of a run and their turns.

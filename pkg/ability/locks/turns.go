@@ -48,7 +48,7 @@ const (
 	Unclear
 )
 
-// ends are the words in the file.
+// ends returns the words of the file, by End.
 func ends() []string {
 	return []string{Waiting: "waiting", Refused: "refused", Released: "released", Abandoned: "abandoned", Lost: "lost", Unclear: "unclear"}
 }
@@ -87,7 +87,7 @@ func columns() []linefile.Column[Turn] {
 	}
 }
 
-// small is the column of a number that counts from 0.
+// small declares the column of a number that counts from 0.
 func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 	return linefile.Column[Turn]{
 		Name:   name,

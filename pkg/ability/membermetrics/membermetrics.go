@@ -15,12 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "membermetrics", Keys: Keys(), Member: Record()}
 }
 
-// Record is how a member answered control's requests for its metrics. It is zero without any.
+// Record declares the record of how a member answered control's requests for its metrics. It is
+// zero without any.
 func Record() ability.Record[Scraped] { return ability.Record[Scraped]{Key: "scraped"} }
 
 // Scraped counts the requests for a member's metrics.

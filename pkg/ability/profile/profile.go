@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "profile", Words: []string{"profiles", "profiler"}, Keys: Keys(), Whole: true, Member: Record()}
 }
 
-// Record is the profiles that a member made of itself during the load.
+// Record declares the record of the profiles that a member made of itself during the load.
 func Record() ability.Record[[]Profile] { return ability.Record[[]Profile]{Key: "profiles"} }
 
 // Profile records a profile in pprof's format that a member made.

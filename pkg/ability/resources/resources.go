@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "resources", Keys: Keys(), Start: start, Refuses: refuses, Setup: setup}
 }

@@ -22,7 +22,7 @@ const (
 	EventSnapshot = "take snapshot"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -47,7 +47,7 @@ func Observed() observation.Group {
 	return g
 }
 
-// Record is the effect of upkeep on latency, by kind of event.
+// Record declares the record of the effect of upkeep on latency, by kind of event.
 func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
 
 // Keys declares the ability's part of an experiment file.

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record is the outcome of a run's watchers. It has no stages without any.
+// Record declares the record of a run's watchers. It has no stages without any.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
 
 // Outcome records the watchers of a run.
@@ -107,9 +107,9 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard is how many writes of the stage have no time until all had received them: it is not known when
-// all had received a newer one instead, or not all watchers ever did. Older records have none for writes
-// that newer ones of the key replaced before anybody received them.
+// Unheard returns how many writes of the stage have no time until all had received them: it is
+// not known when all had received a newer one instead, or not all watchers ever did. Older
+// records have none for writes that newer ones of the key replaced before anybody received them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes

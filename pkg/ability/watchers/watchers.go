@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability is the declaration.
+// Ability returns the ability's declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "watchers", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -164,7 +164,7 @@ func numbers() yamlfile.Kind[[]int] {
 	}
 }
 
-// ofKind is a word or a share.
+// ofKind accepts a word or a share.
 func ofKind() yamlfile.Kind[Of] {
 	words, share := yamlfile.WordKind(All, Key), ability.PercentKind()
 	return yamlfile.Kind[Of]{
@@ -181,7 +181,7 @@ func ofKind() yamlfile.Kind[Of] {
 	}
 }
 
-// slowKind is a mapping.
+// slowKind accepts a mapping.
 func slowKind() yamlfile.Kind[Slow] {
 	return yamlfile.SectionKind("slow", yamlfile.Section[Slow]{Fields: []yamlfile.Field[Slow]{
 		yamlfile.Key[Slow, workload.Percent]{

@@ -83,7 +83,7 @@ func unended(o *consistency.Op) bool {
 // register is the state of one key: its value, and the greatest version that was replaced.
 type register struct{ value, version int64 }
 
-// model is a register of one key.
+// model returns the model of a register of one key.
 func model(initial int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return register{initial, math.MinInt64} },

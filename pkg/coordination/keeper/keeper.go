@@ -79,9 +79,9 @@ func (k *Keeper) Start(ctx context.Context, group *sync.WaitGroup) {
 // Keep renews a session when that is due, until over reports true, or it has ended.
 func (k *Keeper) Keep(s *Session, over func() bool) { k.KeepFrom(s, k.Every, over) }
 
-// KeepFrom is [Keeper.Keep] with another time until the first renewal, at most Every. Sessions that
-// begin together are renewed together, unless these times differ; of such sessions those with a
-// longer time come later.
+// KeepFrom renews like [Keeper.Keep], with another time until the first renewal, at most Every.
+// Sessions that begin together are renewed together, unless these times differ; of such sessions
+// those with a longer time come later.
 func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
 	s.over, s.next, s.due = over, s.Sent.Add(first), s.Sent.Add(k.Every)
 	k.queue <- s // has room for all

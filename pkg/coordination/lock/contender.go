@@ -139,7 +139,7 @@ func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struc
 	}
 }
 
-// passed is the channel of a timer that has passed.
+// passed returns the channel of a timer that has passed.
 func passed() <-chan time.Time {
 	c := make(chan time.Time)
 	close(c)

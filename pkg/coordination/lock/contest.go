@@ -84,7 +84,7 @@ func (f *failures) add(err error) {
 	f.first = cmp.Or(f.first, err)
 }
 
-// text is the first error, "" for none.
+// text returns the first error, "" for none.
 func (f *failures) text() string {
 	if f.first == nil {
 		return ""
@@ -216,7 +216,7 @@ func (c *Contest) End(ctx context.Context) {
 	}
 }
 
-// Turns are those of all stages, in the order in which they were asked for.
+// Turns returns the turns of all stages, in the order in which they were asked for.
 func (c *Contest) Turns() (turns []locks.Turn) {
 	for _, s := range c.stages {
 		from := len(turns)

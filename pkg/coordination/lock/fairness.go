@@ -93,7 +93,7 @@ func (f *fairness) order(all, held []*locks.Turn, place func(*locks.Turn) int64)
 	}
 }
 
-// placedAt is when a place was confirmed, never if that is not known.
+// placedAt returns when a place was confirmed, never if that is not known.
 func placedAt(ns int64) int64 {
 	if ns == 0 {
 		return never
@@ -121,7 +121,7 @@ func (f *fairness) again(all, held []*locks.Turn) {
 // shownShares bounds the points of the curve of shares.
 const shownShares = 100
 
-// outcome is that of all locks.
+// outcome returns the fairness of all locks.
 func (f *fairness) outcome(assumed bool) locks.Fairness {
 	is := f.is
 	is.Assumed = assumed
@@ -154,8 +154,8 @@ const seldom = 0.05
 // enough turns decide the order: the interval of a share of more turns is narrow enough.
 const enough = 2000
 
-// order is that of contenders of whose turns some overtook others: the interval of that share
-// lies on one side of the limit for seldom.
+// order decides whether contenders are in a queue, from the number of turns that overtook others:
+// the interval of their share must lie on one side of seldom.
 func order(overtook, decided int64) locks.Order {
 	if decided == 0 {
 		return locks.Undecided

@@ -60,7 +60,7 @@ func Judge(turns []locks.Turn, r Rules, seen Seen) locks.Stage {
 	return s
 }
 
-// inOrder are the turns that had the lock, in the order in which it was acquired.
+// inOrder returns the turns that had the lock, in the order in which it was acquired.
 func inOrder(all []*locks.Turn) (held []*locks.Turn) {
 	for _, t := range all {
 		if t.Held() {
@@ -198,7 +198,7 @@ func newWaiting(all []*locks.Turn) *waiting {
 // never is after all turns.
 const never = 1 << 62
 
-// over is when a turn stopped waiting.
+// over returns when a turn stopped waiting.
 func over(t *locks.Turn) int64 {
 	switch t.End {
 	case locks.Waiting:
@@ -209,7 +209,7 @@ func over(t *locks.Turn) int64 {
 	return t.Acquired
 }
 
-// at is the number that had asked before a time and got the lock after it.
+// at returns the number that had asked before a time and got the lock after it.
 func (w *waiting) at(ns int64) int { return before(w.asked, ns) - upTo(w.over, ns) }
 
 // before returns how many moments are before one, and upTo how many are not after it.

@@ -56,7 +56,8 @@ const takeAgain = 100 * time.Millisecond
 
 var errNoLeader = errors.New("there was no leader that could die")
 
-// leader is the instance in the names of leaders' keys. The key that is for one alone has the next one.
+// leader returns the instance in the names of leaders' keys. The key that is for one alone has
+// the next one.
 func (s *Service) leader() int { return s.Plan.Instances + 1 }
 
 // elect has the instances follow the leaders and compete to be the next. It returns once there is the

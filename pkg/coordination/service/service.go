@@ -252,7 +252,7 @@ func (s *Service) barrier(ctx context.Context) (err error) {
 	}
 }
 
-// markerName is the name of the instance that is registered after the load.
+// markerName returns the name of the instance that is registered after the load.
 func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
 
 // tell wakes the barrier, if it waits.

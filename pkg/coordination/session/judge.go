@@ -164,7 +164,8 @@ func (m *merged) add(o *deaths.Outcome, p *Part) {
 // fewEnds are too few for a rate.
 const fewEnds = 100
 
-// rate is the number of ends in a second, by their unix times in nanoseconds, without the first and the last twentieth of them.
+// rate returns the number of ends in a second, by their unix times in nanoseconds, without the
+// first and the last twentieth of them.
 func rate(ends []int64) float64 {
 	if len(ends) < fewEnds {
 		return 0
@@ -176,7 +177,7 @@ func rate(ends []int64) float64 {
 	return 0
 }
 
-// survivors is how many are left by time after the TTL. late is sorted.
+// survivors returns how many are left by time after the TTL. late is sorted.
 func survivors(late []int64, others int) (points []deaths.Survivors) {
 	each := max((len(late)+shownSurvivors-1)/shownSurvivors, 1)
 	for i, ns := range late {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// random is a part of some sessions that died and ended.
+// random returns a part of some sessions that died and ended.
 func random(r *rand.Rand, n int, start time.Time) Part {
 	keeps := histogram.New()
 	p := Part{

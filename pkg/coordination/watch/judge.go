@@ -196,7 +196,7 @@ func (j *judge) resolve(w *watcher, e *entry, at int64) {
 	j.kept += int64(len(e.heard) - size)
 }
 
-// sentOf is when an entry's write was sent, or when that is not known another time.
+// sentOf returns when an entry's write was sent, or when that is not known another time.
 func sentOf(e *entry, at int64) int64 {
 	if e.write != nil {
 		return e.write.sent
@@ -473,7 +473,7 @@ func (j *judge) replaced(one *write) bool {
 	return until > 0 && one.sent <= until+j.unsure
 }
 
-// watching is how many watchers must receive a write whose version is not known.
+// watching returns how many watchers must receive a write whose version is not known.
 func (j *judge) watching(one *write) (list []*watcher) {
 	for _, w := range j.ranges.sequence(one.key).watchers {
 		if w.since > 0 && w.since <= one.sent-j.unsure && !w.broken {

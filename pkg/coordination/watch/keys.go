@@ -22,10 +22,10 @@ func keysOf(l *workload.Load) keys {
 	return k
 }
 
-// name is the key of a number.
+// name returns the key of a number.
 func (k keys) name(number int64) []byte { return requests.AppendKey(nil, k.load, number) }
 
-// number is the inverse of name; known is false for a key that is not of the load.
+// number inverts name; known is false for a key that is not of the load.
 func (k keys) number(name []byte) (number int64, known bool) {
 	if k.same != nil {
 		return 0, bytes.Equal(name, k.same)

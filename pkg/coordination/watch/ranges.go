@@ -67,7 +67,7 @@ func (r *ranges) sequence(key int64) *sequence {
 	return r.by[key/r.each]
 }
 
-// sequences are all of them.
+// sequences returns all sequences.
 func (r *ranges) sequences() []*sequence {
 	if r.all != nil {
 		return []*sequence{r.all}

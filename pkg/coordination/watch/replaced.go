@@ -118,8 +118,8 @@ func (r *replaced) compare(w *write, one settled) {
 	}
 }
 
-// next is when all watchers had received the version of a key that followed another, 0 if that is not
-// known; found is false if no such version is settled.
+// next returns when all watchers had received the version of a key that followed another, 0 if
+// that is not known; found is false if no such version is settled.
 func (r *replaced) next(key, version int64) (all int64, found bool) {
 	if version < r.lost {
 		return 0, true
@@ -144,8 +144,8 @@ func (r *replaced) forget(before int64) {
 	}
 }
 
-// newerHeard is when all watchers had received the write of the same key that followed one with a
-// version, or of a still newer one; 0 if that is not known.
+// newerHeard returns when all watchers had received the write of the same key that followed one
+// with a version, or of a still newer one; 0 if that is not known.
 func (s *sequence) newerHeard(w *write, version int64) int64 {
 	if all, found := s.replaced.next(w.key, version); found {
 		return all
@@ -160,8 +160,8 @@ func (s *sequence) newerHeard(w *write, version int64) int64 {
 	return s.allHeard(n, w.sent)
 }
 
-// allHeard is when the last of the watchers that watched at a time and are not slow received an entry,
-// or of a newer one of its key; 0 without any.
+// allHeard returns when the last of the watchers that watched at a time and are not slow received
+// an entry, or of a newer one of its key; 0 without any.
 func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 	for place, at := range e.heard {
 		if w := s.watchers[place]; w.since > 0 && w.since <= since && !w.slow {
@@ -174,10 +174,10 @@ func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 // mostVague is how much longer than the least possible one a time may be.
 const mostVague = 2
 
-// replacedAt is when all watchers had received a newer write than one that none received and whose
-// version is not known, 0 if that is not known. If writes of the key overlapped it may be later than that:
-// the order of these is not known. The time since the write was sent is at most mostVague times the true
-// one.
+// replacedAt returns when all watchers had received a newer write than one that none received and
+// whose version is not known, 0 if that is not known. If writes of the key overlapped it may be
+// later than that: the order of these is not known. The time since the write was sent is at most
+// mostVague times the true one.
 func (w *write) replacedAt() int64 {
 	b := w.bounds
 	if b == nil || b.vague || b.maybe.all == 0 || b.surely.all == 0 {

@@ -184,7 +184,7 @@ func (s *sequence) grow(heard []int64) []int64 {
 	return append(heard, make([]int64, n-len(heard))...)
 }
 
-// heardBy is when a watcher received an entry, 0 for not yet.
+// heardBy returns when a watcher received an entry, 0 for not yet.
 func (e *entry) heardBy(w *watcher) int64 {
 	if int(w.place) < len(e.heard) {
 		return e.heard[w.place]

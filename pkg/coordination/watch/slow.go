@@ -154,14 +154,15 @@ func (c *connection) catchUp(ctx context.Context) (caughtUp, ended bool) {
 	}
 }
 
-// number is how many watchers a connection has.
+// number returns how many watchers a connection has.
 func (c *connection) number() int {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()
 	return len(c.watchers)
 }
 
-// lastReport is when events last arrived over a connection, or when its watchers began if none have.
+// lastReport returns when events last arrived over a connection, or when its watchers began if
+// none have.
 func (c *connection) lastReport() time.Time {
 	return time.Unix(0, c.reported.Load())
 }

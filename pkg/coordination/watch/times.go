@@ -254,7 +254,7 @@ func (t *times) take() []observation.Second {
 	return watchers.Observed().Merge(seconds)
 }
 
-// spread is that of a value in a stage, nil without any.
+// spread returns the spread of a value in a stage, nil without any.
 func (s *stage) spread(value int) *results.Spread {
 	spent := s.spent[value].Buckets()
 	if spent == nil {

@@ -58,7 +58,7 @@ func (s *steady) pass(atOnce bool) {
 	s.observe(nil, s.second*int64(time.Second))
 }
 
-// kept is the memory that is in use, in bytes.
+// kept returns the memory that is in use, in bytes.
 func kept() int64 {
 	var m runtime.MemStats
 	runtime.GC()

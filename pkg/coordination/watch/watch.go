@@ -85,7 +85,7 @@ func New(o Options) *Watching {
 	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load, int64(o.Unsure))}
 }
 
-// moment is a time in unix nanoseconds that steps of the wall clock do not move.
+// moment returns a time in unix nanoseconds that steps of the wall clock do not move.
 func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64(at.Sub(w.base)) }
 
 // Receive takes the events of a connection.

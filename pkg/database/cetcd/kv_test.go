@@ -27,7 +27,7 @@ func TestKVInterface(t *testing.T) {
 	t.Run("consul", func(t *testing.T) { databasetest.Golden(t, "testdata/kv.txt", transcript(t, startConsul(t))) })
 }
 
-// exchanges are the requests, as "METHOD PATH [BODY]". {x} is the ModifyIndex that
+// exchanges returns the requests, as "METHOD PATH [BODY]". {x} is the ModifyIndex that
 // the key x had when it was last read, {bytes N} a body of that many bytes.
 func exchanges() []string {
 	return strings.Split(strings.TrimSpace(`

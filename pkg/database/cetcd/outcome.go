@@ -21,7 +21,7 @@ type answer struct {
 
 func (a answer) Error() string { return a.text }
 
-// badRequest is the answer to an invalid request.
+// badRequest returns the answer to an invalid request.
 func badRequest(format string, args ...any) error {
 	return answer{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }

@@ -40,7 +40,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// toolOperations are the operations of a cetcd executable. According to its documentation it
+// toolOperations returns the operations of a cetcd executable. According to its documentation it
 // deletes another key than it put, and it has no transactions.
 func toolOperations() []workload.Op {
 	return []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
@@ -81,7 +81,7 @@ func proxyCommand(m database.Member) (database.Command, error) {
 	return database.Command{Name: Name, Self: true, Args: append([]string{Name}, args...)}, nil
 }
 
-// address is the host:port of a role.
+// address returns the host:port of a role.
 func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }

@@ -115,7 +115,7 @@ func readTxn(r *request) ([]txnOp, error) {
 	return ops, nil
 }
 
-// txnOutcome is the answer to operations that etcd made, or refused because of an index.
+// txnOutcome returns the answer to operations that etcd made, or refused because of an index.
 func txnOutcome(ops []txnOp, resp *pb.TxnResponse) (a txnAnswer) {
 	for i, op := range ops {
 		if resp.Succeeded {

@@ -44,7 +44,7 @@ func within(t database.Target, on operations) database.WholeKeys {
 // sessionName lets operators recognize the sessions of this program.
 const sessionName = "dbtester"
 
-// entryOf is a session without health checks.
+// entryOf returns a session without health checks.
 func entryOf(ttl time.Duration) *api.SessionEntry {
 	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
 }
@@ -63,7 +63,7 @@ func uuid(id database.SessionID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// errNoSession is the error of a request for a session that does not exist.
+// errNoSession returns the error of a request for a session that does not exist.
 func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }
 
 // ready returns an error if nothing may be sent.
@@ -130,7 +130,7 @@ func (c *lean) Grant(ctx context.Context, ttl time.Duration) (id database.Sessio
 	return id, classify(ctx, err)
 }
 
-// KeepAlive is [client.KeepAlive].
+// KeepAlive implements [database.Leaser] like [client.KeepAlive].
 func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
 	_, err := c.session(ctx, pathRenew+uuid(id), nil)
 	return err

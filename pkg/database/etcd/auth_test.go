@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// secure is a suite of members with TLS that admit only root. Their passwords are
+// secure returns a suite of members with TLS that admit only root. Their passwords are
 // cheap to check.
 func secure(t testing.TB, transport database.Transport, addrs ...string) databasetest.Suite {
 	s := suite()
@@ -60,7 +60,7 @@ func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes
 	return pb.NewAuthClient(conn), func() { _ = conn.Close() }
 }
 
-// authRevision is how often the users were changed.
+// authRevision returns how often the users were changed.
 func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	t.Helper()
 	users, closes := usersOf(t, c)

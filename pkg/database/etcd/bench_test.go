@@ -160,7 +160,7 @@ func benchmarkHeld(b *testing.B, library *clientv3.Client) {
 	readers.Wait()
 }
 
-// bareLibrary is etcd's client without ours around it.
+// bareLibrary returns etcd's client without ours around it.
 func bareLibrary(b *testing.B, t database.Target) *clientv3.Client {
 	b.Helper()
 	library, err := clientv3.New(clientv3.Config{Endpoints: t.Endpoints, Logger: zap.NewNop()})

@@ -103,7 +103,7 @@ func (c *lean) Grant(ctx context.Context, ttl time.Duration) (database.SessionID
 	return database.NumberedSession(id), nil
 }
 
-// KeepAlive is [client.KeepAlive].
+// KeepAlive implements [database.Leaser] like [client.KeepAlive].
 func (c *lean) KeepAlive(ctx context.Context, id database.SessionID) error {
 	ttl := int64(0)
 	err := c.call(ctx, pathKeepAlive, &unary.Message{Rest: number(leaseID, id.Number())}, func(reply []byte) (keep bool, err error) {

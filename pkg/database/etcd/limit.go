@@ -27,7 +27,7 @@ const (
 // key of keySize bytes.
 func (s *Server) MaxValue(keySize int) int { return maxValue(s.requestBytes(), keySize) }
 
-// requestBytes is the largest size of a log entry in bytes. As in etcd, the last of
+// requestBytes returns the largest size of a log entry in bytes. As in etcd, the last of
 // several flags counts.
 func (s *Server) requestBytes() int {
 	size := defaultRequestBytes
@@ -47,7 +47,7 @@ func maxValue(requestBytes, keySize int) int {
 	return maxValueWithID(requestBytes, keySize, maxVarint)
 }
 
-// maxValueWithID is maxValue for an id of idSize bytes. It counts down from the limit,
+// maxValueWithID returns maxValue for an id of idSize bytes. It counts down from the limit,
 // because a shorter value may have a shorter length field.
 func maxValueWithID(requestBytes, keySize, idSize int) int {
 	for size := requestBytes; size > 0; size-- {

@@ -52,7 +52,7 @@ func (s *Server) Fsync() string {
 	return fsyncEach
 }
 
-// Durability is the class of Fsync.
+// Durability returns the class of Fsync.
 func (s *Server) Durability() declared.Durability {
 	if s.Fsync() == fsyncNever {
 		return declared.NeverSynced

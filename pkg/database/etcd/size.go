@@ -67,7 +67,7 @@ func (s *Server) Needs(d database.Data) []database.Need {
 	}
 }
 
-// memoryNeed is the memory of the key index and of the entries since the last snapshot.
+// memoryNeed returns the memory of the key index and of the entries since the last snapshot.
 func (s *Server) memoryNeed(d database.Data) int64 {
 	const process, perKey = 50 << 20, 200
 	return process + d.Keys*(d.KeySize+perKey) + min(d.Writes, s.SnapshotCount)*(d.KeySize+d.ValueSize)*7/10

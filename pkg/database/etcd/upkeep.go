@@ -21,7 +21,7 @@ var (
 	_ database.Snapshotter  = (*Options)(nil)
 )
 
-// CompactEvery is how often loads that overwrite keys compact by default. With
+// CompactEvery returns how often loads that overwrite keys compact by default. With
 // 10,000 updates of 1 KiB per second a member then holds 1 GiB of history.
 func (o *Options) CompactEvery() time.Duration { return time.Minute }
 

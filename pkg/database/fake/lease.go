@@ -42,7 +42,7 @@ func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
 	return err
 }
 
-// noSession is the error of a request about a session that the leader does not have.
+// noSession returns the error of a request about a session that the leader does not have.
 func noSession(err error) error {
 	if errors.Is(err, database.ErrNotFound) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)

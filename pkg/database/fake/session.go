@@ -130,7 +130,7 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Take is answered with a byte, 1 if the key is the session's.
+// Take takes a key. The answer is a byte, 1 if the key is now the session's.
 func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
 	data, err := s.on.do(ctx, opTake, append(append([]byte{}, s.id...), s.on.prefix+string(key)...), value)
 	return err == nil && len(data) == 1 && data[0] == 1, err

@@ -2,7 +2,7 @@ package zetcd
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// storeSize is the size in bytes of znodes in the etcd behind a proxy. A create writes seven
+// storeSize returns the size in bytes of znodes in the etcd behind a proxy. A create writes seven
 // revisions and an update four. Measured on one member with zetcd 0.0.5 and the built-in
 // etcd: 858 bytes in the store for each of 30,000 keys of 16+16 bytes, 4,161 for 256+1024,
 // and 2,620 for each of 30,000 updates of the latter.

@@ -118,7 +118,7 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 
-// Durability is the class of Fsync.
+// Durability returns the class of Fsync.
 func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() }
 
 // ExtraFlags returns the raw flags of the etcd.

@@ -66,7 +66,7 @@ type admin struct {
 	member int
 }
 
-// url is the address of a command.
+// url returns the address of a command.
 func (a admin) url(command string) (string, error) {
 	if a.member < 0 || a.member >= len(a.target.Endpoints) {
 		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(a.target.Endpoints)-1, a.member)

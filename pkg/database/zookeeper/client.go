@@ -49,13 +49,13 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// PutNew is a Put that tries to create key first.
+// PutNew puts like Put, but tries to create key first.
 func (c *client) PutNew(ctx context.Context, key, value []byte) error {
 	_, err := c.put(ctx, key, value, false)
 	return err
 }
 
-// PutExisting is a Put that tries to set the value of key first.
+// PutExisting puts like Put, but tries to set the value of key first.
 func (c *client) PutExisting(ctx context.Context, key, value []byte) error {
 	_, err := c.put(ctx, key, value, true)
 	return err

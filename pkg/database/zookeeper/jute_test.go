@@ -60,7 +60,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// reading is a session that reads a server's answers.
+// reading returns a session that reads a server's answers.
 func reading(from io.Reader) *lean {
 	l := &lean{maxAnswer: 4096}
 	l.conn.In.Reset(from)

@@ -46,12 +46,12 @@ func (k Keyspace) appendPath(dst, key []byte) []byte {
 	return appendName(append(dst, '/'), key)
 }
 
-// pathSize is the length of the path of a key of keySize bytes without escapes.
+// pathSize returns the length of the path of a key of keySize bytes without escapes.
 func (k Keyspace) pathSize(keySize int) int {
 	return len(k.root) + len("/") + k.width() + len("/") + keySize
 }
 
-// width is the number of digits of a parent.
+// width returns the number of digits of a parent.
 func (k Keyspace) width() int { return len(strconv.Itoa(k.Parents - 1)) }
 
 func (k Keyspace) parent(i int) string { return string(k.appendParent(nil, i)) }
@@ -66,12 +66,12 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 	return append(dst, n...)
 }
 
-// marker is the path of a znode that exists once all parents do.
+// marker returns the path of a znode that exists once all parents do.
 func (k Keyspace) marker() string { return k.root + markerPrefix + strconv.Itoa(k.Parents) }
 
 const markerPrefix = "/parents-"
 
-// lock is the path of an ephemeral znode that exists while a session creates the
+// lock returns the path of an ephemeral znode that exists while a session creates the
 // parents.
 func (k Keyspace) lock() string { return k.marker() + "-lock" }
 

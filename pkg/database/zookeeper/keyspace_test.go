@@ -38,7 +38,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// unescape is the inverse of appendName, written independently.
+// unescape inverts appendName, written independently.
 func unescape(t *rapid.T, name string) []byte {
 	if name == "%" {
 		return nil

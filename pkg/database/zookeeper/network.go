@@ -33,7 +33,7 @@ func newNetwork(config *tls.Config, members, maxPacket int) *network {
 	return n
 }
 
-// dial is the library's dialer.
+// dial dials for the library.
 func (n *network) dial(_, address string, _ time.Duration) (net.Conn, error) {
 	if n.life.Err() != nil {
 		return nil, net.ErrClosed

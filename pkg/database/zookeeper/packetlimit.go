@@ -50,7 +50,7 @@ func (p *packetLimit) check(b []byte) error {
 	return nil
 }
 
-// headSize is how many bytes of the packet need a check.
+// headSize returns how many bytes of the packet need a check.
 func (p *packetLimit) headSize() int {
 	if p.have < lengthField {
 		return lengthField
@@ -88,7 +88,7 @@ func (p *packetLimit) verify() error {
 	return nil
 }
 
-// xid is the number of the request that the packet answers, once its header has arrived.
+// xid returns the number of the request that the packet answers, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
 // listRequests are the unanswered requests for a list. The writer of a connection adds them,

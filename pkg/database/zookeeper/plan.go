@@ -100,7 +100,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }
 
-// config is the text of zoo.cfg. Every listener is on the member's own address.
+// config returns the text of zoo.cfg. Every listener is on the member's own address.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }

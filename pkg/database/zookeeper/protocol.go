@@ -50,7 +50,7 @@ const answerOverhead = 88
 // entries, and one entry of permissions, "world" and "anyone".
 const openToAll = 4 + 4 + 4 + 5 + 4 + 6
 
-// putSize is the size in bytes of a create request, the larger of the two requests
+// putSize returns the size in bytes of a create request, the larger of the two requests
 // that a put may need. access is the encoded size of the ACL.
 func putSize(access, path, value int) int { return createOverhead + access + path + value }
 
@@ -134,7 +134,7 @@ func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error
 	return l, nil
 }
 
-// bufferSize is the size in bytes of each of a session's two buffers, for requests and
+// bufferSize returns the size in bytes of each of a session's two buffers, for requests and
 // answers with maxBytes of key and value; 0 means that the size is unknown.
 func (p Protocol) bufferSize(maxBytes int) int {
 	// Spare is for a few escapes. The least size also holds a batch of parents.

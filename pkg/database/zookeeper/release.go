@@ -54,7 +54,7 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	}, nil
 }
 
-// mavenJars is the recipe for the jars of Maven Central.
+// mavenJars returns the recipe for the jars of Maven Central.
 func mavenJars(version string, number int) (recipe.Maven, error) {
 	file := "release/pom.xml"
 	if number < moreJars {

@@ -27,7 +27,7 @@ type meaning struct {
 	refused bool
 }
 
-// meanings are the codes without an error in go-zookeeper.
+// meanings returns the codes without an error in go-zookeeper.
 func meanings() map[int32]meaning {
 	return map[int32]meaning{
 		// A server sends these codes after a failure on its side, perhaps after it applied the

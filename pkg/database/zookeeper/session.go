@@ -54,7 +54,7 @@ func openFor(ctx context.Context, t database.Target, buffers, answers int) (*ses
 	return openUntil(ctx, t, sessionTimeout, buffers, answers)
 }
 
-// openUntil is openFor with another session timeout.
+// openUntil opens like openFor, with another session timeout.
 func openUntil(ctx context.Context, t database.Target, silence time.Duration, buffers, answers int) (*session, error) {
 	r, err := routeTo(t)
 	if err != nil {

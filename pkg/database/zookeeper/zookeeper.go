@@ -134,7 +134,7 @@ func (o *Options) Fsync() string {
 	return fsyncNever
 }
 
-// Durability is the class of Fsync.
+// Durability returns the class of Fsync.
 func (o *Options) Durability() declared.Durability {
 	if o.ForceSync {
 		return declared.EveryWrite
@@ -154,7 +154,7 @@ func (o *Options) protocol() Protocol {
 // [Protocol.MaxValue].
 func (o *Options) MaxValue(keySize int) int { return o.protocol().MaxValue(keySize) }
 
-// MaxTxnValue is [Protocol.MaxTxnValue].
+// MaxTxnValue returns [Protocol.MaxTxnValue].
 func (o *Options) MaxTxnValue(keySize, keys int) int { return o.protocol().MaxTxnValue(keySize, keys) }
 
 // Dial opens one session; see [Protocol.Dial].

@@ -58,7 +58,7 @@ func (m *Table) Add(t testing.TB, r Row) {
 	m.rows = append(m.rows, r)
 }
 
-// String is the table as Markdown, below its title.
+// String returns the table as Markdown, below its title.
 func (m *Table) String() string {
 	m.mu.Lock()
 	rows := slices.Clone(m.rows)

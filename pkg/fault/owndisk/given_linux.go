@@ -99,7 +99,7 @@ func mountAt(dir string, all []mounts.Mount) (mounts.Mount, error) {
 	return mounts.Mount{}, fmt.Errorf("a file system of its own must be mounted at %q, which may be filled: it is on the file system of %q", dir, at)
 }
 
-// mounted are the mounts that this process sees.
+// mounted returns the mounts that this process sees.
 func mounted() ([]mounts.Mount, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -165,7 +165,7 @@ func (q *Queue) fail(err error) {
 // Number returns the number by which a table of nftables sends packets to the queue.
 func (q *Queue) Number() uint16 { return q.number }
 
-// now is the time since the start.
+// now returns the time since the start.
 func (q *Queue) now() time.Duration { return time.Since(q.began) }
 
 // read receives packets until the queue is closed.

@@ -12,7 +12,7 @@ type Queue struct{}
 // Open returns an error: only Linux has queues.
 func Open(Line) (*Queue, error) { return nil, errLinux }
 
-// Number is none.
+// Number returns 0.
 func (q *Queue) Number() uint16 { return 0 }
 
 // Counted counts nothing.

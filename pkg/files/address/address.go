@@ -49,8 +49,8 @@ func Check(s string) error {
 	return nil
 }
 
-// CheckMember is [Check] for an address that a member listens on. It rejects the unspecified
-// address, which means all interfaces.
+// CheckMember checks like [Check], for an address that a member listens on. It rejects the
+// unspecified address, which means all interfaces.
 func CheckMember(s string) error {
 	if err := Check(s); err != nil {
 		return err

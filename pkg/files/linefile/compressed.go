@@ -128,7 +128,7 @@ func (c *compressedFile) Read(p []byte) (int, error) {
 // Close closes the file.
 func (c *compressedFile) Close() error { return c.f.Close() }
 
-// cut is the error of a file that ends too early, or another error as it is.
+// cut returns the error of a file that ends too early, or another error as it is.
 func cut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return ErrTruncated

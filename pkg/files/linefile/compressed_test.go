@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// numbers are the columns of the table of these tests.
+// numbers returns the columns of the table of these tests.
 func numbers() []Column[int64] {
 	return []Column[int64]{IntColumn("number", func(n *int64) *int64 { return n })}
 }

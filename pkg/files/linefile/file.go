@@ -109,7 +109,7 @@ func Bare(err error) error {
 
 func (r *File) Path() string { return r.path }
 
-// Size is the total length of the whole lines in bytes.
+// Size returns the total length of the whole lines in bytes.
 func (r *File) Size() int64 { return r.size }
 
 // Err returns the first failed write's error, or nil.

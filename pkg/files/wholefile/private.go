@@ -11,14 +11,14 @@ import (
 // privatePerm is a secret file's mode, from its creation on.
 const privatePerm = 0o600
 
-// WritePrivate is [Write] for a secret: no other user can read it at any time. Concurrent writers
-// of one name are safe; the last one wins.
+// WritePrivate writes like [Write], for a secret: no other user can read it at any time.
+// Concurrent writers of one name are safe; the last one wins.
 func WritePrivate(name string, write func(io.Writer) error) error {
 	return private(name, write, (*os.Root).Rename)
 }
 
-// CreatePrivate is [WritePrivate] for a new name. If the name exists, the file is unchanged and the
-// error is [fs.ErrExist]. Only one of several concurrent calls succeeds.
+// CreatePrivate writes like [WritePrivate], for a new name. If the name exists, the file is
+// unchanged and the error is [fs.ErrExist]. Only one of several concurrent calls succeeds.
 func CreatePrivate(name string, write func(io.Writer) error) error {
 	return private(name, write, func(root *os.Root, part, name string) error {
 		return errors.Join(root.Link(part, name), root.Remove(part))

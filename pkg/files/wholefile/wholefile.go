@@ -26,7 +26,7 @@ func Write(name string, write func(io.Writer) error) error {
 	return WriteIn(root, filepath.Base(name), write)
 }
 
-// WriteIn is [Write] below a root, which name (separated by slashes) cannot leave.
+// WriteIn writes like [Write], below a root, which name (separated by slashes) cannot leave.
 func WriteIn(root *os.Root, name string, write func(io.Writer) error) error {
 	part := name + Suffix
 	f, err := root.Create(part)

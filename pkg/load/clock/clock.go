@@ -35,7 +35,7 @@ func Missing(ns *atomic.Int64) Clock {
 	return c
 }
 
-// Now is the present moment in nanoseconds.
+// Now returns the present moment in nanoseconds.
 func (c *Clock) Now() int64 {
 	now := int64(time.Since(c.base))
 	if c.missed != nil {
@@ -47,10 +47,10 @@ func (c *Clock) Now() int64 {
 // Second converts a moment to its unix second, rounded down.
 func (c *Clock) Second(ns int64) int64 { return (c.unix + ns) / 1e9 }
 
-// SecondStart is the moment at which a unix second starts.
+// SecondStart returns the moment at which a unix second starts.
 func (c *Clock) SecondStart(second int64) int64 { return second*1e9 - c.unix }
 
-// Moment is the inverse of Time.
+// Moment inverts Time.
 func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 
 // Time converts a moment to the wall clock, in UTC.

@@ -190,7 +190,7 @@ type Turn struct {
 	within time.Duration
 }
 
-// Acquired is when the holder knew that it holds the lock.
+// Acquired returns when the holder knew that it holds the lock.
 func (t *Turn) Acquired() int64 { return t.is.acquired }
 
 // Acquire takes the lock of a number, whose name is key. The next request replaces a contender

@@ -45,7 +45,7 @@ func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	return all
 }
 
-// specOf is the second of three parts of a load.
+// specOf returns the second of three parts of a load.
 func specOf() load.Spec {
 	return load.Spec{
 		Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}},

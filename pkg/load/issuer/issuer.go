@@ -121,11 +121,11 @@ func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step,
 	return nil
 }
 
-// share is how many of the whole load's clients or connections belong to this part, at least
+// share returns how many of the whole load's clients or connections belong to this part, at least
 // one.
 func (i *Issuer) share(n int) int64 { return max(i.opts.Spec.Part.Count(int64(n)), 1) }
 
-// Next is the connected step.
+// Next returns the connected step.
 func (i *Issuer) Next() load.Step { return i.next }
 
 // Connections returns how many connections the last Connect left open.

@@ -27,7 +27,7 @@ func (i *Issuer) newContenders() *contenders.Pool {
 	return p
 }
 
-// lockFacts are the facts of the driver's locks, nil without locks.
+// lockFacts returns the facts of the driver's locks, nil without locks.
 func (i *Issuer) lockFacts() *database.LockFacts {
 	if i.opts.Locks == nil {
 		return nil

@@ -126,7 +126,7 @@ func (l *Load) add(until int64, c consistency.Counts) {
 
 func unixSecond(ns int64) int64 { return ns / int64(time.Second) }
 
-// op is a request as the judge takes it.
+// op converts a request for the judge.
 func (l *Load) op(e *load.Ended) consistency.Op {
 	o := consistency.Op{
 		Key: e.Key, Request: e.Number, Read: e.Read, Known: e.ReadKnown, Sent: e.Sent, End: e.End, Client: e.Client,

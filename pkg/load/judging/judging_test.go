@@ -129,7 +129,7 @@ var _ load.Observer = judged{}
 func (judged) Second(load.Second) error { return nil }
 func (judged) Total(load.Total) error   { return nil }
 
-// registers is a load of reads and writes of few keys.
+// registers returns a load of reads and writes of few keys.
 func registers(deletes bool) load.Spec {
 	mix := []workload.Share{
 		{Operation: workload.OpRead, Weight: 45}, {Operation: workload.OpUpdate, Weight: 35}, {Operation: workload.OpSwap, Weight: 20},

@@ -15,7 +15,7 @@ func encode[T any](record *T) ([]byte, error) {
 	return data, nil
 }
 
-// decode is the inverse of encode. An unknown field is an error: both sides are of one version.
+// decode inverts encode. An unknown field is an error: both sides are of one version.
 func decode[T any](data []byte, record *T) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

@@ -41,7 +41,7 @@ func EndOf(data []byte) (e issuer.End, err error) {
 	return e, nil
 }
 
-// unixNano is 0 for the zero time.
+// unixNano returns 0 for the zero time.
 func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -49,7 +49,7 @@ func unixNano(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// unixTime is the inverse of unixNano, in UTC.
+// unixTime inverts unixNano, in UTC.
 func unixTime(ns int64) time.Time {
 	if ns == 0 {
 		return time.Time{}

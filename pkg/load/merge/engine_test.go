@@ -83,7 +83,7 @@ func (s *server) Member() int { return 0 }
 
 func (s *server) Close() error { return nil }
 
-// mixed is a load of several operations with all phases.
+// mixed returns a load of several operations with all phases.
 func mixed() load.Spec {
 	return load.Spec{Seed: 11, Load: workload.Load{
 		Content: workload.Content{Mix: []workload.Share{

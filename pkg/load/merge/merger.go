@@ -119,7 +119,7 @@ func (a moment) compare(b moment) int {
 	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.second, b.second))
 }
 
-// start is when the second begins.
+// start returns when the second begins.
 func (a moment) start() time.Time { return time.Unix(a.second, 0).UTC() }
 
 // second returns the second of a moment, and adds it if there is none. The lock is held,

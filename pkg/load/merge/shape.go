@@ -50,7 +50,7 @@ func (sh shape) index(s results.Series) (int, error) {
 	return row*byRow + t*len(workload.LatencyOutcomes) + o, err
 }
 
-// series is the inverse of index in a step.
+// series inverts index in a step.
 func (sh shape) series(i, step int) results.Series {
 	row, in := i/byRow, i%byRow
 	return results.Series{

@@ -48,7 +48,7 @@ func (s *stepRecord) lasted(start, end time.Time) {
 	}
 }
 
-// bounds are when the step began and ended: the whole seconds if all generators were lost.
+// bounds returns when the step began and ended: the whole seconds if all generators were lost.
 func (s *stepRecord) bounds() (start, end time.Time) {
 	if s.start.IsZero() {
 		return s.first, s.last.Add(time.Second)

@@ -169,7 +169,7 @@ func (p *Pool) End(ctx context.Context, conns []database.Leaser, within time.Dur
 	return p.counts, first
 }
 
-// Waiting is how many sessions no request has.
+// Waiting returns how many sessions no request has.
 func (p *Pool) Waiting() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

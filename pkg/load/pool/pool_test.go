@@ -50,7 +50,7 @@ func (m *members) Revoke(_ context.Context, id database.SessionID) error {
 	return nil
 }
 
-// filled is a pool with some sessions.
+// filled returns a pool with some sessions.
 func filled(t *testing.T, n int64) (*Pool, *members) {
 	t.Helper()
 	m := &members{open: map[int64]bool{}}

@@ -20,7 +20,7 @@ type missingKeys struct {
 // gap is the half-open range [from, to) of keys.
 type gap struct{ from, to int64 }
 
-// at is the index of the first gap that ends above a key.
+// at returns the index of the first gap that ends above a key.
 func (m *missingKeys) at(key int64) int {
 	return sort.Search(len(m.gaps), func(n int) bool { return m.gaps[n].to > key })
 }

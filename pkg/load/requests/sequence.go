@@ -107,7 +107,7 @@ func (g *Sequence) Skip(number int64) {
 	}
 }
 
-// SkipAll is Skip for every number of the half-open range [from, to).
+// SkipAll calls Skip for every number of the half-open range [from, to).
 func (g *Sequence) SkipAll(from, to int64) {
 	for i := from; i < to && g.absent != nil; i++ {
 		g.Skip(i)

@@ -19,7 +19,7 @@ func newZipf(n int64) zipf {
 	return z
 }
 
-// zetaOf is the sum of 1/k^theta for k to n. Beyond the first hundred thousand terms the
+// zetaOf returns the sum of 1/k^theta for k to n. Beyond the first hundred thousand terms the
 // integral with its end correction (Euler and Maclaurin) continues the sum, exact to
 // twelve digits there.
 func zetaOf(n int64) float64 {

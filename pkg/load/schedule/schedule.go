@@ -95,7 +95,7 @@ func whole(o Options) divisible {
 	}
 }
 
-// used is how many requests a schedule that counts the calls of Next has handed out: the
+// used returns how many requests a schedule that counts the calls of Next has handed out: the
 // first ones due before its end.
 func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64 {
 	n := min(taken.Load(), limit)
@@ -105,7 +105,7 @@ func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64
 	return n
 }
 
-// limit is the bound on requests, math.MaxInt64 if there is none.
+// limit returns the bound on requests, math.MaxInt64 if there is none.
 func (o Options) limit() int64 {
 	if o.Requests == 0 {
 		return math.MaxInt64
@@ -113,7 +113,7 @@ func (o Options) limit() int64 {
 	return o.Requests
 }
 
-// end is the time from which nothing is due.
+// end returns the time from which nothing is due.
 func (o Options) end() int64 {
 	if o.Duration > 0 {
 		return int64(o.Duration)

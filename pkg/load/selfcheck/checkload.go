@@ -64,7 +64,7 @@ func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
 	return check, nil
 }
 
-// check is [CheckLoad] with an error if the check fails.
+// check implements [CheckLoad], and returns an error if the check fails.
 func (o LoadOptions) check(ctx context.Context) (*results.LoadCheck, error) {
 	step := heaviest(o.Load.Stretches(), cmp.Or(o.Duration, LoadDuration))
 	c := &results.LoadCheck{Clients: step.Clients, Connections: step.Connections, Rate: step.Rate, Duration: step.Duration, Delay: delayOf(step)}
@@ -136,7 +136,7 @@ func delayOf(s workload.Step) time.Duration {
 	return max(usualDelay, time.Duration(s.Clients)*time.Second/mostClosed)
 }
 
-// spec is the load without warm-up, for few keys.
+// spec returns the load without warm-up, for few keys.
 func (o LoadOptions) spec() load.Spec {
 	spec := load.Spec{Load: o.Load, Seed: o.Seed}
 	spec.Steps, spec.WarmUp, spec.CoolDown = nil, 0, 0

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// short is a load for a busy machine.
+// short returns a load for a busy machine.
 func short(op workload.Op, rate float64) workload.Load {
 	return workload.Load{
 		Content:  workload.Content{Operation: op, Read: workload.ReadStale},

@@ -33,7 +33,7 @@ func writeLog(path string, entries []entry) (err error) {
 	return w.Flush()
 }
 
-// delay is the server's part of the request's latency, in nanoseconds.
+// delay returns the server's part of the request's latency, in nanoseconds.
 func (e entry) delay() int64 { return e.replied - e.received }
 
 // readLog returns the entries of a log in the order of the file.

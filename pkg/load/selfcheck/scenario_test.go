@@ -32,7 +32,7 @@ func freeze(d time.Duration, rate float64) scenario {
 	}
 }
 
-// off is the difference from the wanted value, in percent.
+// off returns the difference from the wanted value, in percent.
 func off(got, want int64) float64 { return 100 * math.Abs(float64(got-want)) / float64(want) }
 
 // wantTheory compares the percentiles of theory with arithmetic: a tenth of the

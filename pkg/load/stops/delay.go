@@ -57,7 +57,7 @@ func (s *Stops) extend(stop span) {
 	s.row.Store(next)
 }
 
-// Number is how many stops there were, for [Stops.Free].
+// Number returns how many stops there were, for [Stops.Free].
 func (s *Stops) Number() int64 { return s.number.Load() }
 
 // Free reports that a client takes a request before it is due, so that no request waits
@@ -141,7 +141,7 @@ func (s *Stops) count(r *row) {
 	s.counted = max(s.counted, r.last())
 }
 
-// Share is the part of a request's wait for a client that the client caused itself.
+// Share returns the part of a request's wait for a client that the client caused itself.
 // A queue that is served in order delays each request by at most the stops that delayed
 // requests since a client was last free; the rest of the wait is the database's.
 func (s *Stops) Share(wait int64) int64 { return min(wait, s.debt.Load()) }

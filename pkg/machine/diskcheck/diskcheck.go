@@ -71,10 +71,10 @@ type Times struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// SyncsPerSecond is the number of stored appends per second of Busy.
+// SyncsPerSecond returns the number of stored appends per second of Busy.
 func (r Result) SyncsPerSecond() float64 { return perSecond(r.Appends, r.Busy) }
 
-// BytesPerSecond is the number of stored bytes per second of Busy.
+// BytesPerSecond returns the number of stored bytes per second of Busy.
 func (r Result) BytesPerSecond() float64 { return perSecond(r.Bytes, r.Busy) }
 
 func perSecond(n int64, d time.Duration) float64 {

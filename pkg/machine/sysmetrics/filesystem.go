@@ -32,7 +32,7 @@ func (f *files) mounted(dir string) (m mounts.Mount, device string, err error) {
 	return f.mountedAt(dir, 0)
 }
 
-// mountedAt is mounted, called below depth overlays.
+// mountedAt implements mounted, below depth overlays.
 func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string, err error) {
 	dir, err = existing(dir)
 	if err != nil {

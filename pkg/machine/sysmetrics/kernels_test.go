@@ -207,7 +207,7 @@ func TestNamedGroupAlone(t *testing.T) {
 	}
 }
 
-// hybrid is a machine of version 1 that also has a hierarchy of version 2.
+// hybrid returns a machine of version 1 that also has a hierarchy of version 2.
 func hybrid(t *testing.T) (root string) {
 	t.Helper()
 	root = kernel(t, "proc-3.10.txtar")

@@ -55,7 +55,7 @@ type Options struct {
 	Root string
 }
 
-// ThisProcess is the value of [Options.PIDs] that samples the calling process.
+// ThisProcess returns the value of [Options.PIDs] that samples the calling process.
 func ThisProcess() []int { return []int{os.Getpid()} }
 
 // Sampler samples one process tree and its machine. It is safe for concurrent use; samples are

@@ -184,7 +184,7 @@ func (k *kept) Write(s results.Sample) error {
 	return k.write(len(k.samples))
 }
 
-// offsets are the samples' times since the first, in milliseconds.
+// offsets returns the samples' times since the first, in milliseconds.
 func (k *kept) offsets() []int64 {
 	var ms []int64
 	for _, s := range k.samples {

@@ -99,8 +99,8 @@ func write(w writer, sample results.Sample, err error, errs *memory) {
 	}
 }
 
-// untilNext is the time until just after the wall clock's next tick. Ticks are counted from each
-// full second.
+// untilNext returns the time until just after the wall clock's next tick. Ticks are counted from
+// each full second.
 func (s *Sampler) untilNext(now time.Time) time.Duration {
 	period := s.options.Period
 	return period - time.Duration(now.Nanosecond())%period + pastSecond

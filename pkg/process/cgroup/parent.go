@@ -49,8 +49,8 @@ type tree struct {
 // use.
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
-// FindUnified is [Find] for groups that are in the hierarchy of version 2 as well, where the
-// kernel knows which group a socket belongs to. The limits may be none.
+// FindUnified finds like [Find], for groups that are in the hierarchy of version 2 as well, where
+// the kernel knows which group a socket belongs to. The limits may be none.
 func FindUnified(l resources.Limits) (*Parent, error) {
 	return find(linux{}, "/proc/self", l, "")
 }

@@ -27,7 +27,7 @@ type Bound struct {
 // DefaultBound keeps 64 MiB of each log.
 func DefaultBound() Bound { return Bound{Head: 8 << 20, Tail: 56 << 20, Slack: 4 << 20} }
 
-// Most is the maximum size of a log after a cut, without the line that states the cut.
+// Most returns the maximum size of a log after a cut, without the line that states the cut.
 func (b Bound) Most() int64 { return b.Head + b.Tail + b.Slack }
 
 // Cut is the part removed from a log.

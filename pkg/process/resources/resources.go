@@ -60,17 +60,17 @@ func (l Limits) Check() error {
 	return errors.Join(errs...)
 }
 
-// Quota is the processor time per period, in whole microseconds.
+// Quota returns the processor time per period, in whole microseconds.
 func (l Limits) Quota() time.Duration {
 	return time.Duration(math.Round(l.CPUs*float64(l.Period/time.Microsecond))) * time.Microsecond
 }
 
-// GoMaxProcs is the number of threads that a Go program may run at the same time; 0 without a
+// GoMaxProcs returns the number of threads that a Go program may run at the same time; 0 without a
 // limit. Programs built before Go 1.25 do not derive it from their control group.
 func (l Limits) GoMaxProcs() int { return int(math.Ceil(l.CPUs)) }
 
-// GoMemLimit is the memory at which a Go program collects garbage regardless of GOGC: 90 % of the
-// limit, 0 without a limit. The rest is for memory that Go does not manage.
+// GoMemLimit returns the memory at which a Go program collects garbage regardless of GOGC: 90 %
+// of the limit, 0 without a limit. The rest is for memory that Go does not manage.
 func (l Limits) GoMemLimit() int64 { return l.MemoryBytes / 10 * 9 }
 
 // Env returns the environment, as KEY=VALUE, that makes Go programs keep the limits.

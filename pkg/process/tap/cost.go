@@ -36,7 +36,7 @@ func (t *Tap) Cost(ctx context.Context, n int, limit time.Duration, call func() 
 	return Cost{N: len(with.took), With: median(with.took), Without: median(without.took)}, nil
 }
 
-// untapped is the place of processes that pass no tap.
+// untapped returns the place of processes that pass no tap.
 func untapped(*syscall.SysProcAttr) (leave func() error, err error) {
 	return func() error { return nil }, nil
 }

@@ -103,7 +103,7 @@ func install() (listener int, err error) {
 	return -1, fmt.Errorf("tap fsync by seccomp (needs Linux 5.5): %w", err)
 }
 
-// program is the filter. Its call numbers are those of the architecture for which this program
+// program returns the filter. Its call numbers are those of the architecture for which this program
 // was built. A process of another architecture has other numbers, so its calls pass.
 func program() []unix.SockFilter {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_MSYNC, unix.SYS_SYNC_FILE_RANGE}

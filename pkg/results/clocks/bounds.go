@@ -23,7 +23,7 @@ type bound struct{ least, most int64 }
 
 func (b bound) and(o bound) bound { return bound{max(b.least, o.least), min(b.most, o.most)} }
 
-// after is the bound some time later or earlier.
+// after returns the bound some time later or earlier.
 func (b bound) after(ns int64) bound {
 	drift := int64(math.Ceil(slew * math.Abs(float64(ns))))
 	return bound{b.least - drift, b.most + drift}
@@ -59,7 +59,7 @@ func NewBounds(exchanges []Exchange) Bounds {
 	return b
 }
 
-// member is about when the exchange was, in the member's clock.
+// member returns about when the exchange was, in the member's clock.
 func (e Exchange) member() int64 { return e.UnixNano + e.OffsetNS }
 
 // Client returns the earliest and the latest time of the client's clock at which the member's clock

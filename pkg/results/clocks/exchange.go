@@ -66,17 +66,17 @@ func (s *Estimate) Add(e Exchange) {
 	s.n++
 }
 
-// N is the number of exchanges.
+// N returns the number of exchanges.
 func (s *Estimate) N() int { return s.n }
 
-// Best is the exchange with the shortest round trip.
+// Best returns the exchange with the shortest round trip.
 func (s *Estimate) Best() Exchange { return s.best }
 
-// Moved is how far the offset surely moved between two exchanges, beyond their errors. It
+// Moved returns how far the offset surely moved between two exchanges, beyond their errors. It
 // is 0 if one offset fits all exchanges.
 func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
 
-// Furthest is how far the clock surely was from the client's at some time: the largest
+// Furthest returns how far the clock surely was from the client's at some time: the largest
 // distance that is not within the error of its exchange.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 

@@ -25,7 +25,7 @@ type Track struct {
 // point is one moment in both clocks, in unix nanoseconds.
 type point struct{ client, agent int64 }
 
-// ahead is the offset of the member's clock.
+// ahead returns the offset of the member's clock.
 func (p point) ahead() int64 { return p.agent - p.client }
 
 // window is a time of one offset.
@@ -37,7 +37,7 @@ type window struct {
 	set bool
 }
 
-// Fixed is the track of a clock that is always offset ahead of the client's.
+// Fixed returns the track of a clock that is always offset ahead of the client's.
 func Fixed(offset time.Duration) Track {
 	return Track{points: []point{{client: 0, agent: int64(offset)}}}
 }
@@ -99,7 +99,7 @@ func windows(sorted []Exchange) []window {
 	return list
 }
 
-// reach is how far two offsets may be apart: both errors, and the drift between them.
+// reach returns how far two offsets may be apart: both errors, and the drift between them.
 func reach(a, b Exchange) int64 {
 	apart := a.UnixNano - b.UnixNano
 	return a.ErrorNS + b.ErrorNS + int64(drift*float64(max(apart, -apart)))

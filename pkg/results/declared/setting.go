@@ -8,7 +8,7 @@ type Setting struct {
 	Default string `json:"default,omitempty"`
 }
 
-// String is the setting with its default: "--snapshot-count=100000 (default 10000)".
+// String returns the setting with its default: "--snapshot-count=100000 (default 10000)".
 func (s Setting) String() string {
 	text := s.Name
 	if s.Value != "" {

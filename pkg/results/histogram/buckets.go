@@ -23,7 +23,7 @@ type Buckets []Bucket
 // Bucket is the number of values in one bucket.
 type Bucket struct{ Value, Count int64 }
 
-// Total is the number of values. It is at most [math.MaxInt64].
+// Total returns the number of values. It is at most [math.MaxInt64].
 func (b Buckets) Total() (n int64) {
 	for _, one := range b {
 		if n > math.MaxInt64-one.Count {
@@ -137,7 +137,7 @@ func (s *Sum) Buckets() (b Buckets) {
 	return b
 }
 
-// Take is [Sum.Buckets], and empties the sum.
+// Take returns [Sum.Buckets], and empties the sum.
 func (s *Sum) Take() Buckets {
 	b := s.Buckets()
 	if s.low < s.high {
@@ -165,7 +165,7 @@ func (b Buckets) Min() int64 {
 	return b[0].Value
 }
 
-// Max is the other end of Min.
+// Max returns the greatest value, as Min the least.
 func (b Buckets) Max() int64 {
 	if len(b) == 0 {
 		return 0
@@ -173,7 +173,7 @@ func (b Buckets) Max() int64 {
 	return b[len(b)-1].last()
 }
 
-// last is the greatest value of a bucket.
+// last returns the greatest value of a bucket.
 func (b Bucket) last() int64 { return b.Value + BucketWidth(b.Value) - 1 }
 
 // Quantile returns [Quantile] of the histogram.

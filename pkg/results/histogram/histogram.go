@@ -36,29 +36,29 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 	return clamped
 }
 
-// bucketIndex is a value's place among the counts of a [New] histogram: 2,048
+// bucketIndex returns a value's place among the counts of a [New] histogram: 2,048
 // values have a bucket each, then 1,024 buckets cover every doubling.
 func bucketIndex(value int64) int { return indexIn(value, 11) }
 
-// indexIn is bucketIndex where 2^exact values have a bucket each.
+// indexIn returns the bucketIndex where 2^exact values have a bucket each.
 func indexIn(value int64, exact int) int {
 	doublings := max(bits.Len64(uint64(value))-exact, 0)
 	return doublings<<(exact-1) + int(value>>doublings)
 }
 
-// bucketValue is the least value of a bucket.
+// bucketValue returns the least value of a bucket.
 func bucketValue(index int) int64 { return valueIn(index, 11) }
 
-// valueIn is the inverse of indexIn: the least value of a bucket.
+// valueIn inverts indexIn: the least value of a bucket.
 func valueIn(index, exact int) int64 {
 	doublings := max(index>>(exact-1)-1, 0)
 	return int64(index-doublings<<(exact-1)) << doublings
 }
 
-// BucketWidth is how many values share the bucket of a value.
+// BucketWidth returns how many values share the bucket of a value.
 func BucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
 
-// BucketStart is the least value in the bucket of a value.
+// BucketStart returns the least value in the bucket of a value.
 func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
 
 // Packed returns an empty histogram of the shape of [New] that keeps only buckets with

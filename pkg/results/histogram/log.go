@@ -57,7 +57,7 @@ func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdr
 	return w.write(at, length, tag, h, func(b []byte) ([]byte, error) { return w.encoder.append(b, h) })
 }
 
-// WritePacked is [LogWriter.Write] for a histogram of the shape of [Packed].
+// WritePacked writes like [LogWriter.Write], for a histogram of the shape of [Packed].
 func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, p *hdrhistogram.PackedHistogram) error {
 	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, p.ForEachBucket) })
 }

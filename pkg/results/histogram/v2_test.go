@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// libraryV2 is a histogram as the library encodes it, without compression.
+// libraryV2 returns a histogram as the library encodes it, without compression.
 func libraryV2(t *rapid.T, h *hdrhistogram.Histogram) []byte {
 	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {

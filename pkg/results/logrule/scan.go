@@ -30,7 +30,7 @@ type Line struct {
 	line []byte
 }
 
-// Text is the line, shortened and safe to print.
+// Text returns the line, shortened and safe to print.
 func (l *Line) Text() string {
 	text := strings.ToValidUTF8(string(l.line[:min(len(l.line), maxText)]), "?")
 	return strings.TrimSpace(strings.Map(func(r rune) rune {

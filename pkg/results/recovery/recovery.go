@@ -99,7 +99,7 @@ func (t *Timeline) Of(d Disturbance) *Recovery {
 	return r
 }
 
-// end is when the search for a recovery ends.
+// end returns when the search for a recovery ends.
 func (t *Timeline) end(d Disturbance) int64 {
 	end := int64(0)
 	for _, k := range t.ticks {

@@ -131,7 +131,7 @@ type sum struct {
 	answered int
 }
 
-// rate is the ok requests per second.
+// rate returns the ok requests per second.
 func (s sum) rate() float64 {
 	if s.length <= 0 {
 		return 0

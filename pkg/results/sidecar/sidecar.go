@@ -31,7 +31,7 @@ type record struct {
 	results.Manifest
 }
 
-// Path is where the manifest beside a classic summary lies.
+// Path returns where the manifest beside a classic summary lies.
 func Path(summary string) string {
 	return strings.TrimSuffix(summary, filepath.Ext(summary)) + ".run.json"
 }
@@ -79,7 +79,7 @@ func Read(summary string) (*results.Manifest, error) {
 	return &s.Manifest, nil
 }
 
-// hashOf is the SHA-256 of a small file in hexadecimal.
+// hashOf returns the SHA-256 of a small file in hexadecimal.
 func hashOf(path string) (string, error) {
 	data, err := regularfile.Read(path, maxSize)
 	if err != nil {

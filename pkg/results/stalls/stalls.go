@@ -48,7 +48,7 @@ type Stretch struct {
 // At returns the beginning of a slot.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
 
-// Judged is how many of the slots [from, to) were judged.
+// Judged returns how many of the slots [from, to) were judged.
 func (s *Step) Judged(from, to int) (n int) {
 	for i := from; i < to; i++ {
 		if s.stopped == nil || !s.stopped[i] {
@@ -58,7 +58,7 @@ func (s *Step) Judged(from, to int) (n int) {
 	return n
 }
 
-// Length is how long a stretch is.
+// Length returns how long a stretch is.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
 
 // count has the requests that were due, and that ended ok, in a tick or a slot.

@@ -34,7 +34,7 @@ func (g Groups) Test(shift float64) (less, greater float64) {
 	return tails(drawMass(ranks, len(g.B)), sum)
 }
 
-// drawMass is the distribution of the sum of k ranks drawn without replacement.
+// drawMass returns the distribution of the sum of k ranks drawn without replacement.
 func drawMass(ranks []int, k int) []float64 {
 	total := 0
 	for _, rank := range ranks {
@@ -62,7 +62,7 @@ func drawMass(ranks []int, k int) []float64 {
 	return ways[k]
 }
 
-// Shift is the median difference between any run of B and any run of A.
+// Shift returns the median difference between any run of B and any run of A.
 func (g Groups) Shift() float64 { return median(g.differences()) }
 
 // Interval consists of the shifts that the two-sided test does not reject.
@@ -88,7 +88,7 @@ func (g Groups) differences() []float64 {
 	return all
 }
 
-// Spread is the standard deviation of the difference between two single runs.
+// Spread returns the standard deviation of the difference between two single runs.
 func (g Groups) Spread() float64 { return math.Sqrt(variance(g.A) + variance(g.B)) }
 
 // Least assumes two groups of equal size.

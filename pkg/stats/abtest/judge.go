@@ -126,7 +126,7 @@ func (r Rule) find(m Metric) Finding {
 	return f
 }
 
-// bound is the margin as a difference of logarithms.
+// bound returns the margin as a difference of logarithms.
 func (r Rule) bound() float64 { return math.Log1p(r.Margin) }
 
 // looksAt returns the sample as it was at each look so far. Pairs after the last look belong to no

@@ -54,7 +54,7 @@ func (d Pairs) Test(shift float64) (less, greater float64) {
 	return tails(signMass(signed), sum)
 }
 
-// signMass is the distribution of the sum of ranks if each is included by a fair coin.
+// signMass returns the distribution of the sum of ranks if each is included by a fair coin.
 func signMass(ranks []int) []float64 {
 	mass := []float64{1}
 	for _, rank := range ranks {
@@ -68,7 +68,7 @@ func signMass(ranks []int) []float64 {
 	return mass
 }
 
-// Shift is the median of the means of all pairs of differences, including each difference with
+// Shift returns the median of the means of all pairs of differences, including each difference with
 // itself.
 func (d Pairs) Shift() float64 { return median(d.walsh()) }
 
@@ -93,7 +93,7 @@ func (d Pairs) walsh() []float64 {
 	return means
 }
 
-// Spread is the standard deviation of the differences.
+// Spread returns the standard deviation of the differences.
 func (d Pairs) Spread() float64 { return math.Sqrt(variance(d)) }
 
 // Least follows from the 2^n signs, one of which is the most extreme.

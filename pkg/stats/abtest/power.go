@@ -20,10 +20,10 @@ type Screen struct {
 	Alpha float64
 }
 
-// pairs is the number of pairwise comparisons.
+// pairs returns the number of pairwise comparisons.
 func (s Screen) pairs() int { return max(s.Pairs, s.Columns*(s.Columns-1)/2) }
 
-// Least is the smallest number of trials with which any difference can be named.
+// Least returns the smallest number of trials with which any difference can be named.
 func (s Screen) Least() int {
 	return Pairs(nil).Least(s.Alpha / 2 / float64(max(s.pairs(), s.Metrics)))
 }
@@ -127,7 +127,7 @@ func (d *drawing) within(b int) bool {
 	return Holm(d.metrics)[0] <= d.Alpha
 }
 
-// untiedP is the two-sided p-value of the differences y - x, which have no ties.
+// untiedP returns the two-sided p-value of the differences y - x, which have no ties.
 func (d *drawing) untiedP(x, y []float64) float64 {
 	for i := range x {
 		// The bit patterns of sizes sort like the sizes. The sign bit is shifted out, and the

@@ -13,7 +13,7 @@ const (
 	floor = .002
 )
 
-// spreads are the standard deviations of ln threshold between windows. lapses are the shares of
+// spreads returns the standard deviations of ln threshold between windows. lapses are the shares of
 // windows that fail at any rate for unknown reasons. Their prior decreases, because a lapse is an
 // easy excuse.
 func spreads() []float64 { return []float64{.003, .006, .012, .025, .05, .1, .2} }

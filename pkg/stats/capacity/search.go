@@ -277,7 +277,7 @@ func (s *Search) estimate(share float64) *marginal {
 	return m
 }
 
-// stallChance is the probability that more windows stall than the share allows.
+// stallChance returns the probability that more windows stall than the share allows.
 func (s *Search) stallChance() float64 {
 	n := s.unavoidable()
 	return betaAbove(n+1, s.state.Windows-n+1, 1-s.o.Share)
@@ -362,7 +362,7 @@ func (s *Search) held(rate float64, passed bool) {
 	}
 }
 
-// betaAbove is the probability that a Beta(a, b) variable with whole parameters exceeds x: the
+// betaAbove returns the probability that a Beta(a, b) variable with whole parameters exceeds x: the
 // probability of at most a-1 successes in a+b-1 trials with success probability x.
 func betaAbove(a, b int, x float64) float64 {
 	n := a + b - 1

@@ -27,7 +27,7 @@ func (l law) window(rng *rand.Rand, rate float64) Window {
 	return w
 }
 
-// capacity is the rate at which a share of windows pass.
+// capacity returns the rate at which a share of windows pass.
 func (l law) capacity(share float64) float64 {
 	return l.threshold * math.Exp(-l.spread*math.Sqrt2*math.Erfinv(2*share/(1-l.lapse)/(1-l.stalls)-1))
 }

@@ -24,7 +24,7 @@ const (
 	likelier = 3
 )
 
-// dependence is the Bayes factor for stalls that depend on the rate: 1 without evidence.
+// dependence returns the Bayes factor for stalls that depend on the rate: 1 without evidence.
 func (s *Search) dependence() float64 {
 	windows := slices.Clone(s.history)
 	slices.SortFunc(windows, func(a, b counted) int { return cmp.Compare(a.rate, b.rate) })
@@ -58,7 +58,7 @@ func number(b bool) float64 {
 	return 0
 }
 
-// evidence is the logarithm of the probability of k particular events of n, averaged over
+// evidence returns the logarithm of the probability of k particular events of n, averaged over
 // all probabilities of one event.
 func evidence(k, n float64) float64 {
 	a, _ := math.Lgamma(k + 1)

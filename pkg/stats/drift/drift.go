@@ -171,7 +171,7 @@ func critical(n int, level float64) int {
 // probability returns how probable a sum at least as far from 0 is for n values in any order.
 func probability(n, sum int) float64 { return among(inversions(n), n, sum) }
 
-// among is [probability] with the [inversions] of n values.
+// among returns the [probability] with the [inversions] of n values.
 func among(counts []float64, n, sum int) float64 {
 	if sum < 0 {
 		sum = -sum

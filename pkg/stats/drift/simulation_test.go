@@ -40,7 +40,7 @@ func (r run) tooth(minute, phase float64) float64 {
 	return part
 }
 
-// grown is the factor of the planted drift.
+// grown returns the factor of the planted drift.
 func (r run) grown(minute float64) float64 { return 1 + r.drift*minute/60 }
 
 // latency returns the quantile of each second. Each tooth of a compaction or a collector raises it.

@@ -51,7 +51,7 @@ func Middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// logChoose is the logarithm of the number of ways to choose k of n.
+// logChoose returns the logarithm of the number of ways to choose k of n.
 func logChoose(n, k int) float64 {
 	all, _ := math.Lgamma(float64(n + 1))
 	chosen, _ := math.Lgamma(float64(k + 1))

@@ -147,7 +147,7 @@ func line(values []float64) (first, last, apart float64) {
 	return first, first + slope*float64(len(values)-1), apart
 }
 
-// spreadOf is the total distance of the values from their median.
+// spreadOf returns the total distance of the values from their median.
 func spreadOf(values []float64) (apart float64) {
 	m := median(values)
 	for _, v := range values {

@@ -82,7 +82,7 @@ func answerPlaintext(conn net.Conn, reason string) {
 	}
 }
 
-// refusal is the complete response to a gRPC call: unauthenticated. The connection accepts no
+// refusal returns the complete response to a gRPC call: unauthenticated. The connection accepts no
 // further call, so a caller's next call uses a new connection instead of being lost with this one.
 func refusal(stream uint32, reason string) []byte {
 	const endStream, endHeaders = 1, 4

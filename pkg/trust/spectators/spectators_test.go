@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// served is the address of a server that says hello, until the test's end.
+// served returns the address of a server that says hello, until the test's end.
 func served(t *testing.T) string {
 	t.Helper()
 	l, err := Listen(t.Context(), "127.0.0.1:0", nil)

@@ -2,7 +2,7 @@ package usertoken
 
 import "encoding/hex"
 
-// Forms are the texts in which a token must not appear.
+// Forms returns the texts in which a token must not appear.
 func (t Token) Forms() []string {
 	return []string{string(t.secret[:]), hex.EncodeToString(t.secret[:])}
 }

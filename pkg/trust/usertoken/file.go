@@ -33,10 +33,10 @@ type Token struct{ secret *[size]byte }
 // String keeps the token out of logs and errors.
 func (Token) String() string { return "***" }
 
-// GoString is [Token.String] for %#v.
+// GoString returns [Token.String], for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile is this user's token file, which may not exist. Services, which may have no
+// DefaultFile returns the path of this user's token file, which may not exist. Services, which may have no
 // environment, find it in the user's home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()

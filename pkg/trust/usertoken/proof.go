@@ -92,7 +92,7 @@ func Call(conn net.Conn, token func() (Token, error)) error {
 	return nil
 }
 
-// Answer is the listener's side of [Call], after it has read [Hello].
+// Answer performs the listener's side of [Call], after it has read [Hello].
 func Answer(conn net.Conn, token Token) error {
 	if token.secret == nil {
 		return errors.New("no token to compare with")
@@ -120,7 +120,7 @@ func Answer(conn net.Conn, token Token) error {
 	return err
 }
 
-// AnswerOpen is [Answer] for a listener that requires no proof.
+// AnswerOpen answers like [Answer], for a listener that requires no proof.
 func AnswerOpen(conn net.Conn) error {
 	var number [numberSize]byte
 	if _, err := io.ReadFull(conn, number[:]); err != nil {

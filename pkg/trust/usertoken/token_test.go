@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// pair is a TCP connection on loopback, at an address of the caller's choice.
+// pair returns a TCP connection on loopback, at an address of the caller's choice.
 func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -113,7 +113,7 @@ func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	return caller, listener
 }
 
-// answer is the listener's side with its hello.
+// answer performs the listener's side with its hello.
 func answer(conn net.Conn, token usertoken.Token) error {
 	defer conn.Close()
 	hello := make([]byte, len(usertoken.Hello))
@@ -134,7 +134,7 @@ func (r *recorded) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// known is a token that a caller knows already.
+// known returns a token that a caller knows already.
 func known(token usertoken.Token) func() (usertoken.Token, error) {
 	return func() (usertoken.Token, error) { return token, nil }
 }

@@ -14,7 +14,7 @@ func (d *Draft) Begin(n int) []byte {
 	return d.memory.Bytes
 }
 
-// SendDraft is [Conn.Send] for a request that was made in a draft.
+// SendDraft sends like [Conn.Send], for a request that was made in a draft.
 func (c *Conn) SendDraft(request []byte, d *Draft) error {
 	c.trip.memory, d.memory = d.memory, nil
 	return c.send(request)

@@ -69,7 +69,7 @@ func (c *Conn) arrived() (waiting bool, err error) {
 	return readable(c.raw)
 }
 
-// readable is arrived for a socket.
+// readable implements arrived for a socket.
 func readable(raw syscall.RawConn) (waiting bool, err error) {
 	var failed error
 	err = raw.Control(func(fd uintptr) { waiting, failed = socket.Peek(fd) })

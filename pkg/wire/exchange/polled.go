@@ -104,7 +104,7 @@ func (p *polled) wait() {
 	}
 }
 
-// waitUntil is wait with a bound. A fiber waits on its own goroutine.
+// waitUntil waits like wait, with a bound. A fiber waits on its own goroutine.
 func (p *polled) waitUntil(end time.Time) error {
 	p.fiber.Leave()
 	p.waiter = nil

@@ -85,8 +85,8 @@ func (f *Fiber) Wait() {
 // stopped. The caller must hold no mutex.
 func (f *Fiber) Continue() { f.ContinueIn(nil) }
 
-// ContinueIn is [Fiber.Continue] by a goroutine that continues several functions, and then does the
-// work that they left in a batch. The batch may be nil.
+// ContinueIn continues like [Fiber.Continue], for a goroutine that continues several functions,
+// and then does the work that they left in a batch. The batch may be nil.
 func (f *Fiber) ContinueIn(b *Batch) {
 	for {
 		if f.state.CompareAndSwap(waiting, running) {

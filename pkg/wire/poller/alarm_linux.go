@@ -131,7 +131,7 @@ type clock struct {
 	until atomic.Int64
 }
 
-// now is the present moment in nanoseconds.
+// now returns the present moment in nanoseconds.
 func (c *clock) now() int64 { return int64(time.Since(c.base)) }
 
 // isClosed reports whether alarms are closed.

@@ -2,8 +2,8 @@ package poller
 
 import "net"
 
-// Apart is [Serve] by another goroutine, which serves connections of Apart alone: readers that take
-// long, as with thousands of events at once, delay no connection of Serve.
+// Apart serves like [Serve], by another goroutine, which serves connections of Apart alone:
+// readers that take long, as with thousands of events at once, delay no connection of Serve.
 func Apart(nc net.Conn, r Reader) (Conn, error) { return serve(nc, r, shareApart) }
 
 // Pauser is a [Reader] that may stop reading for a while.

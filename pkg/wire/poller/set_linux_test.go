@@ -47,7 +47,7 @@ func TestSetWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// descriptors is how many files this process has open.
+// descriptors returns how many files this process has open.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -43,7 +43,7 @@ type shared struct {
 // shareSocket makes the goroutine of the common set read a connection.
 func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) { return common.share(nc, r) }
 
-// shareApart is shareSocket with the set of [Apart].
+// shareApart shares like shareSocket, with the set of [Apart].
 func shareApart(nc *net.TCPConn, r Reader) (Conn, error) { return separate.share(nc, r) }
 
 func (l *lazySet) share(nc *net.TCPConn, r Reader) (Conn, error) {

@@ -10,7 +10,7 @@ import (
 // shareSocket returns nil: only on Linux a common goroutine reads connections.
 func shareSocket(*net.TCPConn, Reader) (Conn, error) { return nil, nil }
 
-// shareApart is shareSocket.
+// shareApart calls shareSocket.
 func shareApart(*net.TCPConn, Reader) (Conn, error) { return nil, nil }
 
 // Attaches is false: only on Linux a common goroutine waits for connections.

@@ -82,7 +82,7 @@ func epollPwait2(epoll uintptr, taken []unix.EpollEvent, wait int64, announced b
 	return int(n), failed
 }
 
-// epollPwait is epollPwait2 in whole milliseconds, rounded up.
+// epollPwait waits like epollPwait2, in whole milliseconds, rounded up.
 func epollPwait(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bool) (int, syscall.Errno) {
 	const longest = int64(time.Hour)
 	milliseconds := (min(wait, longest) + 1e6 - 1) / 1e6

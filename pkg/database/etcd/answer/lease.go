@@ -27,5 +27,5 @@ func WithoutLease(err error) error {
 	return err
 }
 
-// ended is the error of a request about a lease that has ended.
+// ended returns the error of a request about a lease that has ended.
 func ended() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

@@ -51,7 +51,7 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 	return &Contender{client: c, session: session, prefix: prefix}, nil
 }
 
-// Lease is the session's.
+// Lease returns the session's lease.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
 // Acquire locks a mutex of the library, once more if a member did not know the client's token yet:

@@ -133,7 +133,7 @@ func (c *incoming) of(f http2.Frame) (*Stream, error) {
 	return s, err
 }
 
-// broken is the error of a stream that breaks the protocol.
+// broken returns the error of a stream that breaks the protocol.
 func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
 }

@@ -150,7 +150,7 @@ func (s *streams) Fail(reason error) {
 	}
 }
 
-// sorted are all streams, in the order in which they were opened.
+// sorted returns all streams, in the order in which they were opened.
 func (s *streams) sorted() []*Stream {
 	all := make([]*Stream, 0, len(s.live)+len(s.waiting))
 	for _, one := range s.live {

@@ -25,7 +25,7 @@ type Message struct {
 	Each func(message []byte) error
 }
 
-// size is the length of the encoded message.
+// size returns the length of the encoded message.
 func (m *Message) size() int {
 	n := len(m.Rest)
 	if one := len(m.Before) + len(m.One); one > 0 {

@@ -57,7 +57,7 @@ func (c *conn) wait(ctx context.Context, k *call) (unsent bool, err error) {
 	return k.end == 0, ctx.Err()
 }
 
-// waitInFiber is wait for a call whose fiber is continued by the goroutine that reads.
+// waitInFiber waits like wait, for a call whose fiber is continued by the goroutine that reads.
 func (c *conn) waitInFiber(ctx context.Context, k *call) (unsent bool, err error) {
 	k.conn = c
 	k.fiber.WaitsFor(ctx, k)

@@ -27,7 +27,7 @@ const (
 	Swap Lie = "swap"
 )
 
-// Lies are all of them.
+// Lies returns all lies.
 func Lies() []Lie { return []Lie{Lose, Double, Swap} }
 
 // Law is when deliveries are made, and which are wrong.
@@ -233,7 +233,7 @@ func (q *Queue) Watch(id int32, keys Keys) (after int64) {
 	return q.hub.version
 }
 
-// Resume is Watch of a watcher that knows all changes up to a version.
+// Resume continues the watch of a watcher that knows all changes up to a version.
 func (q *Queue) Resume(id int32, keys Keys, after int64, now time.Time) {
 	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
 	q.hub.mu.Lock()

@@ -25,7 +25,7 @@ const (
 	Doubled Law = "doubled"
 )
 
-// Laws are all of them.
+// Laws returns all laws.
 func Laws() []Law { return []Law{Exact, Ticked, Limited, Doubled} }
 
 // Tick and PerSecond are of the laws [Ticked] and [Limited].
@@ -42,7 +42,7 @@ func (l Law) Valid() error {
 	return nil
 }
 
-// Rule is the law in words.
+// Rule returns the law in words.
 func (l Law) Rule() string {
 	switch l {
 	case Ticked:
@@ -142,8 +142,8 @@ func (t *Table) Attach(id int64, key string, now time.Time) bool {
 	return s != nil
 }
 
-// Take is [Table.Attach] unless a session has the key. It reports whether there is a session with that
-// number, and whether it has the key now.
+// Take attaches like [Table.Attach] unless a session has the key. It reports whether there is a
+// session with that number, and whether it has the key now.
 func (t *Table) Take(id int64, key string, now time.Time) (there, taken bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

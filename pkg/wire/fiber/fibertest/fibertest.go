@@ -17,8 +17,8 @@ func Do(ctx context.Context, run func(ctx context.Context)) {
 	group.Wait()
 }
 
-// Go is Do in a group. It returns when the function first waits, leaves the caller's goroutine or has
-// ended.
+// Go calls Do in a group. It returns when the function first waits, leaves the caller's goroutine
+// or has ended.
 func Go(ctx context.Context, group *sync.WaitGroup, run func(ctx context.Context)) {
 	fiber.Go(group, func(f *fiber.Fiber) { run(own{ctx, f}) })
 }
