@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// CleanupOptions are the inputs of [Cleanup]. Somebody else may have written the run's folder, so
+// CleanupOptions are the inputs of [Cleanup]. Other users may have written the run's folder, so
 // nothing sends the content of a file or a variable that the folder names.
 type CleanupOptions struct {
 	Folder   *results.Folder

@@ -65,7 +65,7 @@ func library(run *results.DatabaseRun) string {
 	return ""
 }
 
-// ownAddrs returns the addresses of this machine's interfaces; none if they cannot
+// ownAddrs returns the addresses of this machine's interfaces; no addresses if they cannot
 // be listed.
 func ownAddrs() (ips []net.IP) {
 	addrs, err := net.InterfaceAddrs()
@@ -138,7 +138,7 @@ func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
 }
 
-// readErrors reads the counts of a run's errors: none if no step ran.
+// readErrors reads the counts of a run's errors; there are no counts if no step ran.
 func readErrors(dir string) ([]results.ErrorCount, error) {
 	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
 	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {

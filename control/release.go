@@ -94,7 +94,7 @@ func releaseFinding(e *config.Experiment, entry database.Database, db *config.Da
 	return f
 }
 
-// stated returns the version in the file or on the command line; "" for none.
+// stated returns the version in the file or on the command line, or "".
 func stated(db *config.Database) string {
 	if db.UseVersion != "" {
 		return db.UseVersion

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// sender returns the half that sends the load itself, nil for none.
+// sender returns the half that sends the load itself, or nil.
 func (r *run) sender() abilities.Sender {
 	for _, half := range r.halves {
 		if s, ok := half.(abilities.Sender); ok && s.Sends() {

@@ -179,7 +179,7 @@ watch: {watchers: 5, connections: 2}
 `
 
 // written returns the seconds of watchers below a folder of results, without an incomplete last row, and
-// the folder that they are in, "" for none.
+// the folder that they are in, or "".
 func written(t *testing.T, below string) (seconds []observation.Second, dir string) {
 	t.Helper()
 	g := watchers.Observed()

@@ -36,7 +36,7 @@ type Run struct {
 	Agents Agents
 	Leader func(context.Context) (int, error)
 	// Generators issue the load, if there are some, and may hold sessions beside it. They are
-	// prepared when an activity is. Nil is none.
+	// prepared when an activity is. It may be nil.
 	Generators Generators
 	// FailBack has the connections of the load that failed over go back to their first members, while
 	// a step runs.
@@ -106,7 +106,7 @@ type Preparer interface {
 // by the goroutine of the steps, after Run returned.
 type Recorder interface{ Record() }
 
-// Describer describes in a dry run, in lines, how a half will take part; no lines if it will not.
+// Describer describes in a dry run, how a half will take part, in lines; it returns nil if the half will not.
 type Describer interface{ Describe() []string }
 
 // Bounder ends a load that passes a bound.
@@ -144,7 +144,7 @@ type WriteWatcher interface {
 // Judger has generators judge the answers to their parts, where a [Watcher] judges those to a load
 // that this process issues itself.
 type Judger interface {
-	// Judging is how, nil for not at all.
+	// Judging is how answers are judged; nil if they are not.
 	Judging() *dbtesterpb.Judging
 }
 

@@ -52,7 +52,7 @@ const (
 )
 
 // open reserves the agent. takeOver describes a member that an earlier run left
-// running; nil for none.
+// running, or nil.
 func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequest) (*pb.OpenResponse, error) {
 	var reply *pb.OpenResponse
 	err := s.Reserve(ctx, remote.CallTimeout, func(ctx context.Context) (err error) {

@@ -62,7 +62,7 @@ type Options struct {
 	// Sample is called with each sample of a generator's machine, by one goroutine for each
 	// generator; nil discards them.
 	Sample func(generator int, s results.Sample)
-	// LostMembers returns the members that are known to be lost; nil returns none.
+	// LostMembers returns the members that are known to be lost; it may be nil.
 	LostMembers func() []int
 	// LoseMember is called with a member that accepts no connection from a generator, and why;
 	// nil makes that an error.
@@ -106,7 +106,7 @@ type Job struct {
 type Set struct {
 	opts  Options
 	parts []*part
-	gens  []*generator // which issue the parts, in their order; none if this process does
+	gens  []*generator // which issue the parts, in their order; empty if this process does
 	spec  load.Spec
 	// base is when Prepare was called. Times are base plus the monotonic clock, so setting this
 	// machine's wall clock moves no start.

@@ -26,7 +26,7 @@ type Local struct {
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
-	// Watch returns a watch of every request of a load, nil to watch none. Watch may be nil too.
+	// Watch returns a watch of every request of a load, or nil. Watch may be nil too.
 	Watch func(load.Spec) (load.Watch, error)
 }
 

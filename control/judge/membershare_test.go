@@ -48,7 +48,7 @@ func TestMemberShare(t *testing.T) {
 	for name, tc := range map[string]struct {
 		step   Step
 		change func(*Evidence)
-		want   string // the only mark; "" for none
+		want   string // the only mark, or ""
 	}{
 		"fair":           {step: divided(2000, 2000, 2000)},
 		"a slow member":  {step: divided(2500, 2500, 1000), want: slow},

@@ -11,7 +11,7 @@ import (
 // otherShare is the share of a machine's processors that others may use without a mark.
 const otherShare = 0.10
 
-// otherLoad marks machines on which something ran besides the client and the members.
+// otherLoad marks machines on which something ran that is neither the client nor a member.
 func (v *verdict) otherLoad() {
 	for _, o := range v.e.Run.OtherLoad {
 		share := o.OtherCPUShare()

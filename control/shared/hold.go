@@ -97,7 +97,7 @@ func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 // reuseHint explains how to allow foreign keys.
 const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
 
-// describe names the run of a claim, which somebody else may have written.
+// describe names the run of a claim, which another user may have written.
 func describe(c *Claim) string {
 	text := fmt.Sprintf("run %s of %s", plaintext.Line(c.Run), plaintext.Line(c.Owner))
 	if !c.Expires.IsZero() {

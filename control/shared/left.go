@@ -20,7 +20,7 @@ type Left struct {
 	// Claimed reports whether there is a claim. Claim is the claim; zero without one.
 	Claimed bool
 	Claim   Claim
-	// Which are the keys that may be removed, or Why none may.
+	// Which are the keys that may be removed, or Why no key may.
 	Which database.Removable
 	Why   error
 }

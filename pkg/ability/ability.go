@@ -40,10 +40,10 @@ type Ability struct {
 	// have keys that are Whole.
 	Search *Search
 	// Record is the ability's entry in the record of a run, Member its entry in the record of
-	// each member; nil for none.
+	// each member, or nil.
 	Record, Member Recorded
 	// Disturbed returns the times of a load in which the ability disturbed it on purpose, from the
-	// record of a run; nil for an ability that disturbs none. They prove nothing about the steadiness
+	// record of a run; nil if the ability does not disturb the load. They prove nothing about the steadiness
 	// of the load.
 	Disturbed func(results.Records) []results.Stretch
 	// Observes are the values that it counts or times during a load, except response times.
@@ -53,8 +53,8 @@ type Ability struct {
 // Database describes a database to an ability when its keys are resolved.
 type Database struct {
 	ID, Name string
-	// Version is the release that the file names, "" for none. Embedded is the version of the
-	// server built into this program, "" for none. Binary is the executable that runs instead of
+	// Version is the release that the file names, or "". Embedded is the version of the
+	// server built into this program, or "". Binary is the executable that runs instead of
 	// a release.
 	Version, Embedded, Binary string
 	// Options are the driver's options, which the ability may change; nil without any.
@@ -74,7 +74,7 @@ type Database struct {
 	Generators int
 	// Classic files have no keys of abilities.
 	Classic bool
-	// Search is the ability that searches for the rates of the load, nil for none.
+	// Search is the ability that searches for the rates of the load, or nil.
 	Search *Search
 	// Node returns the value of one of the database's keys in the file, nil if it is not given.
 	// OptionAt returns the place of the option with which an error begins.
@@ -134,7 +134,7 @@ func (s Section[T]) Of(v Values) T { return valueOf[T](v, s.Key) }
 // With returns the values with this ability's replaced.
 func (s Section[T]) With(v Values, is T) Values { return with(v, s.Key, is) }
 
-// valueOf returns the value of a key, the zero value for none.
+// valueOf returns the value of a key, or the zero value.
 func valueOf[T any](v Values, key string) T {
 	is, _ := v[key].(T)
 	return is
@@ -215,7 +215,7 @@ func (r Record[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 // Name implements [Recorded].
 func (r Record[T]) Name() string { return r.Key }
 
-// Of returns the entry in the records of a run or of a member, the zero value for none. It
+// Of returns the entry in the records of a run or of a member, or the zero value. It
 // returns an error if this release cannot read the entry.
 func (r Record[T]) Of(records results.Records) (is T, err error) {
 	if data := records[r.Key]; data != nil {

@@ -56,7 +56,7 @@ type Witness struct {
 // Value describes one value of a key, with the requests that show when it was there.
 type Value struct {
 	// Number is the number of the request that wrote it. It is negative for a value that was
-	// there before the first request, and 0 for none.
+	// there before the first request, and 0 if there was no such request.
 	Number int64 `json:"number"`
 	Absent bool  `json:"absent,omitempty"` // the key was not found
 	// Foreign values were written by no request to this key. They have no number.

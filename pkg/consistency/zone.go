@@ -12,7 +12,7 @@ type zone struct {
 	f, s   int64 // when the first of its requests ended, when the last was sent
 	sent   int64 // when its write was sent
 	// first and last are the requests of f and s, with their clients, and taker is the swap that
-	// replaced the value, all plus one; 0 for none.
+	// replaced the value, all plus one, or 0.
 	first, last, taker int64
 	firstClient        int32
 	lastClient         int32

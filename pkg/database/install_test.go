@@ -71,7 +71,7 @@ func TestRecipesFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name, where, version string
 		tools                []string
-		want                 string // want is part of the error, "" for none
+		want                 string // want is part of the error, or ""
 	}{
 		{"the server", file, "v1", []string{"toy"}, ""},
 		{"the server behind a proxy", file, "1", []string{"proxy", "toy"}, `mine" is one file, which would pass for toy: a release of d holds only that`},
@@ -95,7 +95,7 @@ func TestRecipesFrom(t *testing.T) {
 func TestRecipes(t *testing.T) {
 	for _, tt := range []struct {
 		driver        database.Driver
-		version, want string // want is part of the error, "" for none
+		version, want string // want is part of the error, or ""
 	}{
 		{installable{}, "v1", ""},
 		{installable{}, "2", "there is no recipe for toy 2"},

@@ -130,7 +130,7 @@ type LockOptions struct {
 	Recipe string
 	// TTL is the requested TTL of sessions; members grant [SessionFacts.Granted] of it.
 	TTL time.Duration
-	// Delay is the length of [LockFacts.Delayed]: 0 means none.
+	// Delay is the length of [LockFacts.Delayed]; 0 means no delay.
 	Delay time.Duration
 }
 

@@ -37,7 +37,7 @@ type Suite struct {
 	Tools map[string]string
 	// TLS is given to members and clients; nil means plaintext.
 	TLS *database.TLS
-	// Auth holds the clients' credentials; nil means none. Options decide whether members
+	// Auth holds the clients' credentials; it may be nil. Options decide whether members
 	// require them.
 	Auth *database.Auth
 	// TextKeys means that keys must be printable.

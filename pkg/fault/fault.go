@@ -46,7 +46,7 @@ type Kind struct {
 	// mayEnd reports whether the member may end itself because of the fault. Nil reports false.
 	mayEnd func(Parameters) bool
 	// release undoes effects that would outlive the member's processes or keep them from ending.
-	// It uses only the record, and may be called again. Nil means that there are none.
+	// It uses only the record, and may be called again. It may be nil.
 	release func(Record) error
 }
 
@@ -84,7 +84,7 @@ func wrong(key, format string, args ...any) error {
 	return &ParameterError{Key: key, Text: fmt.Sprintf(format, args...)}
 }
 
-// Encoded returns the parameters as in a [Record], nil for none.
+// Encoded returns the parameters as in a [Record], or nil.
 func (p Parameters) Encoded() json.RawMessage {
 	if p == (Parameters{}) {
 		return nil

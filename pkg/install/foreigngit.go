@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Somebody else may have written a checkout, and its git configuration can name programs that git
+// Other users may have written a checkout, and its git configuration can name programs that git
 // runs: hooks, a file system monitor, filters, a pager. Its source is compiled, and run only if
 // the user asks for that.
 

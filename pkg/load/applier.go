@@ -26,7 +26,7 @@ type applier struct {
 	whole   []byte           // buffer for the value that a swap must read
 	answer  []byte           // buffer for the value that a read returns
 	guarded *guarded         // nil in a load without transactions
-	turn    *contenders.Turn // the lock that the last call acquired, nil for none
+	turn    *contenders.Turn // the lock that the last call acquired, or nil
 	// refused: no member accepted a connection for a single request;
 	// single is the back-off of those connections.
 	refused bool

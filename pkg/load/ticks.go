@@ -70,7 +70,7 @@ type tickCounts struct {
 	used   bool
 	number int64
 	// first and last are when the first and the last ok request ended; last is 0 if
-	// none did.
+	// no request did.
 	first, last int64
 	ops         [maxOps]opCounts
 }

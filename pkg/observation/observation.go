@@ -29,7 +29,7 @@ type Value struct {
 	// Unit is the unit of the number; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
-	// Row is the name of the row with its total in reports, below the row After; "" for none.
+	// Row is the name of the row with its total in reports, below the row After, or "".
 	Row, After string
 }
 

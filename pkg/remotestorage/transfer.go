@@ -41,7 +41,7 @@ type Folder struct {
 	// Name is the folder in the store; "" is the store's root.
 	Name string
 	// Last is a file to send after all others, so that its presence proves that the upload is
-	// complete; "" for none.
+	// complete, or "".
 	Last string
 }
 

@@ -241,7 +241,7 @@ type Spread struct {
 	Max  int64 `json:"max_ns"`
 }
 
-// SpreadOf returns the spread of some times, which it sorts; nil for none. They may be below 0. Their
+// SpreadOf returns the spread of some times, which it sorts, or nil. They may be below 0. Their
 // percentiles are at the ranks of [histogram.Rank].
 func SpreadOf(times []int64) *Spread {
 	if len(times) == 0 {
@@ -257,7 +257,7 @@ func SpreadOf(times []int64) *Spread {
 }
 
 // SpreadOfHistogram returns the spread of the times in a histogram, of which the longest is known in
-// nanoseconds; nil for none, and for no histogram. No percentile is above the longest, which a bucket's
+// nanoseconds, or nil, and for no histogram. No percentile is above the longest, which a bucket's
 // edge may exceed by 0.1 %.
 func SpreadOfHistogram(h *hdrhistogram.Histogram, longest int64) *Spread {
 	if h == nil || h.TotalCount() == 0 {

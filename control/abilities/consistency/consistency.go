@@ -147,7 +147,7 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 }
 
 // back returns how written keys are read back. On a cluster that others use, not faster than the load
-// wrote, and until a read takes longer than a bound of the load, 0 for none.
+// wrote, and until a read takes longer than a bound of the load, or 0.
 func (h *Half) back(longest time.Duration) judging.Back {
 	r := h.run.Record
 	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: h.wish.Budget(r.LoadEnd.Sub(r.LoadStart))}

@@ -375,7 +375,7 @@ func leaderChanges(events []results.Event, in results.Stretch) (n int) {
 	return n
 }
 
-// classes counts errors by class in a stretch of time; nil for none.
+// classes counts errors by class in a stretch of time, or nil.
 func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	var n map[string]int64
 	for _, c := range counts {

@@ -164,7 +164,7 @@ func (m *memberProber) one(ctx context.Context) {
 	m.note(row)
 }
 
-// put writes a probe's key, which exists but for the first probe: an attempt to create it first would
+// put writes a probe's key. It exists after the first probe: an attempt to create it first would
 // cost a new connection to ZooKeeper a second transaction.
 func put(ctx context.Context, client database.Client, key []byte) error {
 	value := []byte("probe")

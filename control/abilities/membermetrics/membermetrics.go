@@ -68,7 +68,7 @@ func (h *Half) Describe() []string {
 	return []string{fmt.Sprintf("read the members' own metrics every %v: %s", h.plan.Every, strings.Join(at, ", "))}
 }
 
-// sources returns where the members report; none if nothing is read.
+// sources returns where the members report; the list is empty if nothing is read.
 func (h *Half) sources() (list []database.MetricsSource, err error) {
 	reporter, ok := h.run.Driver.(database.MetricsReporter)
 	if !ok || h.plan.Every == 0 {

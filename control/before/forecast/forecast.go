@@ -18,7 +18,7 @@ type Forecast struct {
 	// throughput that is not known before the run.
 	Data    database.Data
 	Guessed bool
-	// Needs are the needs of one member; none if the driver does not know them.
+	// Needs are the needs of one member; empty if the driver does not know them.
 	Needs []database.Need
 	// least is the part of Data that depends on no guess, and sure are its needs.
 	least database.Data

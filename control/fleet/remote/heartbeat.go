@@ -19,7 +19,7 @@ const (
 // heartbeatsMissed is how many heartbeats must fail in a row before the other side is lost.
 const heartbeatsMissed = 3
 
-// Misses counts the failed heartbeats in a row. The zero value has none.
+// Misses counts the failed heartbeats in a row. The zero value counts 0.
 type Misses struct{ n int }
 
 // Count counts a heartbeat by its error, nil if it was answered. It returns nil, or why the other

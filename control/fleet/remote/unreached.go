@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// unreached returns why there is no connection to an agent, if gRPC's message says so, without
+// unreached returns why there is no connection to an agent, if gRPC's message has the reason, without
 // the words of the layers in between.
 func unreached(text string) (string, bool) {
 	quoted, ok := strings.CutPrefix(text, "connection error: desc = ")

@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// end records the end of something that the record says is still running.
+// end records the end of a run or a database that is recorded as still running.
 func end(state *results.State, ended *time.Time) bool {
 	if *state != results.StateRunning {
 		return false
@@ -85,8 +85,8 @@ func end(state *results.State, ended *time.Time) bool {
 	return true
 }
 
-// database fetches the records of one database into the folder of its tag. Somebody else may have
-// written the folder, so it must not lead anywhere else.
+// database fetches the records of one database into the folder of its tag. Other users may
+// have written the folder, so it must not lead anywhere else.
 func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
 	if err := regularfile.Only(dir); err != nil {
 		return err

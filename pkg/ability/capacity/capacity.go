@@ -33,7 +33,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: search()}
 }
 
-// Of returns the search that the values of a file ask for, nil for none.
+// Of returns the search that the values of a file ask for, or nil.
 func Of(v ability.Values) *Plan {
 	if c := Keys().Of(v); c != (Plan{}) {
 		return &c

@@ -20,7 +20,7 @@ type Plan struct {
 	// it is longer: see [Plan.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
-	// WarmUp is how long the first rate is sent before the first window; 0 is none.
+	// WarmUp is how long the first rate is sent before the first window; 0 means no warm-up.
 	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
 	// Share is the share of windows that pass at the rate in search, Tolerance the relative
 	// width of the interval at which the search ends, and Windows the most windows.

@@ -64,7 +64,7 @@ const (
 	Measured Form = "staleness"
 	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
-	// Unasked answers have neither, as the file asks for none: in records of releases that judged
+	// Unasked answers have neither, because the file does not ask for it: in records of releases that judged
 	// no load by default, because it does not ask for one. Records of releases without verdicts
 	// have no form.
 	Unasked Form = "off"

@@ -25,7 +25,7 @@ const mostRecorded = 1 << 20
 type line struct {
 	// Key begins the history of a key.
 	Key *int64 `json:"key,omitempty"`
-	// Initial is the number of its first value, nil for none. Until is nil for a whole history.
+	// Initial is the number of its first value, or nil. Until is nil for a whole history.
 	Initial    *int64 `json:"initial,omitempty"`
 	Requests   int    `json:"requests,omitempty"`
 	Until      *int64 `json:"until_ns,omitempty"`
@@ -48,7 +48,7 @@ type line struct {
 func kinds() []string    { return []string{"other", "read", "write", "swap", "txn", "delete"} }
 func outcomes() []string { return []string{"ok", "failed", "unknown", "not found"} }
 
-// WriteHistories writes a file of histories; none without a history.
+// WriteHistories writes a file of histories. Without histories it writes no file.
 func WriteHistories(path string, list []consistency.History) (err error) {
 	if len(list) == 0 {
 		return nil

@@ -35,7 +35,7 @@ func WriteWitnesses(path string, witnesses []consistency.Witness) (err error) {
 	return file.Append(lines)
 }
 
-// ReadWitnesses reads a file of witnesses; none without the file. The witnesses before an error
+// ReadWitnesses reads a file of witnesses, which need not exist. The witnesses before an error
 // are valid.
 func ReadWitnesses(path string) (witnesses []consistency.Witness, err error) {
 	for line, err := range linefile.Lines(path) {

@@ -21,7 +21,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "deaths", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes how many sessions are held, and how they end; 0 held is none.
+// Plan describes how many sessions are held, and how they end. With 0 held there is no plan.
 type Plan struct {
 	Held int `json:"held"`
 	// TTL is the requested TTL, and Keep the time between two renewals of a session.

@@ -41,7 +41,7 @@ type Plan struct {
 	Deploys int           `json:"deploys"`
 	After   time.Duration `json:"after_ns"`
 	Within  time.Duration `json:"within_ns"`
-	// Elections is how many times the leader of the instances dies; with 0 they elect none.
+	// Elections is how many times the leader of the instances dies; with 0 they elect no leader.
 	Elections int `json:"elections,omitempty"`
 }
 

@@ -54,7 +54,7 @@ type Facts struct {
 	Rule    string `json:"rule"`
 	Renewal string `json:"renewal"`
 	Watch   string `json:"watch"`
-	// Beside is another way by which users of the database find dead instances; "" for none.
+	// Beside is another way by which users of the database find dead instances, or "".
 	Beside string `json:"beside,omitempty"`
 }
 

@@ -31,7 +31,7 @@ func Commands(list []Fault) (commands []Fault) {
 	return commands
 }
 
-// Undoes returns the program, with its arguments, that undoes a command; nil for none.
+// Undoes returns the program, with its arguments, that undoes a command, or nil.
 func (f Fault) Undoes() []string {
 	if slices.Equal(f.Undo, []string{NoUndo}) {
 		return nil
@@ -40,7 +40,7 @@ func (f Fault) Undoes() []string {
 }
 
 // Argv returns a program with its arguments for people, with an argument quoted if a shell would
-// change it; "" for none.
+// change it, or "".
 func Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

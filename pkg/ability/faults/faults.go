@@ -72,7 +72,7 @@ type Fault struct {
 	Rate      string `json:"rate,omitempty"`
 	// Version is the release that a restart starts, "" for the previous one.
 	Version string `json:"version,omitempty"`
-	// Run is the program of a [Command] with its arguments, and Undo its undo, [NoUndo] for none.
+	// Run is the program of a [Command] with its arguments, and Undo its undo, which may be [NoUndo].
 	Run  []string `json:"run,omitempty"`
 	Undo []string `json:"undo,omitempty"`
 	// At is when the fault is applied, after the first request of the load, and For how long it
@@ -181,7 +181,7 @@ type Happened struct {
 	// Failed is why the fault did not take effect or could not be undone.
 	Failed string `json:"failed,omitempty"`
 	// Silences are the longest times without an answered probe until the load had recovered, for
-	// all members together and for each; none without probes.
+	// all members together and for each; empty without probes.
 	Silences []Silence `json:"silences,omitempty"`
 	// Back is the time from the fault's end until a later probe of its member was answered. It is
 	// [recovery.Never] if none was within five seconds of the recovery of the load, and 0 without
@@ -193,7 +193,7 @@ type Happened struct {
 	// recovered.
 	Errors map[string]int64 `json:"errors,omitempty"`
 	// P99 is the p99 of requests that ended ok in the seconds until the load had recovered.
-	// RestP99 is the p99 of those in seconds that no fault touched. 0 means none.
+	// RestP99 is the p99 of those in seconds that no fault touched. 0 means no such request.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
 	// Returned is how many connections of the load that had failed over went back to their first

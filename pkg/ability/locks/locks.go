@@ -20,7 +20,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "locks", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes how many contenders want how many locks; no contenders is none.
+// Plan describes how many contenders want how many locks. Without contenders there is no plan.
 type Plan struct {
 	// Names is the number of locks. Each has this many contenders of its own.
 	Names int `json:"names"`

@@ -106,7 +106,7 @@ func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 // atOnce is how many turns are written at once.
 const atOnce = 4096
 
-// WriteTurns writes a file of turns. Without turns it writes none.
+// WriteTurns writes a file of turns. Without turns it writes no file.
 func WriteTurns(path string, turns []Turn) (err error) {
 	if len(turns) == 0 {
 		return nil

@@ -36,7 +36,7 @@ type Scraped struct {
 	Bytes int64         `json:"answer_bytes"`
 }
 
-// Plan is how control reads the metrics of members that have no agents. The zero plan reads none.
+// Plan is how control reads the metrics of members that have no agents. The zero plan reads no metrics.
 type Plan struct {
 	Every time.Duration `json:"every_ns"`
 	// URL is where members serve their metrics in Prometheus' text format, with [HostPart] and

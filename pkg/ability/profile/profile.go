@@ -54,7 +54,7 @@ func Keys() ability.Section[Plan] {
 
 // Plan is the length of the profiles that members make of themselves during the load.
 type Plan struct {
-	// CPU is the length of the CPU profile, in whole seconds; 0 is none.
+	// CPU is the length of the CPU profile, in whole seconds; 0 means no profile.
 	CPU time.Duration `json:"cpu_ns"`
 }
 

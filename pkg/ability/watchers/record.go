@@ -119,7 +119,7 @@ func (s *Stage) Unheard() int64 {
 
 // Reconnects describes the connections of a stage that were closed and opened again.
 type Reconnects struct {
-	// Connections were opened again, each time counted, with so many Watchers in all. Failed ones
+	// Connections were opened again, each time counted, with Watchers in all. Failed ones
 	// could not be.
 	Connections int `json:"connections"`
 	Watchers    int `json:"watchers"`

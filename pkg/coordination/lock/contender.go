@@ -80,7 +80,7 @@ func (p *contender) renew(ctx context.Context) {
 	}
 }
 
-// turn wants the lock once, and reports whether the session goes on.
+// turn wants the lock once, and reports whether the session continues.
 func (p *contender) turn(ctx context.Context, until time.Time, t *locks.Turn) (again bool) {
 	c := p.contest
 	var placed atomic.Int64 // another goroutine may know of the place

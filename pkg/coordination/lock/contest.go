@@ -84,7 +84,7 @@ func (f *failures) add(err error) {
 	f.first = cmp.Or(f.first, err)
 }
 
-// text returns the first error, "" for none.
+// text returns the first error, or "".
 func (f *failures) text() string {
 	if f.first == nil {
 		return ""

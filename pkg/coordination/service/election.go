@@ -48,7 +48,7 @@ type contender struct {
 	free chan struct{} // has something when the last leader is gone
 
 	mu     sync.Mutex
-	leader int // the term that it knows, -1 for none
+	leader int // the term that it knows, or -1
 }
 
 // takeAgain is the time after which a key without a known owner is taken again.

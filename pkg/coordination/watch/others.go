@@ -4,7 +4,7 @@ package watch
 const mostOthers = 1 << 16
 
 // others are versions that turned out not to be of this load, while watchers may still receive them. The
-// oldest are forgotten first. The zero value has none.
+// oldest are forgotten first. The zero value is empty.
 type others struct {
 	known map[other]struct{}
 	list  []other

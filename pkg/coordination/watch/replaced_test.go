@@ -118,7 +118,7 @@ func TestOverlappingWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		writes []one
-		want   int64 // time of the write that nobody received, 0 for none
+		want   int64 // time of the write that nobody received, or 0
 	}{
 		{"older and newer ones are known", []one{{10, 50, 60, 70}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},
 		{"heard of before it was sent", []one{{10, 200, 105, 106}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},

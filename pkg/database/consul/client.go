@@ -19,7 +19,7 @@ type client struct {
 	sessions *api.Session
 	http     *http.Client
 	base     string // scheme://host:port
-	token    string // "" for none
+	token    string // may be ""
 	perKey   int    // bounds a key with its value, in bytes
 	closed   atomic.Bool
 }

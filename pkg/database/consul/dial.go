@@ -130,7 +130,7 @@ func library(t database.Target, member int, transport http.RoundTripper) (*api.C
 	return library, config, nil
 }
 
-// tokenOf returns the ACL token of credentials, "" for none.
+// tokenOf returns the ACL token of credentials, or "".
 func tokenOf(auth *database.Auth) (string, error) {
 	switch {
 	case auth == nil:

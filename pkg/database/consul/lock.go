@@ -197,7 +197,7 @@ func (s *session) release(ctx context.Context, key string) error {
 type contender struct {
 	session   *session
 	renewer   *database.Renewer
-	key       string // "" for none
+	key       string // may be ""
 	abandoned bool
 }
 
@@ -333,7 +333,7 @@ type libraryContender struct {
 	client  *api.Client // whose requests end with attempt
 	attempt atomic.Pointer[context.Context]
 
-	lock      *api.Lock // held, nil for none
+	lock      *api.Lock // held, or nil
 	lost      <-chan struct{}
 	end       context.CancelFunc // of the attempt by which it is held
 	renewal   context.CancelFunc

@@ -19,7 +19,7 @@ import (
 // watchedStore answers blocking queries of all keys as the test requires.
 type watchedStore struct {
 	mu      sync.Mutex
-	queries []string // the indexes that were waited for, "" for none
+	queries []string // the indexes that were waited for, or ""
 	open    map[net.Conn]bool
 	// answer returns the index and the versions of keys, in the order of keys; nothing until the query
 	// is given up.

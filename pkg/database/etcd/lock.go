@@ -117,7 +117,7 @@ type contender struct {
 	lease     *lease
 	renewer   *database.Renewer
 	prefix    string
-	key       []byte // nil for none
+	key       []byte // may be nil
 	fence     int64  // the key's create revision
 	spent     bool   // a key may be left
 	abandoned bool

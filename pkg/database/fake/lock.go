@@ -95,7 +95,7 @@ type contender struct {
 	session        *session
 	renewer        *database.Renewer
 	prefix, recipe string
-	held           []byte // the request's key of the lock, nil for none
+	held           []byte // the request's key of the lock, or nil
 	abandoned      bool
 }
 

@@ -22,7 +22,7 @@ type lean struct {
 	endpoints   []string
 	next        int         // endpoint of the next connection attempt
 	tls         *tls.Config // nil for plaintext
-	credentials []byte      // sent in every session; nil for none
+	credentials []byte      // sent in every session, or nil
 	acl         []byte      // of created znodes, encoded for a request
 	maxAnswer   int         // bytes
 

@@ -125,7 +125,7 @@ func (c *contenders) dir(name []byte) string {
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
-	dir     string   // znode of the lock, which exists; "" for none
+	dir     string   // znode of the lock, which exists, or ""
 }
 
 // enter makes sure that there are a session and the znode of a lock. The library's recipe would also
@@ -227,7 +227,7 @@ func lost(err error) error {
 // contender is a session with at most one znode.
 type contender struct {
 	place
-	path string // of the znode, "" for none
+	path string // of the znode, or ""
 }
 
 // cleanWithin bounds the time to remove the znode of an abandoned wait.

@@ -228,7 +228,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// names returns the names of a znode's children, none if the znode does not exist.
+// names returns the names of a znode's children, or nil if the znode does not exist.
 func (s *session) names(ctx context.Context, path string) ([]string, error) {
 	// A call that timed out writes to its own answer, which is never read.
 	var names []string

@@ -29,7 +29,7 @@ func heapNeed(d database.Data) int64 {
 	return heapOther + d.Keys*(heapPerKey+d.KeySize*9/4+d.ValueSize)
 }
 
-// Needs returns the needs of a member. Every snapshot has all keys and none is purged, so
+// Needs returns the needs of a member. Every snapshot has all keys and is kept, so
 // snapshots grow with the square of the writes.
 func (o *Options) Needs(d database.Data) []database.Need {
 	heap := heapNeed(d)

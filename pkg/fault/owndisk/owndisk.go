@@ -35,7 +35,7 @@ var errKept = errors.New("a disk that was mounted before the agent started canno
 // Least is the smallest size in bytes with room for ext4 and a store.
 const Least = 64 << 20
 
-// Own describes the disk that each member has of its own; zero is none.
+// Own describes the disk that each member has of its own. The zero value means no such disk.
 type Own struct {
 	// Bytes is the size of a file system in a file.
 	Bytes int64
@@ -44,7 +44,7 @@ type Own struct {
 }
 
 // Asked parses a text such as loop:2GiB or /mnt/disk, and returns an error if this machine cannot
-// have such disks; "" is none. [CheckDir] decides whether a directory may be filled.
+// have such disks; "" means no directory. [CheckDir] decides whether a directory may be filled.
 func Asked(text string) (own Own, err error) {
 	switch {
 	case text == "":

@@ -16,10 +16,10 @@ func Check() error { return errLinux }
 // CheckDir returns an error: only Linux has such disks.
 func CheckDir(dir, workDir string) error { return errLinux }
 
-// Hold holds none.
+// Hold is not supported on this system.
 func Hold(dir string) (io.Closer, error) { return nil, errLinux }
 
-// MakeIn makes none.
+// MakeIn is not supported on this system.
 func (d Disk) MakeIn() error { return errLinux }
 
 // Reclaim has nothing to do.
@@ -28,10 +28,10 @@ func (d Disk) Reclaim(bool) error { return nil }
 // DrainBelow has nothing to do.
 func DrainBelow(string) error { return nil }
 
-// Make makes none.
+// Make is not supported on this system.
 func Make(context.Context, Disk, int64) error { return errLinux }
 
-// Mount mounts none.
+// Mount is not supported on this system.
 func (d Disk) Mount() error { return errLinux }
 
 // UnmountBelow has nothing to do.
@@ -43,15 +43,15 @@ func (d Disk) Unmount(context.Context) error { return nil }
 // Mounted returns false.
 func (d Disk) Mounted() (bool, error) { return false, nil }
 
-// Sync synchronizes none.
+// Sync is not supported on this system.
 func (d Disk) Sync() error { return errLinux }
 
-// Cut cuts none.
+// Cut is not supported on this system.
 func (d Disk) Cut() error { return errLinux }
 
 // Free knows nothing.
 func (d Disk) Free() (int64, error) { return 0, errLinux }
 
-// Fill fills none, and Drain has nothing to do.
+// Fill is not supported on this system, and Drain has nothing to do.
 func (d Disk) Fill(context.Context) (int64, error) { return 0, errLinux }
 func (d Disk) Drain() error                        { return nil }

@@ -54,7 +54,7 @@ func disk(t *testing.T) Disk {
 	return d
 }
 
-// attached returns the loop device of a file, "" for none.
+// attached returns the loop device of a file, or "".
 func attached(t *testing.T, image string) string {
 	t.Helper()
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")

@@ -1,4 +1,4 @@
-// Package queue holds packets back: those that a table of nftables hands to a [Queue] go on
+// Package queue holds packets back: those that a table of nftables hands to a [Queue] continue
 // later, at a bandwidth, or both. The kernel holds the packets, and this process decides when
 // each continues. When the process ends, for whatever reason, the packets that it held are lost,
 // and later packets are not held.

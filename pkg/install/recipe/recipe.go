@@ -117,7 +117,7 @@ type Checkout struct {
 	Dir, Module, Package string
 	// Tool is the name of the executable.
 	Tool string
-	// CommitName is the Go variable that is set to the commit; "" for none.
+	// CommitName is the Go variable that is set to the commit, or "".
 	CommitName string
 }
 

@@ -56,7 +56,7 @@ type Pool struct {
 // name is the knowledge of a lock that was held.
 type name struct {
 	holders []*holding
-	longest *holding // the ended one with the latest end; nil for none
+	longest *holding // the ended one with the latest end, or nil
 	last    *holding // the one that was acquired last
 }
 
@@ -86,7 +86,7 @@ func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 // Over declares the members' locks that make contenders, in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
 
-// Remember has the pool remember so many locks that were held, for [Pool.Take].
+// Remember makes the pool remember up to a number of locks that were held, for [Pool.Take].
 func (p *Pool) Remember(most int) { p.room = most }
 
 // Take returns the remembered locks that were given up since it was called before. Their times are

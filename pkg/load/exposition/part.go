@@ -155,7 +155,7 @@ func (m *Parts) Describe(out chan<- *prometheus.Desc) {
 	out <- m.latency
 }
 
-// Send sends the metrics of a part, none before its first second.
+// Send sends the metrics of a part, after its first second.
 func (m *Parts) Send(out chan<- prometheus.Metric, p *Part, labels ...string) {
 	p.mu.Lock()
 	now, began, totals, operations := p.now, p.began, p.totals, slices.Clone(p.operations)

@@ -35,7 +35,7 @@ type Options struct {
 	Event func(kind string, member int, text string)
 	// Gone reports whether all of some members are lost.
 	Gone func(members []int) bool
-	// Watch sees every request of all steps, as an observer does; nil sees none.
+	// Watch sees every request of all steps, as an observer does; it may be nil.
 	Watch load.Watch
 }
 

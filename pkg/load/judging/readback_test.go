@@ -17,8 +17,8 @@ import (
 type slow struct {
 	store
 	takes, longer time.Duration
-	longerFrom    int // 0 for none
-	failsFrom     int // 0 for none
+	longerFrom    int // may be 0
+	failsFrom     int // may be 0
 	reads         int
 	at            []time.Time
 }

@@ -145,7 +145,7 @@ func (x *text) Member(t load.MemberTotal) error {
 }
 
 // merged plays tapes in an order drawn from a seed, each tape in its own order. Lost is
-// the number of the generator that is lost after some events, -1 for none.
+// the number of the generator that is lost after some events, or -1.
 func merged(t *testing.T, out load.Sink, all []*tape, seed uint64, lost, after int) *Merger {
 	t.Helper()
 	names := make([]string, len(all))

@@ -1,5 +1,5 @@
 // Package pool keeps the sessions that requests of a load begin, renew and end. Sessions are all
-// alike, so none has a number: a request takes the one that was granted or renewed longest ago.
+// alike, so sessions have no numbers: a request takes the one that was granted or renewed longest ago.
 package pool
 
 import (

@@ -41,7 +41,7 @@ type Writer struct {
 	Known  bool
 }
 
-// AppendValue appends the value that a request writes, nothing if it writes none.
+// AppendValue appends the value that a request writes, if it writes a value.
 func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 	if !g.sends[r.Op] {
 		return dst

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Wave is a rate that changes in periods around its mean. The zero value is none.
+// Wave is a rate that changes in periods around its mean. The zero value is a constant rate.
 type Wave struct {
 	// Period is the time of one wave, Peak the highest rate as a multiple of the mean.
 	Period time.Duration

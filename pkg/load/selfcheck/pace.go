@@ -26,7 +26,7 @@ type Pace struct {
 }
 
 // Accurate reports whether the rate was kept: sent within one percent of due, 99 % of the
-// requests less than a millisecond late, and none queued. With too few requests for a p99
+// requests less than a millisecond late, and no request queued. With too few requests for a p99
 // the rate counts as not kept.
 func (p Pace) Accurate() bool {
 	missed := float64(p.Due - p.Sent)

@@ -22,7 +22,7 @@ import (
 // Options select a Sampler's processes, device and interface.
 type Options struct {
 	// PIDs returns the processes to sample, main process first, and is called for each sample.
-	// Processes may come and go between samples; nil means none.
+	// Processes may come and go between samples; it may be nil.
 	PIDs func() []int
 	// Tree also samples the descendants of PIDs, and counts the CPU time of ended ones. Without it,
 	// CPU time covers only the given processes. (In either case, the kernel adds a waited-for
@@ -70,7 +70,7 @@ type Sampler struct {
 	previous results.Sample
 	taken    time.Time      // time of previous, with its monotonic clock
 	second   int64          // the second in which the threads were last read
-	streams  *streams.Trips // nil: none
+	streams  *streams.Trips // may be nil
 }
 
 // NewSampler finds the device and the interface, which then never change. It is not an error if the

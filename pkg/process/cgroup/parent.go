@@ -50,7 +50,7 @@ type tree struct {
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
 // FindUnified finds like [Find], for groups that are in the hierarchy of version 2 as well, where
-// the kernel knows which group a socket belongs to. The limits may be none.
+// the kernel knows which group a socket belongs to. The limits may be zero.
 func FindUnified(l resources.Limits) (*Parent, error) {
 	return find(linux{}, "/proc/self", l, "")
 }

@@ -59,7 +59,7 @@ func removeAfter(t *testing.T, g *Group) {
 	})
 }
 
-// shell starts a script in a group, nil for none, and returns its log.
+// shell starts a script in a group, or nil, and returns its log.
 func shell(t *testing.T, g *Group, script string) (h *process.Handle, log string) {
 	t.Helper()
 	c := process.Command{Name: "sh", Path: "sh", Args: []string{"-c", script}, Log: filepath.Join(t.TempDir(), "log")}

@@ -32,7 +32,7 @@ func (b Bound) Most() int64 { return b.Head + b.Tail + b.Slack }
 
 // Cut is the part removed from a log.
 type Cut struct {
-	// Bytes is the total number of bytes cut; 0 means none.
+	// Bytes is the total number of bytes cut.
 	Bytes int64
 	// Next is the position in the file where the log continues.
 	Next int64

@@ -20,7 +20,7 @@ type Effect struct {
 	// ends.
 	Delay time.Duration
 	Stall bool
-	// Errno is returned instead of making the call, 0 for none.
+	// Errno is returned instead of making the call, or 0.
 	Errno syscall.Errno
 }
 

@@ -49,7 +49,7 @@ func NewBounds(exchanges []Exchange) Bounds {
 		own := bound{e.least(), e.most()}.after(e.RoundTripNS) // its stamps were not taken at one moment
 		b.at[i], b.before[i], b.onwards[i] = e.member(), own, own
 	}
-	// Exchanges that contradict one another begin anew: the clock was set between them.
+	// Exchanges that contradict one another start over: the clock was set between them.
 	for i := 1; i < n; i++ {
 		b.before[i] = b.before[i].unless(b.before[i-1].after(b.at[i] - b.at[i-1]))
 	}

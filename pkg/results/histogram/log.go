@@ -50,7 +50,7 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 }
 
 // Write appends one line: the histogram of the requests that ended in [at, at+length),
-// to the millisecond. A tag, "" for none, has no commas, spaces, line breaks or "=". An
+// to the millisecond. A tag, or "", has no commas, spaces, line breaks or "=". An
 // empty histogram writes nothing. The histogram, which holds 1 ns to [MaxLatency] with one to
 // three digits, is not changed. After a failed write every Write returns that error.
 func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {

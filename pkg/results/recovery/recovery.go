@@ -10,10 +10,10 @@ import (
 type Disturbance struct {
 	From, To time.Time
 	// Since is the end of the previous disturbance, and Until the beginning of the next one;
-	// zero for none.
+	// may be zero.
 	Since, Until time.Time
 	// Before is the recovery from the previous disturbance, whose level applies if the time
-	// since then is too short; nil for none.
+	// since then is too short, or nil.
 	Before *Recovery
 }
 

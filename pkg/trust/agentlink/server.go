@@ -42,7 +42,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Server is an agent's side: whom it admits. At most one of Certs, Token and Open is set; with none
+// Server decides which callers an agent admits. At most one of Certs, Token and Open is set; without any
 // of them it admits no caller. It must not change after its first use.
 type Server struct {
 	Certs *certs.Source

@@ -2,7 +2,7 @@ package exchange
 
 import "github.com/coreos/dbtester/pkg/wire/buffer"
 
-// Draft is the memory in which a client makes its next request. The zero Draft has none.
+// Draft is the memory in which a client makes its next request. The zero Draft has no memory yet.
 type Draft struct{ memory *buffer.Buffer }
 
 // Begin returns empty memory for a request of about n bytes. Others reuse it once

@@ -46,7 +46,7 @@ func (r *rest) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }
 
-// wait waits for events and takes them. The timerfd has an event after a time, none if it is [never].
+// wait waits for events and takes them. The timerfd has an event after a time, unless it is [never].
 func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 	r.taken = taken
 	r.set.setTimer(next)
@@ -59,7 +59,7 @@ func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 // look takes events, and returns false to wait for some. Events from before the arming are also
 // reported.
 func (r *rest) look(uintptr) bool {
-	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported anew
+	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported again
 	if r.n = takeEvents(uintptr(r.set.epoll), r.taken); r.n > 0 {
 		return true
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Parts sums the parts of a range that came as a stream. The zero value is the sum of none.
+// Parts sums the parts of a range that came as a stream. The zero value is the sum of no parts.
 type Parts struct {
 	Keys int
 	Size int64 // of all values, in bytes

@@ -7,7 +7,7 @@ import "github.com/coreos/dbtester/pkg/wire/poller"
 // acknowledged. The connection's lock guards it.
 type LatePings struct {
 	On bool
-	// socket can let the client sleep until so many bytes have come; nil if it can't.
+	// socket can let the client sleep until a number of bytes have come; nil if it can't.
 	socket poller.LowWater
 	wakeAt int
 	// due is set from when a PING was acknowledged with a request until something arrives, or the client

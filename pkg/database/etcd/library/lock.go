@@ -22,7 +22,7 @@ type Contender struct {
 	client    *Client
 	session   *concurrency.Session
 	prefix    string
-	mutex     *concurrency.Mutex // held, nil for none
+	mutex     *concurrency.Mutex // held, or nil
 	abandoned bool
 }
 

@@ -54,7 +54,7 @@ type call struct {
 	conn     *conn         // of a call of a fiber
 	path     string
 	left     time.Duration // until the deadline, if the request is sent at once; else 0
-	deadline time.Time     // if left is 0; zero for none
+	deadline time.Time     // if left is 0, or zero
 	id       uint32
 	open     bool // its HEADERS were appended
 

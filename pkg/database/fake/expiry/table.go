@@ -73,7 +73,7 @@ func (l Law) Ends(ttl time.Duration, n int) (earliest, latest time.Duration) {
 // given by the caller, in any order.
 type Table struct {
 	law   Law
-	early int // ends each session with such a number at half of its TTL; 0 for none
+	early int // ends each session with such a number at half of its TTL, or 0
 	mu    sync.Mutex
 	last  int64
 	all   map[int64]*session
@@ -89,7 +89,7 @@ type session struct {
 	keys []string
 }
 
-// NewTable returns an empty table. Each early-th session ends at half of its TTL; 0 is none.
+// NewTable returns an empty table. Each early-th session ends at half of its TTL; 0 means no session does.
 func NewTable(law Law, early int, start time.Time) *Table {
 	return &Table{law: law, early: early, all: map[int64]*session{}, start: start}
 }

@@ -14,9 +14,9 @@ type Rules struct {
 	// HandOver is the time from the end of one turn to the next.
 	HandOver time.Duration
 	// TwoHolders: each turn with such a number, counted where a session waits behind it, is given
-	// to two at once; 0 is none.
+	// to two at once; 0 means no turn.
 	TwoHolders int
-	// OldFence: each turn with such a number has the fence of the one before; 0 is none.
+	// OldFence: each turn with such a number has the fence of the one before; 0 means no turn.
 	OldFence int
 }
 
