@@ -1,4 +1,4 @@
-// Package control conducts an experiment: it has the agents start a cluster,
+// Package control conducts an experiment: it makes the agents start a cluster,
 // applies the load, stops the cluster, collects everything into a result folder,
 // and marks every fact that qualifies its numbers.
 //
@@ -25,7 +25,7 @@ import (
 
 // Run conducts all trials of all databases of an experiment, one after the other.
 // After a database that fails the next one runs; after the end of ctx none does.
-// The outcome is complete up to the error, which joins those of all databases.
+// The outcome is complete up to the error, which joins the errors of all databases.
 //
 // Unless GOGC is set, it has this process collect garbage sooner while it runs, but not during
 // loads.

@@ -34,7 +34,7 @@ func outside(rows []results.Progress, run *results.DatabaseRun, cut []results.St
 	})
 }
 
-// recount replaces the counts of a step by those of the rows of its measured window. Requests are
+// recount replaces the counts of a step by the sums of the rows of its measured window. Requests are
 // then counted when they ended, not when they were due. Counts that the rows do not have are
 // unknown: how long clients had no server, how many requests found them busy, and each member's
 // count.

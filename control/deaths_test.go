@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Sessions are held beside a load, die, and end by the store's rule. The record agrees with the
+// Sessions are held during a load, die, and end by the store's rule. The record agrees with the
 // observations, an end that comes too early makes the run invalid, and none of the sessions' keys
 // is counted with the load's keys.
 func TestSessions(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Instances register beside a load, die and are deployed, and consumers follow them. The record says
+// Instances register during a load, die and are deployed, and consumers follow them. The record says
 // when all knew, a registration that ends too early makes the run invalid, and no key of an instance is
 // counted with the load's keys.
 func TestDiscovery(t *testing.T) {
@@ -72,7 +72,7 @@ databases:
 	}
 }
 
-// Instances elect a leader beside a load. It dies twice, all consumers know the next one, and the parts
+// Instances elect a leader during a load. It dies twice, all consumers know the next one, and the parts
 // of each election add up.
 func TestElections(t *testing.T) {
 	t.Parallel()

@@ -114,7 +114,7 @@ func writable(path string) error {
 	}
 }
 
-// copy makes the copies of a run that was measured. Beside each summary it writes a manifest of
+// copy makes the copies of a run that was measured. Next to each summary it writes a manifest of
 // this run, with the facts that classic files have no place for.
 func (x *exports) copy(r *run, trial *results.Manifest) error {
 	if r.record.Totals == nil {

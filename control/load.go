@@ -29,7 +29,7 @@ type loader struct {
 	selfCheck bool
 	// save writes the manifest.
 	save func() error
-	// counted shows counts, which are those of the load after show; nil discards them.
+	// counted shows counts, which count the load after show; nil discards them.
 	counted func(*exposition.Part)
 	counts  *exposition.Part
 }
@@ -171,7 +171,7 @@ func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
 	return files, l.withActivities(l.steps), err
 }
 
-// withActivities returns a function that sends requests, and stops the activities beside them after
+// withActivities returns a function that sends requests, and stops the other activities after
 // the last.
 func (l *loader) withActivities(send func(context.Context, *during) error) func(context.Context) error {
 	return func(ctx context.Context) (err error) {

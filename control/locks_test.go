@@ -28,7 +28,7 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	return o, turns
 }
 
-// Contenders compete beside a load, in stages. The numbers of the record follow from the file of
+// Contenders compete during a load, in stages. The numbers of the record follow from the file of
 // turns, and the order of the store is found. A lock with two holders, or an old fence, makes the
 // run invalid. No key of a lock is counted with the load's keys.
 func TestLocks(t *testing.T) {

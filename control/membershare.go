@@ -37,7 +37,7 @@ func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	return answers, nil
 }
 
-// memberShares returns each member's answers in a step beside its share of the step's clients. It
+// memberShares returns each member's answers in a step with its share of the step's clients. It
 // is nil if the answers are not recorded, if a part of the load is missing, or if requests have
 // connections of their own, which go to the members in turn.
 func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {

@@ -91,7 +91,7 @@ type Update struct {
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
-	// Steps are those of the whole load; nil for a search, which does not know them.
+	// Steps are the steps of the whole load; nil for a search, which does not know them.
 	Steps []workload.Step
 }
 

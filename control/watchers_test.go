@@ -139,7 +139,7 @@ databases:
 	}
 }
 
-// Watchers beside a load of two generators receive the writes of both, which are judged as those
+// Watchers during a load of two generators receive the writes of both, which are judged as those
 // of one process: an honest store has no fault, and losses of another are found.
 func TestWatchersOfGenerators(t *testing.T) {
 	t.Parallel()

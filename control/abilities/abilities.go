@@ -35,7 +35,7 @@ type Run struct {
 	// leads now.
 	Agents Agents
 	Leader func(context.Context) (int, error)
-	// Generators issue the load, if there are some, and may hold sessions beside it. They are
+	// Generators issue the load, if there are some, and may hold sessions during it. They are
 	// prepared when an activity is. It may be nil.
 	Generators Generators
 	// FailBack has the connections of the load that failed over go back to their first members, while
@@ -67,7 +67,7 @@ type Agents interface {
 	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
 }
 
-// Generators hold sessions beside the parts of the load that they issue.
+// Generators hold sessions while they issue their parts of the load.
 type Generators interface {
 	// Number is 0 if this process issues the load.
 	Number() int
@@ -88,7 +88,7 @@ var ErrOver = errors.New("the activity is over")
 // One that also has something to do before it runs is a [Preparer], and one that leaves
 // something in the run's record is a [Recorder].
 type Activity interface {
-	// Name is that of the step that starts it, and the prefix of its errors.
+	// Name names the step that starts it, and prefixes its errors.
 	Name() string
 	// Run returns when the activity is complete, and soon after ctx ends. The cause of ctx is
 	// ErrOver if the run reached the end of the activity, else the cause of the interrupt. Run

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
-// How long a generator may take for its part of the sessions that are held beside a load.
+// How long a generator may take for its part of the sessions that are held during a load.
 const (
 	grantTimeout = 10 * time.Minute
 	endTimeout   = 2 * time.Minute
@@ -21,7 +21,7 @@ const (
 // Number returns how many generators issue the load, 0 if this process does.
 func (s *Set) Number() int { return len(s.gens) }
 
-// GrantSessions has each generator begin its part of the sessions that are held beside the load,
+// GrantSessions has each generator begin its part of the sessions that are held during the load,
 // by the plans for them, in the order of the parts. A generator whose plan has no sessions is not called.
 func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
 	ctx, cancel := remote.Within(ctx, grantTimeout)

@@ -79,7 +79,7 @@ type Options struct {
 // Job is a load to issue. The part of this process needs only the Spec.
 type Job struct {
 	Database string
-	// Tag is that of the database in the run, which generators show.
+	// Tag names the database in the run. Generators show it.
 	Tag string
 	// Options are the driver's options, as YAML with every default filled in.
 	Options []byte

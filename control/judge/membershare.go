@@ -31,9 +31,9 @@ const (
 
 // memberShares marks each member that answered far less than its share of a step with a rate:
 // clients of other members sent the requests that its own clients could not, so the response
-// times of the step are mostly those of the faster members. In a closed loop, or with requests
+// times of the step mostly describe the faster members. In a closed loop, or with requests
 // that wait for their own client, no work moves. Where clients queue, work moves to the faster
-// members, and the mark of the queue states that the response times are not those of the rate. Lost
+// members, and the mark of the queue states that the response times do not describe the rate. Lost
 // members, and clients without a server, have marks of their own.
 func (j *stepJudge) memberShares() {
 	s := j.step

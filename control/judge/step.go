@@ -112,7 +112,7 @@ func (j *stepJudge) at(values mark.Values) mark.Values {
 	return all
 }
 
-// share is a part of a whole, with the numbers that a mark has beside it.
+// share is a part of a whole, with the numbers that a mark shows with it.
 type share struct {
 	is, of float64
 	values mark.Values

@@ -15,7 +15,7 @@ import (
 
 // Left describes the keys and the claim below the prefix of a run that ended.
 type Left struct {
-	// Keys is the number of keys, including those of others.
+	// Keys is the number of keys, including keys of others.
 	Keys int64
 	// Claimed reports whether there is a claim. Claim is the claim; zero without one.
 	Claimed bool

@@ -36,7 +36,7 @@ type Ability struct {
 	Setup   func(Values, *results.Setup)
 	// Whole means that Keys are only at the top of a file: they apply to every database.
 	Whole bool
-	// Search has the ability send the load. It is nil for abilities that act beside a load; others
+	// Search has the ability send the load. It is nil for abilities that act during a load; others
 	// have keys that are Whole.
 	Search *Search
 	// Record is the ability's entry in the record of a run, Member its entry in the record of
@@ -197,7 +197,7 @@ func (s Section[T]) Show(v Values, l workload.Load) *yamlfile.Node { return s.Sh
 // Recorded is an ability's entry in the record of a run or of a member. [Record] is the
 // implementation.
 type Recorded interface {
-	// Type is the type of the entry. Its JSON names are those of the manifest.
+	// Type is the type of the entry. Its JSON names appear in the manifest.
 	Type() reflect.Type
 	// Name is the key in the manifest, among the keys of the run or of the member.
 	Name() string

@@ -5,7 +5,7 @@ import "github.com/coreos/dbtester/pkg/metric"
 // MetricsSource is where a member reports metrics of itself, and which of them are
 // recorded. It is only data: package scrape fetches and parses.
 type MetricsSource struct {
-	// URL serves metrics in Prometheus' text format. Its scheme is that of the member's
+	// URL serves metrics in Prometheus' text format. Its scheme is the scheme of the member's
 	// clients.
 	URL string
 	// Header is sent to URL, and is nowhere shown: it may have a token.

@@ -106,7 +106,7 @@ func SessionFactsOf(i Info, driver any) *SessionFacts {
 // Registrar is a driver of a database that has a registry of services too, with rules of its own for
 // instances that die.
 type Registrar interface {
-	// Registry returns the facts of registrations, which are as those of sessions.
+	// Registry returns the facts of registrations, which are like the facts of sessions.
 	Registry() SessionFacts
 	// DialRegistry returns a granter of registrations, which the caller closes. The instance that a
 	// registration attaches is its key. One that has ended may begin again when it is renewed.

@@ -90,7 +90,7 @@ func drives[T any](f *fixture) bool {
 	return ok
 }
 
-// watchesWait reports whether watches may be tested beside sessions: without a prefix, watchers of all
+// watchesWait reports whether watches may be tested at the same time as sessions: without a prefix, watchers of all
 // keys would also receive changes of the sessions' keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 

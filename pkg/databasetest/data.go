@@ -348,8 +348,8 @@ func sharedCase(t *testing.T, f *fixture) {
 	wg.Wait()
 }
 
-// countCase: the database's count of keys is at least that of successful writes and at
-// most that of successful and unknown ones.
+// countCase: the database's count of keys is at least the number of successful writes and at
+// most the number of successful and unknown ones.
 func countCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	before := count(t, f)

@@ -87,7 +87,7 @@ func (p pods) classic(e *config.Experiment) ([]byte, error) {
 
 // compact puts pods in place of the hosts of a compact file.
 func (p pods) compact(e *config.Experiment, root *yaml.Node) {
-	if value(root, "title") == nil { // it was that of the file
+	if value(root, "title") == nil { // the file had the title
 		var key, title yaml.Node
 		key.SetString("title")
 		title.SetString(e.Title)

@@ -41,7 +41,7 @@ const (
 
 const (
 	agentPort = 3500
-	// user is that of all processes, also of the members. It owns nothing in the images.
+	// user runs all processes, also the members. It owns nothing in the images.
 	user = 65532
 	// secretMode lets the group of the pod read and denies all writes: 0440.
 	secretMode = 0o440

@@ -13,12 +13,12 @@ import (
 
 // Options describe the pods of an experiment, in addition to its file.
 type Options struct {
-	// Namespace is that of all objects.
+	// Namespace has all objects.
 	Namespace string
 	// Image has dbtester as its entry point. PullPolicy is Always, IfNotPresent or Never;
 	// "" is the cluster's default.
 	Image, PullPolicy string
-	// StorageClass is that of all claims, "" for the cluster's default.
+	// StorageClass is the class of all claims, "" for the cluster's default.
 	StorageClass string
 	// Disk is the size of each agent's claim, ResultsSize that of the claim of control's
 	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads

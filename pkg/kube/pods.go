@@ -140,7 +140,7 @@ func (r renderer) link(c *container, volumes *[]volume, secret string) {
 }
 
 // pod returns the common part of all pods: no root, no token of the cluster, and a node that no
-// other pod of the experiment has. Seconds are those between the request to end and the kill.
+// other pod of the experiment has. Seconds is the time between the request to end and the kill.
 func (r renderer) pod(seconds int) podSpec {
 	term := affinityTerm{
 		LabelSelector: labelSelector{map[string]string{"app.kubernetes.io/name": "dbtester"}},

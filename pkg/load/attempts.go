@@ -10,7 +10,7 @@ import (
 // attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
 const attemptTimeout = 5 * time.Second
 
-// attempts are those of one connection to open its next link, at most one at each member. The kernel
+// attempts open the next link of one connection, at most one attempt at each member. The kernel
 // of a paused member accepts connections, but the member never answers: an attempt that takes long holds up the
 // one at the next member only for the time Overtake of package backoff. Both then continue, as in
 // RFC 8305: on a slow network the first may still succeed first. Only one goroutine uses them.

@@ -50,7 +50,7 @@ func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bul
 
 // bulkPreload is shared by the connections.
 type bulkPreload struct {
-	spec     Spec // that of a load that writes the keys
+	spec     Spec // of a load that writes the keys
 	work     *requests.Sequence
 	keys     int64 // of all parts
 	batch    int64

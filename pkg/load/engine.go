@@ -131,7 +131,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		return StepResult{}, errors.Join(err, wake.Close())
 	}
 	if spec.Bind == workload.BindClient && st.rated() {
-		// The parts divide the clients, so that request i of part p is that of client p.Number(i
+		// The parts divide the clients, so that request i of part p belongs to client p.Number(i
 		// mod clients) of the whole. A step that does not begin with part 0 shifts them.
 		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}

@@ -67,7 +67,7 @@ const (
 	// mostPages is how many pages of requests may wait for the observer before clients do:
 	// 44 MiB.
 	mostPages = 512
-	// soonPages, besides the pages that shards fill, trigger a call of the observer at once,
+	// soonPages, in addition to the pages that shards fill, trigger a call of the observer at once,
 	// while a processor's cache still has them. Each call looks at every client, so the number
 	// grows by one page for every clientsPerPage clients.
 	soonPages, clientsPerPage = 8, 256

@@ -67,7 +67,7 @@ func (p Progress) PerSecond(count int64) int64 {
 }
 
 // Report shows the progress after a second of a step that began elapsed ago. The second
-// belongs to the step for span. Counts are those of all steps up to the second's end.
+// belongs to the step for span. Counts cover all steps up to the second's end.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
 		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,

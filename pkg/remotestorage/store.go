@@ -70,7 +70,7 @@ type objects interface {
 	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
 	// follows, nil after the last one. The first page is [blob.FirstPageToken].
 	list(ctx context.Context, prefix string, page []byte, most int) ([]Object, []byte, error)
-	// write and read are those of [Store].
+	// write and read are as in [Store].
 	write(ctx context.Context, key string, c Content, r io.Reader) error
 	read(ctx context.Context, key string) (io.ReadCloser, error)
 	close() error

@@ -96,7 +96,7 @@ func (w *DatabaseSampleWriter) Write(s DatabaseSample) error {
 func (w *DatabaseSampleWriter) Close() error { return w.table.Close() }
 
 // ReadDatabaseSamples reads a database-metrics CSV. A file that does not exist has no
-// samples: the database reports nothing, or was not asked. Other errors are those of
+// samples: the database reports nothing, or was not asked. Other errors are as in
 // [ReadIntervals].
 func ReadDatabaseSamples(path string) ([]DatabaseSample, error) {
 	samples, err := linefile.ReadTable(path, databaseColumns(), func([]string) func() DatabaseSample { return NewDatabaseSample })

@@ -67,7 +67,7 @@ func deriveLatencies(dir string, run *DatabaseRun) error {
 	return errors.Join(errs...)
 }
 
-// deriveSamples writes the interpolated file beside each system-metrics CSV, all of
+// deriveSamples writes the interpolated file next to each system-metrics CSV, all of
 // them in the client's clock. Large ones are written only if they are named.
 func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	tracks, err := Tracks(dir, run)

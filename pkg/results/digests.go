@@ -11,7 +11,7 @@ import (
 
 // Recorded reports whether a file of a tag's folder was recorded, by its slash-separated
 // path: a recorded file cannot be made again. The files that [Derive] makes, and the files
-// beside them for programs that read classic files, can.
+// next to them for programs that read classic files, can.
 func Recorded(file string) bool {
 	if path.Dir(file) != "." {
 		return true
@@ -20,7 +20,7 @@ func Recorded(file string) bool {
 	switch {
 	case slices.Contains([]string{FileDisk, FileClientInterpolated, FileManifest}, file), numbered && name == FileServerInterpolated:
 		return false
-	case strings.HasPrefix(file, "client-latency-"): // five files, and a manifest beside one
+	case strings.HasPrefix(file, "client-latency-"): // five files, and a manifest for one
 		return false
 	}
 	return true

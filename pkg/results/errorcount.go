@@ -59,7 +59,7 @@ func (w *ErrorWriter) Write(rows []ErrorCount) error { return w.table.Write(rows
 // Close closes the file.
 func (w *ErrorWriter) Close() error { return w.table.Close() }
 
-// ReadErrors reads errors.csv; its errors are those of [ReadIntervals].
+// ReadErrors reads errors.csv; its errors are as in [ReadIntervals].
 func ReadErrors(path string) ([]ErrorCount, error) {
 	return linefile.ReadTable(path, errorColumns(), linefile.ZeroRows[ErrorCount])
 }

@@ -89,7 +89,7 @@ func (w *EventWriter) Close() error {
 }
 
 // ReadEvents reads events.jsonl of a run, in the order written. An event of a member beyond
-// the number of members is an error; other errors are those of [ReadIntervals].
+// the number of members is an error; other errors are as in [ReadIntervals].
 func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event
 	for line, err := range linefile.Lines(path) {

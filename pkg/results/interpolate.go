@@ -135,7 +135,7 @@ func betweenReal(a, b float64, k, n int64) float64 {
 }
 
 // valuesBetween returns the values k/n of the way from a to b: on the straight
-// line for counters and gauges, those of b for the rest.
+// line for counters and gauges, values of b for the rest.
 func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 	v := b.Clone()
 	for i := range v.List().Len() {

@@ -133,7 +133,7 @@ func checkMember(index, members int) error {
 }
 
 // EachMemberSecond calls each with one row of members.csv after another. A row of a member
-// beyond the number of members is an error; other errors are those of [ReadIntervals]. A
+// beyond the number of members is an error; other errors are as in [ReadIntervals]. A
 // row is valid until the next.
 func EachMemberSecond(path string, members int, each func(*MemberSecond)) error {
 	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)

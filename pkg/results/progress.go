@@ -94,7 +94,7 @@ func (w *ProgressWriter) Write(rows []Progress) error { return w.table.Write(row
 // Close closes the file.
 func (w *ProgressWriter) Close() error { return w.table.Close() }
 
-// ReadProgress reads progress.csv; its errors are those of [ReadIntervals].
+// ReadProgress reads progress.csv; its errors are as in [ReadIntervals].
 func ReadProgress(path string) ([]Progress, error) {
 	return linefile.ReadTable(path, progressColumns(), linefile.ZeroRows[Progress])
 }

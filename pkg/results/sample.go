@@ -37,7 +37,7 @@ type Sample struct {
 	// anything.
 	Group string
 
-	// Values are those of the metrics of [metric.System]. Copies of a sample share
+	// Values has the metrics of [metric.System]. Copies of a sample share
 	// them; [Sample.Set] separates the copy that it changes.
 	Values metric.Values
 

@@ -410,7 +410,7 @@ func ParseSample(text []byte) (Sample, error) {
 
 // ReadSamples reads a system-metrics CSV, ours or the classic tool's
 // ([Sample.Classic] reports which). DELTA columns and texts made from numbers are
-// not read: they follow from the rest. Its errors are those of [ReadIntervals].
+// not read: they follow from the rest. Its errors are as in [ReadIntervals].
 func ReadSamples(path string) ([]Sample, error) {
 	rows, err := linefile.ReadTable(path, sampleColumns(), func(header []string) func() sampleRow {
 		classic := !slices.Contains(header, firstOwnColumn)

@@ -101,7 +101,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 
 // Requests are the records of a load's requests, read once. They are safe for concurrent use.
 type Requests struct {
-	// Totals are those of [TotalHistograms].
+	// Totals come from [TotalHistograms].
 	Totals map[Series]*hdrhistogram.Histogram
 	// ServedOK counts the requests that ended ok by progress.csv; Served is false for records
 	// without that file.
@@ -119,7 +119,7 @@ type Requests struct {
 
 // ReadRequests reads the canonical files of a tag folder except intervals.csv, whose rows
 // are given and must stay as they are. It calls each function in also with one row of
-// progress.csv after another, as [EachProgress] does. Its errors are those of [Summarize].
+// progress.csv after another, as [EachProgress] does. Its errors are as in [Summarize].
 func ReadRequests(dir string, run *DatabaseRun, intervals []Interval, also ...func(*Progress)) (*Requests, error) {
 	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {

@@ -41,7 +41,7 @@ func RangeModes() []RangeMode {
 	return all
 }
 
-// properties of the zero mode are those of the default.
+// properties of the zero mode are the default's.
 func (m RangeMode) properties() rangeProperties {
 	for i := range rangeModes {
 		if rangeModes[i].mode == m {

@@ -73,7 +73,7 @@ func (h *Half) Open() (abilities.Sink, error) {
 	return h.sink, nil
 }
 
-// Send finds the capacity. The records of the run are those of its last window.
+// Send finds the capacity. The records of the run cover its last window.
 func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	sent := false
 	out, err := Run(ctx, Options{

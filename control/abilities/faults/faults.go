@@ -1,4 +1,4 @@
-// Package faults has agents apply faults to their members during a load, probes every member
+// Package faults makes agents apply faults to their members during a load, probes every member
 // meanwhile, and records each fault's effect on the load.
 package faults
 

@@ -76,7 +76,7 @@ func (r *Runner) reported(ctx context.Context, v database.Versioner, member int)
 	}
 }
 
-// ofRelease reports whether a version that a member reports is that of a release. Members may
+// ofRelease reports whether a version that a member reports belongs to a release. Members may
 // append how they were built.
 func ofRelease(reported, release string) bool {
 	reported, release = database.PlainVersion(reported), database.PlainVersion(release)

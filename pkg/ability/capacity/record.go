@@ -161,7 +161,7 @@ func WriteWindows(path string, windows []Window) error {
 	return wholefile.Write(path, wholefile.Bytes(b))
 }
 
-// ReadWindows reads capacity.csv; its errors are those of package results.
+// ReadWindows reads capacity.csv; its errors are as in package results.
 func ReadWindows(path string) ([]Window, error) {
 	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Window])
 }

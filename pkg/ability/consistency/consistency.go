@@ -59,13 +59,13 @@ type Form string
 const (
 	// Judged answers have a verdict.
 	Judged Form = "verdict"
-	// Measured answers are those of a mode that promises less than linearizability: their
+	// Measured answers come from reads of a mode that promises less than linearizability: their
 	// staleness is known.
 	Measured Form = "staleness"
 	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
-	// Unasked answers have neither, because the file does not ask for it: in records of releases that judged
-	// no load by default, because it does not ask for one. Records of releases without verdicts
+	// Unasked answers have neither, because the file forbids it. In records of releases that judged
+	// no load by default, the file did not ask for it. Records of releases without verdicts
 	// have no form.
 	Unasked Form = "off"
 )

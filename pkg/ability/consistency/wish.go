@@ -75,7 +75,7 @@ func (w Wish) MostKeys() int {
 	return 1 << 17
 }
 
-// budget bounds the time in which keys are read back. leastBudget is that of short loads by default.
+// budget bounds the time in which keys are read back. leastBudget is the default for short loads.
 const (
 	budget      = 30 * time.Second
 	leastBudget = 2 * time.Second

@@ -1,4 +1,4 @@
-// Package discovery declares the instances of a service that register themselves beside a load, and
+// Package discovery declares the instances of a service that register themselves during a load, and
 // the consumers that follow which there are: how soon all of them know that an instance died, or was
 // deployed.
 package discovery
@@ -53,9 +53,9 @@ type Registry string
 
 // The kinds of Registry.
 const (
-	// Sessions are those of the database, with a key each.
+	// Sessions means the database's sessions, with a key each.
 	Sessions Registry = "sessions"
-	// Services are those of the database's own registry.
+	// Services means services of the database's own registry.
 	Services Registry = "services"
 )
 

@@ -1,4 +1,4 @@
-// Package locks declares contenders for locks beside a load: how fast a lock changes hands, how
+// Package locks declares contenders for locks during a load: how fast a lock changes hands, how
 // fairly, and whether two ever hold it at once.
 package locks
 

@@ -1,4 +1,4 @@
-// Package watchers declares watchers of keys beside a load: how soon they receive its writes, and
+// Package watchers declares watchers of keys during a load: how soon they receive its writes, and
 // whether they receive all of them.
 package watchers
 

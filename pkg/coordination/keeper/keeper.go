@@ -1,4 +1,4 @@
-// Package keeper keeps sessions alive beside a load: it begins them, names their keys, renews them
+// Package keeper keeps sessions alive during a load: it begins them, names their keys, renews them
 // when that is due, and has when each was renewed last.
 package keeper
 
@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Most is the largest number of sessions.
 	Most int
-	// TTL is that of the sessions, and Every the time between two renewals of one.
+	// TTL is the sessions' TTL, and Every the time between two renewals of one.
 	TTL, Every time.Duration
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
@@ -39,7 +39,7 @@ type Keeper struct {
 	counts Counts
 }
 
-// Counts are those of all renewals.
+// Counts count all renewals.
 type Counts struct {
 	Times   *hdrhistogram.Histogram // of those that were answered
 	Longest time.Duration           // of them
@@ -87,8 +87,8 @@ func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
 	k.queue <- s // has room for all
 }
 
-// renewAll renews sessions in the order of the queue, which is that of their next renewals, as all have
-// the same time between two. A session with a shorter first time may come after one that is due
+// renewAll renews sessions in the order of the queue, which is the order of their next renewals,
+// because all have the same time between two. A session with a shorter first time may come after one that is due
 // earlier, but within Every.
 func (k *Keeper) renewAll(ctx context.Context) {
 	for {

@@ -28,8 +28,8 @@ type Session struct {
 	// Answered is when that was, or when the last renewal without an answer was given up.
 	Answered   time.Time
 	Unanswered bool
-	// gaps are those in which no renewal reached a member for over half of a TTL: a session that can begin
-	// again, such as a check of Consul, may have ended in one, and was renewed after it.
+	// gaps are the times in which no renewal reached a member for over half of a TTL: a session that
+	// can begin again, such as a check of Consul, may have ended in one, and was renewed after it.
 	gaps []gap
 }
 

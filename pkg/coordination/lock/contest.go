@@ -1,4 +1,4 @@
-// Package lock has contenders compete for locks beside a load, keeps all of their turns, and judges
+// Package lock has contenders compete for locks during a load, keeps all of their turns, and judges
 // them: how fast a lock changes hands, how fairly, and whether two ever hold it at once.
 package lock
 

@@ -22,7 +22,7 @@ type Rules struct {
 	// shortest stop of this process that may end one. Earliest is when a lock passes after its
 	// holder's death.
 	Expires, Risky, Earliest int64
-	// Stops are those of this process that were long.
+	// Stops are the long stops of this process.
 	Stops stops.List
 }
 

@@ -21,13 +21,13 @@ import (
 
 // Options are of a [Service].
 type Options struct {
-	// Dial opens connection n: 0 is that of the instances, and who follows keys has one of its own.
+	// Dial opens connection n: the instances share connection 0, and each follower of keys has its own.
 	Dial  func(ctx context.Context, n int) (database.Sessions, error)
 	Facts database.SessionFacts
 	Plan  discovery.Plan
 	// Seed decides which instances die and are deployed, and when.
 	Seed uint64
-	// ValueSize is that of the keys' values in bytes.
+	// ValueSize is the size of the keys' values in bytes.
 	ValueSize int
 	// Keys are the names of all keys, of this run alone.
 	Keys keeper.Keys
@@ -66,8 +66,8 @@ type Service struct {
 	end     ending
 }
 
-// reports are those to all consumers. Delayed ones were read after a stop of this process, of at most
-// stopped.
+// reports describes the reports to all consumers. Delayed ones were read after a stop of this
+// process, of at most stopped.
 type reports struct {
 	told    int64
 	delayed int

@@ -1,4 +1,4 @@
-// Package session holds sessions beside a load, lets their holders die, and judges when the
+// Package session holds sessions during a load, lets their holders die, and judges when the
 // database noticed.
 package session
 
@@ -25,7 +25,7 @@ type Options struct {
 	On    database.Sessions
 	Facts database.SessionFacts
 	Plan  deaths.Plan
-	// ValueSize is that of the keys' values in bytes.
+	// ValueSize is the size of the keys' values in bytes.
 	ValueSize int
 	// Keys are the names of all keys, of this run alone.
 	Keys keeper.Keys

@@ -39,7 +39,7 @@ type request struct{ key, number int64 }
 type judge struct {
 	facts database.WatchFacts
 	keys  keys
-	// unsure is how far the times of writes may be from those of events.
+	// unsure bounds the error between the times of writes and of events.
 	unsure int64
 	sends  []bool // by operation
 
@@ -59,7 +59,7 @@ type judge struct {
 	times     *times
 }
 
-// newJudge returns a judge of a load, the times of whose writes may be so far from those of events.
+// newJudge returns a judge of a load. unsure bounds the error between the times of writes and of events.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
 	j := &judge{facts: facts, most: mostKept, keys: keysOf(l), unsure: unsure, waiting: map[request]*write{}, unknown: map[*entry]struct{}{}, numbers: map[request]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
@@ -349,7 +349,7 @@ func (j *judge) bound(s *sequence) {
 }
 
 // observe takes requests that ended, and a moment: all that were sent before it have ended and were
-// passed. It is that of a [load.Observer].
+// passed. It implements [load.Observer].
 func (j *judge) observe(ended []load.Ended, before int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -20,7 +20,7 @@ type sequence struct {
 }
 
 // watcher tracks the events of one watcher. It is as large as a line of a processor's cache,
-// since each event finds those of others there.
+// because an event usually finds the cache filled with other watchers.
 type watcher struct {
 	id      int32
 	place   int32 // in seq

@@ -145,7 +145,7 @@ func (t *times) wroteToSlow(end int64, watchers int) {
 	}
 }
 
-// deliveries records when those of some watchers received a write that watched when it was sent;
+// deliveries records when some watchers received a write, those that watched when it was sent;
 // negative is a newer one instead. Those of slow watchers are apart. All means that it is known
 // when the last of the others did.
 func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {

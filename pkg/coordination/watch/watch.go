@@ -29,7 +29,7 @@ type Options struct {
 	Load  *workload.Load
 	// Workers is how many watchers are added at the same time.
 	Workers int
-	// Unsure is how far the times of requests may be from those of events, 0 if one clock has both.
+	// Unsure bounds the error between the times of requests and of events, 0 if one clock has both.
 	Unsure time.Duration
 	// Began is called when all watchers of a stage watch, with their number.
 	Began func(at time.Time, watchers int)
@@ -293,7 +293,7 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 const barrierTimeout = time.Minute
 
 // End waits until the events of all writes have arrived, as far as they arrive, ends the watches,
-// and judges missing ones. It does so after ctx is over too. The error is that of Write.
+// and judges missing ones. It does so after ctx is over too. The error comes from Write.
 func (w *Watching) End(ctx context.Context) error {
 	w.judge.end(w.moment(time.Now()))
 	w.mu.Lock()

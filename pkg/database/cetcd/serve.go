@@ -26,7 +26,7 @@ type flags struct {
 	tls      *tls.Config
 }
 
-// Serve runs the built-in proxy until ctx ends; args are those of its plan. The
+// Serve runs the built-in proxy until ctx ends; args come from its plan. The
 // proxy's etcd is a separate command.
 func (o *Options) Serve(ctx context.Context, args []string) error {
 	f, err := parseFlags(args)

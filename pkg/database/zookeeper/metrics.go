@@ -23,7 +23,7 @@ func (o *Options) Reports(t database.Target, member int) database.MetricsSource 
 	return s
 }
 
-// otherNames returns the names of members whose metricsProvider is that of Prometheus: in the
+// otherNames returns the names of members whose metricsProvider is Prometheus': in the
 // answer to mntr, where sums and counts are named otherwise, and at the provider's own port.
 func otherNames(list []database.ReportedMetric) (others []database.ReportedMetric) {
 	for _, m := range list {

@@ -120,7 +120,7 @@ func (o *Options) config(m database.Member) string {
 	set("snapCount", o.SnapCount)
 	set("preAllocSize", o.PreAllocSize)
 	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
-	// Nothing is purged, so the size on disk is that of everything written.
+	// Nothing is purged, so the size on disk is the size of everything written.
 	set("autopurge.purgeInterval", 0)
 	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")

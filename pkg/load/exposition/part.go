@@ -49,7 +49,7 @@ func NewPart(spec load.Spec) *Part {
 	return p
 }
 
-// Progress takes the progress after a second, whose step is that of the whole load.
+// Progress takes the progress after a second, whose step is a step of the whole load.
 func (p *Part) Progress(now load.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -163,7 +163,7 @@ type End struct {
 
 // Run runs the connected step, from an agreed start on or, if that is the zero time, at once.
 // It closes the step's connections unless they are kept. The records go to a sink. The end
-// has no Error; the error is that of [load.Engine.Step].
+// has no Error; the error comes from [load.Engine.Step].
 func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (End, error) {
 	step := i.next
 	step.Start, step.Dial, step.Reconnect = start, i.dialer.Single, i.reconnect()

@@ -65,7 +65,7 @@ type Load struct {
 	took    time.Duration
 }
 
-// New returns the judge of a load. Its Observe is that of a [load.Observer].
+// New returns the judge of a load. Its Observe implements [load.Observer].
 func New(o Options) (*Load, error) {
 	if err := Check(o.Spec); err != nil {
 		return nil, fmt.Errorf("judge the load: %w", err)

@@ -3,7 +3,7 @@
 // Each generator streams its seconds, as its own recorder makes them, to its [Part]. A
 // [Merger] writes each second to one sink when all generators have sent it. Counts add up,
 // sums, minima and maxima combine, histograms merge bucket by bucket, and percentiles are
-// taken again from the merged histograms. The totals of a step are those of its seconds.
+// taken again from the merged histograms. The totals of a step are the sums of its seconds.
 // So the record is the one that a single generator would have made, in whatever order the
 // seconds arrive.
 //
@@ -17,7 +17,7 @@
 // before, these histograms lack its requests, though the members' rows of each second count
 // them.
 //
-// Some numbers have a special meaning in a merged record. Clients are those of the whole
+// Some numbers have a special meaning in a merged record. Clients counts the clients of the whole
 // load. The time for which the client did not run is the longest of any generator's. If a
 // step was interrupted, generators stop within their clocks' error of each other, and ticks
 // of 100 ms around that moment may overlap. Messages of errors are bounded for each

@@ -37,7 +37,7 @@ type LoadOptions struct {
 const (
 	// LoadDuration is how long a load is applied to the mirror by default.
 	LoadDuration = 3 * time.Second
-	// usualDelay is the mirror's delay: that of a quick commit to a disk.
+	// usualDelay is the mirror's delay: as long as a quick commit to a disk.
 	usualDelay = 2 * time.Millisecond
 	// mostClosed bounds the requests per second that a closed loop with many clients
 	// sends to the mirror.

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// machine reads the sources that do not belong to processes: those of the machine, its network
+// machine reads the sources that do not belong to processes: sources of the machine, its network
 // namespace and the processes' control group.
 type machine struct {
 	files         *files

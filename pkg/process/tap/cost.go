@@ -49,7 +49,7 @@ type caller struct {
 	took    []time.Duration
 }
 
-// result is that of a call, or of placing the thread.
+// result is the result of a call, or of placing the thread.
 type result struct {
 	took time.Duration
 	err  error

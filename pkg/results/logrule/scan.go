@@ -21,7 +21,7 @@ type Line struct {
 	Found
 	// Number counts lines from 1.
 	Number int64
-	// Time is that of the line, or of the last line before it that has a time; zero if there
+	// Time is the time of the line, or of the last line before it that has a time; zero if there
 	// is none. It is in the clock of the machine that wrote the log.
 	Time time.Time
 	// Cut is a missing part of the log. Event is then empty.

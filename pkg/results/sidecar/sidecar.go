@@ -1,4 +1,4 @@
-// Package sidecar keeps the manifest of a run beside its classic files, which have no
+// Package sidecar keeps the manifest of a run next to its classic files, which have no
 // place for versions, marks and totals.
 package sidecar
 
@@ -20,23 +20,23 @@ import (
 // maxSize is the largest file that is read, in bytes.
 const maxSize = 64 << 20
 
-// ErrOtherRun is the error for a manifest that lies beside the classic files of another run.
+// ErrOtherRun is the error for a manifest that lies next to the classic files of another run.
 var ErrOtherRun = errors.New("the classic summary of this manifest does not exist any more")
 
 // record is the manifest of one database's run, with the summary that it belongs to.
 type record struct {
-	// Summary is the SHA-256, in hexadecimal, of the summary beside which the manifest was
+	// Summary is the SHA-256, in hexadecimal, of the summary next to which the manifest was
 	// written: the next run overwrites classic files.
 	Summary string `json:"summary_sha256"`
 	results.Manifest
 }
 
-// Path returns where the manifest beside a classic summary lies.
+// Path returns where the manifest next to a classic summary lies.
 func Path(summary string) string {
 	return strings.TrimSuffix(summary, filepath.Ext(summary)) + ".run.json"
 }
 
-// Write writes a manifest of one database beside a classic summary that
+// Write writes a manifest of one database next to a classic summary that
 // lies there already.
 func Write(summary string, m *results.Manifest) error {
 	hash, err := hashOf(summary)
@@ -56,9 +56,9 @@ func Write(summary string, m *results.Manifest) error {
 	return nil
 }
 
-// Read reads the manifest beside a classic summary: of one database, as it was in the
+// Read reads the manifest next to a classic summary: of one database, as it was in the
 // result folder. The error is [os.ErrNotExist] without a manifest, and [ErrOtherRun] if
-// the manifest was written beside another summary.
+// the manifest was written next to another summary.
 func Read(summary string) (*results.Manifest, error) {
 	path := Path(summary)
 	data, err := regularfile.Read(path, maxSize)

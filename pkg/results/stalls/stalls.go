@@ -119,7 +119,7 @@ func (f *Finder) Steps() []Step {
 	return f.steps
 }
 
-// Read finds the stalls in the records of a run, whose folder is dir. Its errors are those of
+// Read finds the stalls in the records of a run, whose folder is dir. Its errors are as in
 // [results.EachProgress]; records of older formats have no ticks.
 func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 	f := NewFinder(run)

@@ -11,7 +11,7 @@
 //
 // Windows at low rates may be longer than others, so that enough of their requests may miss
 // the limit: the caller decides how long, by the rate alone. Then "the share of windows that
-// pass" at a rate is that of windows of its length, and still falls with the rate. It need
+// pass" at a rate is the probability for windows of its length, and still falls with the rate. It need
 // not fall where windows of one length have few requests: at 99 %, one of 199 may be slow,
 // but two of 200. Near the final rate all windows have nearly the same length. Longer windows
 // fail more often at any rate, by an occasional pause. So a search at low rates can find more

@@ -71,7 +71,7 @@ type Window struct {
 	Offered, Over int64
 	// Failed requests were answered with an error, not answered, or not sent.
 	Failed int64
-	// Late requests were sent late, or not at all, by the client's fault. Belated ones of
+	// Late requests were sent late or never, by the client's fault. Belated ones of
 	// these are in Over only for that reason: counted from when they were sent, they were
 	// answered within the limit.
 	Late, Belated int64

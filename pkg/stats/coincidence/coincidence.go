@@ -81,7 +81,7 @@ func Test(periods []Period, kinds int, seed uint64) []Kind {
 	return out
 }
 
-// add adds the overlap of a period to that of each shift.
+// add adds the overlap of a period to the overlap of each shift.
 func add(overlaps []int, p Period, events []Stretch, by []int) {
 	moved, fixed, forward := p.Stalls, events, true
 	if len(events) < len(moved) { // shift the events back instead: fewer move, with the same overlap

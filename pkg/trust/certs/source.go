@@ -197,7 +197,7 @@ func forHosts(hosts []string) string {
 }
 
 // refusal explains the alert with which the other side ended a handshake. Alert types are not
-// exported; their texts are those of RFC 8446.
+// exported; their texts come from RFC 8446.
 func (s *Source) refusal(err error) string {
 	text := err.Error()
 	var op *net.OpError

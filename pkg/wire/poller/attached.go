@@ -9,7 +9,7 @@ type Socket interface {
 	// that there may be more without another notification: bytes, or the end. An error is the
 	// end of the connection, [io.EOF] if the other side has ended it.
 	TryRead(b []byte) (n int, more bool, err error)
-	// Peek reports whether bytes have arrived, without taking them. Errors are those of TryRead.
+	// Peek reports whether bytes have arrived, without taking them. Errors are as in TryRead.
 	Peek() (waiting bool, err error)
 	// Shutdown ends the connection, notifies the user and fails writes. The socket stays open
 	// until Close.

@@ -15,7 +15,7 @@ import (
 type Parts struct {
 	Keys int
 	Size int64 // of all values, in bytes
-	// Revision and Count are those of the last part, which alone has them: the state of the data, and
+	// Revision and Count come from the last part, which alone has them: the state of the data, and
 	// how many keys it has in the range.
 	Revision, Count int64
 }

@@ -124,7 +124,7 @@ func (s *streams) conclude(k *call, unsent bool, err error) {
 	s.ended = append(s.ended, k)
 }
 
-// wake wakes the callers of the calls that have ended. Fibers go on here, up to their next
+// wake wakes the callers of the calls that have ended. Fibers continue here, up to their next
 // wait.
 func (s *streams) wake() {
 	for i, k := range s.ended {

@@ -116,7 +116,7 @@ func (k *call) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// calls are those that have ended, for the next ones. All clients share them: a load may have
+// calls are the ended calls, for reuse. All clients share them: a load may have
 // thousands of clients, and a pool has memory of its own for each.
 var calls = sync.Pool{New: func() any { return &call{ended: make(chan struct{}, 1)} }}
 

@@ -78,7 +78,7 @@ func Judge(parts []Part) (v Verdict) {
 
 // one judges the holdings of one lock, in the order of the earliest times at which they can have begun.
 func (v *Verdict) one(spans []span, parts int) {
-	var open []*span              // that can still go on
+	var open []*span              // that may not have ended
 	ended := make([]*span, parts) // of each part, the one that certainly ended last
 	for i := range spans {
 		s := &spans[i]
