@@ -8,7 +8,7 @@ import (
 	reading "github.com/coreos/dbtester/analyze/run"
 )
 
-// TestLockIsNoCause loads a store whose leader has a lock that nobody records: the report names nothing
+// TestLockIsNoCause loads a store whose leader has a lock that is not recorded: the report names nothing
 // for it, or, on a busy machine, processors.
 func TestLockIsNoCause(t *testing.T) {
 	t.Parallel()

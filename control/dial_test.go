@@ -144,7 +144,7 @@ func TestTargetDiesBetweenSteps(t *testing.T) {
 	r = newRigOf(t, heralds(20, func() { r.kill(1) }))
 	rest := strings.Replace(threeSteps, "load: {", "load: {target: "+r.agents[1].host+", ", 1)
 	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), nil)
-	// A heartbeat tells, or the connection that it does not take.
+	// A heartbeat shows it, or a connection that is not accepted.
 	if err == nil || !strings.Contains(err.Error(), `every target member of the load ("`+r.agents[1].host+`") is lost`) &&
 		!strings.Contains(err.Error(), "open 6 connections: dial fake: unavailable: ") {
 		t.Errorf("error %v", err)

@@ -127,7 +127,7 @@ func TestTarget(t *testing.T) {
 }
 
 // mustBeElsewhere fails the test unless the records are those of a cluster on machines that
-// nobody measured.
+// were not measured.
 func (r *running) mustBeElsewhere(folder, target string) {
 	t := r.rig.t
 	t.Helper()
@@ -183,7 +183,7 @@ func (r *running) mustBeAsked(rec record) {
 }
 
 // A member that does not give its metrics is a note beside a valid run, and `metrics: false` asks
-// nobody.
+// no member.
 func TestMetricsRefused(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)

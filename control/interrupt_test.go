@@ -156,7 +156,7 @@ func TestInterruptOpen(t *testing.T) {
 					if opened.Add(1) != which {
 						return c.Open(ctx, req)
 					}
-					// The agent receives it, and nobody waits for the answer.
+					// The agent receives it, and control does not wait for the answer.
 					if _, err := c.Open(context.WithoutCancel(ctx), req); err != nil {
 						t.Errorf("open the agent: %v", err)
 					}

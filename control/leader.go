@@ -107,7 +107,7 @@ func (w *leaderWatch) recordFirst() {
 	w.run.record.Leader = w.found
 }
 
-// leaderNow asks the members who leads now.
+// leaderNow asks the members which of them leads now.
 func (r *run) leaderNow(ctx context.Context) (int, error) {
 	_, asked, target := r.asked()
 	driver, ok := asked.(database.Leader)

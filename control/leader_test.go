@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// elected is a driver with a list of leaders, one after the other. Nobody leads at -1, and no
+// elected is a driver with a list of leaders, one after the other. No member leads at -1, and no
 // member answers at -2.
 type elected struct {
 	database.Driver

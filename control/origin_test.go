@@ -44,7 +44,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// Nobody knows how members were built that this run did not start.
+// It is unknown how members were built that this run did not start.
 func TestOriginWhatRanAlready(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

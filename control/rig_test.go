@@ -446,7 +446,7 @@ func (r *rig) read(folder string, n int) record {
 		sum.Late += i.Late
 		sum.BytesWritten += i.WrittenBytes
 	}
-	sum.Clamped, sum.BytesRead = rec.run.Totals.Clamped, rec.run.Totals.BytesRead // not told by second
+	sum.Clamped, sum.BytesRead = rec.run.Totals.Clamped, rec.run.Totals.BytesRead // not recorded by second
 	if sum != *rec.run.Totals || !sum.Reconcile() {
 		r.t.Errorf("totals are %+v, the seconds sum to %+v", *rec.run.Totals, sum)
 	}
@@ -493,12 +493,12 @@ func once(is func(Update) bool, f func()) func(Update) {
 	}
 }
 
-// at tells the beginning of a step or another text.
+// at recognizes the beginning of a step or another text.
 func at(text string) func(Update) bool {
 	return func(u Update) bool { return u.Text == text }
 }
 
-// loading tells the first second of the load.
+// loading recognizes the first second of the load.
 func loading(u Update) bool { return u.Load != nil }
 
 // checkDigests requires a digest of every recorded file, equal to the digest of the file.

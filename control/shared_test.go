@@ -327,7 +327,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// editedPrefixes cleans up with manifests whose prefix somebody edited.
+// editedPrefixes cleans up with manifests whose prefix was edited.
 func (r *running) editedPrefixes(t *testing.T, folder *results.Folder, prefix string) {
 	t.Helper()
 	before := r.keysBelow("")

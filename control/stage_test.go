@@ -40,11 +40,11 @@ type stage struct {
 	members []*rigAgent
 	agents  []*player
 	// generators are the addresses of agents that issue parts of the load, and issuers their
-	// processes; none if control issues it.
+	// processes; empty if control issues it.
 	generators []string
 	issuers    []*player
 	steps      []step
-	env        []string // of players that start from now on, besides the usual one
+	env        []string // of players that start from now on, in addition to the usual one
 }
 
 // player is a process of the test binary.
@@ -57,7 +57,7 @@ type player struct {
 }
 
 // newStage returns a stage with members of a database, which is YAML, and generators. All players have
-// the variables of env, besides the usual environment.
+// the variables of env, in addition to the usual environment.
 func newStage(t *testing.T, members, generators int, load, database string, env ...string) *stage {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir(), env: env}

@@ -196,7 +196,7 @@ func TestHeartbeatEnd(t *testing.T) {
 	})
 }
 
-// Samples are requested if somebody receives them. An invalid sample is dropped.
+// Samples are requested if a function receives them. An invalid sample is dropped.
 func TestHeartbeatSamples(t *testing.T) {
 	t.Parallel()
 	sample := results.Sample{UnixNano: 7, PeriodNS: -1, Values: metric.SystemValues(map[metric.Name]float64{metric.Threads: 3})}

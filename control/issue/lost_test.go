@@ -131,7 +131,7 @@ func TestInterruptedFirst(t *testing.T) {
 	})
 }
 
-// TestNoSeconds: a generator that answers heartbeats and sends no seconds delays nobody. It is
+// TestNoSeconds: a generator that answers heartbeats and sends no seconds delays no other. It is
 // lost and named, its part is ended, and the other completes.
 func TestNoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

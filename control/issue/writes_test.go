@@ -59,7 +59,7 @@ func TestWrites(t *testing.T) {
 	if err := s.relay.take(0, &pb.LoadWrites{Writes: []byte{9, 0, 0}}); err == nil {
 		t.Error("a write of no operation must be an error")
 	}
-	s.relay = nil // nobody watches
+	s.relay = nil // no watch
 	send(0, 40, 8)
 	s.gens[0].record.Steps = []results.GeneratorStep{{ClockOffsetNS: 5e6, ClockErrorNS: 1e6}, {ClockOffsetNS: 2e6, ClockErrorNS: 1e6, ClockMovedNS: -5e5}}
 	if got, want := s.ClockError(), 4500*time.Microsecond; got != want {

@@ -94,7 +94,7 @@ func TestMemberShare(t *testing.T) {
 	}
 }
 
-// TestMemberShareCanChangeLatency: the effect is not known, because nobody measured how long the
+// TestMemberShareCanChangeLatency: the effect is not known, because it was not measured how long the
 // slow member's users would have waited.
 func TestMemberShareCanChangeLatency(t *testing.T) {
 	t.Parallel()

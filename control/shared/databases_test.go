@@ -72,7 +72,7 @@ func (p *prefixed) check() {
 	p.put(10)
 	p.end(again)
 
-	p.put(20) // by nobody's claim
+	p.put(20) // without a claim
 	p.refused("a key of nobody", Claimant{Run: "4", Owner: "ann"}, "keys lie below the prefix")
 	last := p.take(Claimant{Run: "4", Owner: "ann", Reuse: true})
 	done, left := CleanHeld(t.Context(), last, t.Logf)
@@ -88,7 +88,7 @@ func (p *prefixed) check() {
 	p.cleanLeft()
 }
 
-// cleanLeft removes the key of nobody, and the claim of the cleanup with it.
+// cleanLeft removes the key without a claim, and the claim of the cleanup with it.
 func (p *prefixed) cleanLeft() {
 	t := p.t
 	all := Left{Which: database.Removable{All: true}}

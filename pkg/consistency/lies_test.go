@@ -2,7 +2,7 @@ package consistency
 
 import "testing"
 
-// planted is a lie with the classes of violations that show it, none if it is legal.
+// planted is a lie with the classes of violations that show it; empty if it is legal.
 type planted struct {
 	lie     lie
 	deletes float64

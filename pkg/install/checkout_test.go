@@ -86,7 +86,7 @@ func TestCheckout(t *testing.T) {
 // version.
 func TestCheckoutChanges(t *testing.T) {
 	c := madeCheckout(t)
-	// The compiler of the test changes a file as it is told to.
+	// The compiler of the test changes a file on request.
 	tool := filepath.Join(t.TempDir(), "go")
 	script := `#!/bin/sh
 case "$*" in

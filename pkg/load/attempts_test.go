@@ -47,7 +47,7 @@ func TestSilentMembersAreOvertaken(t *testing.T) {
 		name  string
 		slow  []time.Duration
 		on    int
-		waits time.Duration // besides the first pause
+		waits time.Duration // after the first pause
 	}{
 		{"one is silent", []time.Duration{0, time.Hour, 0}, 2, backoff.Overtake},
 		{"two are silent", []time.Duration{0, time.Hour, time.Hour, 0}, 3, 2 * backoff.Overtake},
@@ -131,9 +131,9 @@ func (g *greeted) Close() error { return g.Conn.Close() }
 
 func (g *greeted) Put(context.Context, []byte, []byte) error { return nil }
 
-// The kernel of a paused member accepts connections and nobody answers, as at a listener that nobody
-// serves. The client is at the next member while its attempt there still lasts, unless something stops
-// this test for seconds.
+// The kernel of a paused member accepts connections without an answer, as at a listener that no
+// goroutine serves. The client is at the next member while its attempt there still lasts, unless
+// something stops this test for seconds.
 func TestListenerWithoutGreeting(t *testing.T) {
 	addrs := []string{listen(t, true), listen(t, false), listen(t, true)}
 	const tries = 5
@@ -195,7 +195,7 @@ func passed(t *testing.T, addrs []string) (meanwhile bool) {
 	return meanwhile
 }
 
-// listen returns the address of a listener whose connections are greeted, or that nobody serves.
+// listen returns the address of a listener whose connections are greeted, or that is not served.
 func listen(t *testing.T, greets bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -102,7 +102,7 @@ func (c *serverClient) Close() error {
 	return nil
 }
 
-// runServers runs one step and closes its connections, of which none may be left.
+// runServers runs one step and closes its connections, all of which must be closed.
 func runServers(t *testing.T, spec Spec, s Step, cluster *servers, conns int) (*memory, *Recorder, StepResult, error) {
 	t.Helper()
 	sink := newMemory()

@@ -27,7 +27,7 @@ func TestFailBack(t *testing.T) {
 		var failed, after [3]int64
 		go func() {
 			time.Sleep(time.Second)
-			results = append(results, ask()) // nobody has failed over
+			results = append(results, ask()) // no client has failed over
 			cluster.down[dead].Store(true)
 			time.Sleep(time.Second)
 			time.AfterFunc(500*time.Millisecond, func() { cluster.down[dead].Store(false) })

@@ -18,7 +18,7 @@ type versioned struct {
 	*store
 	versions map[string]int64
 	reads    atomic.Int64
-	// tells: an answer to a conflict has the key's version.
+	// tells makes answers to conflicts have the key's version.
 	tells bool
 	// lose, if not 0, makes the answer to one in so many transactions get lost.
 	lose, txns int

@@ -88,7 +88,7 @@ func server(name, addr string) database.Command {
 	}
 }
 
-// freeAddr returns an address nobody listens on, on an address of loopback of its own.
+// freeAddr returns an address without a listener, on an address of loopback of its own.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.9:0")

@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// parentEnv makes the test binary a program that starts one child, tells its pid
+// parentEnv makes the test binary a program that starts one child, reports its pid
 // and waits to be killed.
 const parentEnv = "PROCESS_TEST_PARENT"
 

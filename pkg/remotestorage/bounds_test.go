@@ -106,7 +106,7 @@ func TestBoundsAreFinal(t *testing.T) {
 	}
 }
 
-// A folder of others leads nowhere else, and nothing waits for a pipe that nobody writes.
+// A folder of others leads nowhere else, and nothing waits for a pipe without a writer.
 func TestFolderOfOthers(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, "manifest.json"): "{}"} {

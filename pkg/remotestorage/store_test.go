@@ -306,7 +306,7 @@ func TestFolderRefusals(t *testing.T) {
 	}
 }
 
-// damaging is a store that stores something else, as often as it is told.
+// damaging is a store that stores something else, a given number of times.
 type damaging struct {
 	Store
 	times int

@@ -334,7 +334,7 @@ func (l Load) Recorded() Load {
 	return l
 }
 
-// DescribeArrival returns how requests of a rate are spaced and who sends them, for a text
+// DescribeArrival returns how requests of a rate are spaced and which clients send them, for a text
 // after the rate: "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate, bound to
 // clients".
 func (l Load) DescribeArrival() string {

@@ -107,7 +107,7 @@ func TestRun(t *testing.T) {
 }
 
 // Each driver knows where its members report, proxies report nothing, and `metrics: false` asks
-// nobody.
+// no member.
 func TestDescribe(t *testing.T) {
 	at := func(url string) string {
 		return "read the members' own metrics every 10s: " + url

@@ -1,4 +1,4 @@
-// Package fleettest is agents that misbehave, for tests of those who call them.
+// Package fleettest has agents that misbehave, for tests of their callers.
 package fleettest
 
 import (

@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestBudget: keys of a load that nobody asked to judge are read back for a twentieth of its length,
+// TestBudget: keys of a load that is judged by default are read back for a twentieth of its length,
 // within bounds.
 func TestBudget(t *testing.T) {
 	for _, c := range []struct {

@@ -63,12 +63,12 @@ func (f *fairness) waits(j *judge, all, held []*locks.Turn) {
 	}
 }
 
-// order counts who overtook whom. A turn is decided if another waited whose place was confirmed
-// before it asked, or which asked after its own place was confirmed.
+// order counts the turns that overtook others. A turn is decided if another waited whose place was
+// confirmed before it asked, or which asked after its own place was confirmed.
 func (f *fairness) order(all, held []*locks.Turn, place func(*locks.Turn) int64) {
 	asking := slices.Clone(all)
 	slices.SortStableFunc(asking, func(a, b *locks.Turn) int { return cmp.Compare(a.Asked, b.Asked) })
-	var placed, asked sorted // of those who wait
+	var placed, asked sorted // of the waiting turns
 	next := 0
 	for _, t := range held {
 		for ; next < len(asking) && asking[next].Asked < t.Acquired; next++ {

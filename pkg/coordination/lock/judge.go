@@ -120,7 +120,7 @@ func (j *judge) places() func(*locks.Turn) int64 {
 func (j *judge) safety(held []*locks.Turn) {
 	s := &j.stage.Safety
 	deceived := map[*locks.Turn]bool{}
-	var last *locks.Turn // who believed the longest that it holds the lock
+	var last *locks.Turn // whose contender believed the longest that it holds the lock
 	for i, t := range held {
 		believed := j.Stops.Believed(t.Acquired, t.Sent, j.Expires)
 		if last != nil && t.Acquired < last.Sent {

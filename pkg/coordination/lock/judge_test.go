@@ -38,7 +38,7 @@ func simulated(rng *rand.Rand, contenders, rounds int, draw func(waiting int) in
 	return turns
 }
 
-// Queues and lotteries are told apart, whether or not the recipe reports places.
+// Queues and lotteries are distinguished, whether or not the recipe reports places.
 func TestOrder(t *testing.T) {
 	for _, places := range []bool{true, false} {
 		right := map[locks.Order]int{}
@@ -101,7 +101,7 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// A hand-off needs somebody who waits, and does not count for how long this process was stopped.
+// A hand-off needs a waiting contender, and does not count for how long this process was stopped.
 func TestPassing(t *testing.T) {
 	turns := []locks.Turn{
 		{Asked: 1 * ms, Acquired: 2 * ms, Sent: 10 * ms, Released: 11 * ms, Fence: 1, End: locks.Released},

@@ -15,15 +15,15 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 )
 
-// store grants sessions of a table in no time, and tells watchers of changes a time after they
+// store grants sessions of a table in no time, and reports changes to watchers a time after they
 // happened, which differs by watcher.
 type store struct {
 	table *expiry.Table
 	// every is the time between two looks at the table.
 	every time.Duration
-	// delay is the time until a watcher is told, by its number.
+	// delay is the time until a watcher receives a change, by its number.
 	delay func(watcher int) time.Duration
-	// loses reports whether a watcher is never told of a change, and breaks whether its watch ends.
+	// loses reports whether a watcher never receives a change, and breaks whether its watch ends.
 	loses  func(watcher int, c database.Change) bool
 	breaks func(watcher int, c database.Change) bool
 	// deaf means that renewals have no answer, and remains that something of ended sessions is left.
@@ -213,8 +213,8 @@ func near(t *testing.T, what string, got, want, look time.Duration) {
 	}
 }
 
-// The laws of a store are found again: when sessions end, and how much later the last consumer is
-// told. The parts of each change add up to the whole.
+// The laws of a store are found again: when sessions end, and how much later the last consumer
+// knows. The parts of each change add up to the whole.
 func TestLaws(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestLaws(t *testing.T) {
 }
 
 // Instances elect a leader, and after its death another one. The parts of an election are when the
-// session ended, until another instance led, and until the last consumer was told, and they add up.
+// session ended, until another instance led, and until the last consumer received it, and they add up.
 func TestElections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const told, last = 50 * time.Millisecond, 100 * time.Millisecond
@@ -292,7 +292,8 @@ func TestElections(t *testing.T) {
 	})
 }
 
-// Where nobody can lead after the first leader, its death is known to nobody, and the next has nobody to die.
+// Where no instance can lead after the first leader, its death stays unknown, and the next election
+// has no leader.
 func TestNoNextLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := exactly(0), plan()
@@ -347,7 +348,7 @@ func TestEarly(t *testing.T) {
 	})
 }
 
-// A consumer that is never told of a change is found, if it is told of later ones.
+// A consumer that never receives a change is found, if it receives later ones.
 func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := exactly(0)

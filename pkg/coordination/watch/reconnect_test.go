@@ -137,7 +137,7 @@ func TestReconnectGap(t *testing.T) {
 						for range missed {
 							r.write(workload.OK, true)
 						}
-						if missed == 0 { // of somebody else
+						if missed == 0 { // of another writer
 							r.version++
 							r.hub.Publish(deliver.Change{Key: []byte("other"), Version: r.version}, time.Now())
 						}

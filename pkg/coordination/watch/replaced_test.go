@@ -49,7 +49,7 @@ func TestReplacedTimes(t *testing.T) {
 	}
 }
 
-// heardTimes returns the time of each write until the last watcher was told of it, or of a newer one of
+// heardTimes returns the time of each write until the last watcher received it, or a newer one of
 // its key.
 func (r *rig) heardTimes(watchers int32) (times []int64) {
 	type of struct {
@@ -76,8 +76,9 @@ func (r *rig) heardTimes(watchers int32) (times []int64) {
 // one is a write of a test, and when watchers receive it: 0 for never, slow ones later.
 type one struct{ sent, end, heard, slow int64 }
 
-// timesOf judges writes of one key, the second of which nobody hears of, and returns the sum of their
-// times until all had heard, and of how many it is, in milliseconds. Late passes the second last.
+// timesOf judges writes of one key, the second of which no watcher receives, and returns the sum of
+// their times until all had received them, in milliseconds, and their number. Late passes the
+// second last.
 func timesOf(writes []one, late bool) (sum, n int64) {
 	const ms = int64(time.Millisecond)
 	j := updates(coalescing)
@@ -112,13 +113,13 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	return all.Value / ms, all.N
 }
 
-// The time of a write that nobody received is known to within a factor of two if writes of the key
+// The time of a write that no watcher received is known to within a factor of two if writes of the key
 // overlapped, and exactly if not: else the write has none.
 func TestOverlappingWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		writes []one
-		want   int64 // time of the write that nobody received, or 0
+		want   int64 // time of the write that no watcher received, or 0
 	}{
 		{"older and newer ones are known", []one{{10, 50, 60, 70}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},
 		{"heard of before it was sent", []one{{10, 200, 105, 106}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},

@@ -113,7 +113,7 @@ func (j *told) watching(n int) {
 	}
 }
 
-// A watcher that hears of the newest version alone has not lost one before that of others, although all
+// A watcher that receives only the newest version has not lost one before that of others, although all
 // know by then that it is of others. That version itself also came in place of older ones.
 func TestSkipsPastOthers(t *testing.T) {
 	for _, late := range []bool{false, true} {

@@ -16,7 +16,7 @@ import (
 // perSecond is how many writes of [steady] are sent in a second.
 const perSecond = 100
 
-// steady is a load of virtual time, second by second. Watcher 0 hears of each write after up to 0.9 s,
+// steady is a load of virtual time, second by second. Watcher 0 receives each write after up to 0.9 s,
 // watcher 1 at once, or when late is called.
 type steady struct {
 	*judge
@@ -40,7 +40,7 @@ func (s *steady) hear(watcher int32, number, at int64) {
 	s.receive(at, []database.WatchEvent{{Watcher: watcher, Key: s.keys.name(number % 10), Value: value, Version: number + 1}})
 }
 
-// pass lets a second pass, in which watcher 1 hears at once or not at all.
+// pass lets a second pass, in which watcher 1 receives at once or never.
 func (s *steady) pass(atOnce bool) {
 	for i := range int64(perSecond) {
 		number := s.next

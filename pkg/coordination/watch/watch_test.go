@@ -340,7 +340,7 @@ func TestStages(t *testing.T) {
 	})
 }
 
-// A watcher of one key hears of its writes alone.
+// A watcher of one key receives only its writes.
 func TestOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{6}, Of: watchers.Key})
@@ -393,7 +393,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// All watchers of a key receive a write of somebody else, each at another time. None of it is a
+// All watchers of a key receive a write of another writer, each at another time. None of it is a
 // duplicate, whether versions before it are open or not.
 func TestOthersHeardLate(t *testing.T) {
 	for _, open := range []bool{false, true} {
@@ -434,7 +434,7 @@ func TestOthersAreBounded(t *testing.T) {
 	}
 }
 
-// A watcher that is told of a key outside its range has received something foreign.
+// A watcher that receives a key outside its range has received something foreign.
 func TestOutsideRange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{2}, Of: "50%"})
@@ -532,7 +532,7 @@ func TestSlowEnded(t *testing.T) {
 }
 
 // A write whose outcome is unknown may be received or not; one that failed and was made, and one of
-// somebody else, are foreign.
+// another writer, are foreign.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{2}, Of: watchers.All})
@@ -593,7 +593,7 @@ func TestBroken(t *testing.T) {
 	})
 }
 
-// blocking is a store whose watchers are told of the newest value of each key alone.
+// blocking is a store whose watchers receive only the newest value of each key.
 type blocking struct {
 	delay  time.Duration
 	forget bool // the last change is not reported
@@ -602,7 +602,7 @@ type blocking struct {
 	state   map[int64]database.WatchEvent
 	version int64
 	changed chan struct{}
-	told    map[int64]int64 // how many watchers were told of a version
+	told    map[int64]int64 // how many watchers received a version
 	reports []report        // in their order
 }
 
@@ -640,7 +640,7 @@ func (b *blocking) since(version int64) (events []database.WatchEvent, now int64
 	return events, b.version, b.changed
 }
 
-// tells notes of which versions a watcher is told.
+// tells notes the versions that a watcher receives.
 func (b *blocking) tells(events []database.WatchEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -756,7 +756,7 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
-// Of watches that coalesce, a version of somebody else is neither delivered nor replaced, whether
+// Of watches that coalesce, a version of another writer is neither delivered nor replaced, whether
 // watchers received it or of a newer one instead.
 func TestCoalescingForeign(t *testing.T) {
 	facts := coalescing

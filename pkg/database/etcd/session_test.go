@@ -90,7 +90,7 @@ func TestWatchGoesOn(t *testing.T) {
 	}
 }
 
-// The watch reports one end for each lease that nobody renews, and the member counts as many.
+// The watch reports one end for each lease that is not renewed, and the member counts as many.
 func TestExpiredLeases(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "")

@@ -61,7 +61,7 @@ func TestWatchOvertaken(t *testing.T) {
 	}
 }
 
-// A watcher that resumes after a revision that was compacted is told of the gap and gets everything
+// A watcher that resumes after a revision that was compacted is notified of the gap and gets everything
 // behind it; others of the connection miss nothing. A barrier ends after all of that.
 func TestWatchCompacted(t *testing.T) {
 	t.Parallel()

@@ -64,7 +64,7 @@ func mustClass(t testing.TB, err error, wantClass database.Class, want workload.
 }
 
 // With a server that hangs, requests time out and the next one opens a new session.
-// Closing then waits for nobody.
+// Closing then waits for no call.
 func TestLeanHungServer(t *testing.T) { eachWay(t, testLeanHungServer) }
 
 func testLeanHungServer(t *testing.T, do way) {
@@ -136,7 +136,7 @@ func testLeanExpiredSession(t *testing.T, do way) {
 	}.serve(t)
 	l := openLeanTo(t, target)
 	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed)
-	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed) // nobody welcomes it
+	mustClass(t, do.set(t.Context(), l), database.ClassUnavailable, workload.Failed) // no server answers its handshake
 	if err := l.ensureSession(t.Context()); err != nil {                             // the third
 		t.Fatalf("open another session: %v", err)
 	}

@@ -216,7 +216,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The kernel removes the table of a killed process, and nobody else can.
+// The kernel removes the table of a killed process, and no other process can.
 func TestOwner(t *testing.T) {
 	if !alone(t) {
 		return

@@ -179,7 +179,7 @@ func (p *Pool) Counts() results.LoadLocks {
 	return p.counts
 }
 
-// Turn is a lock that a request acquired. It has one caller at a time, who calls Keep and then
+// Turn is a lock that a request acquired. It has one caller at a time, which calls Keep and then
 // Release.
 type Turn struct {
 	pool   *Pool

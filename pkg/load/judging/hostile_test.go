@@ -39,7 +39,7 @@ func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	switch kind {
 	case 0: // of another run
 		return written(f.other, 7), nil
-	case 1: // a request that nobody will send
+	case 1: // a request that will not be sent
 		return written(f.own, math.MaxInt64-f.rand.Int64N(10)), nil
 	case 2: // before any key that was written before the load
 		return written(f.own, math.MinInt64+f.rand.Int64N(10)), nil

@@ -229,7 +229,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// A service that runs for months tells of the end of its certificate once a day.
+// A service that runs for months warns of the end of its certificate once a day.
 func TestWarnsWhileUsed(t *testing.T) {
 	f := folder(t, time.Now())
 	now, log := time.Now(), &bytes.Buffer{}

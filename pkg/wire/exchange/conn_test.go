@@ -113,7 +113,7 @@ func (e *echo) serve(conn net.Conn) {
 		}
 		select {
 		case e.settled <- struct{}{}:
-		default: // nobody waits
+		default: // no exchange waits
 		}
 	}
 }

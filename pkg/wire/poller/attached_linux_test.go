@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// attached is a socket with the channel on which its user is told; it holds one word at most.
+// attached is a socket with the channel that notifies its user; it holds one notification at most.
 type attached struct {
 	Socket
 	told chan struct{}
@@ -39,7 +39,7 @@ func eachAttached(t *testing.T, test func(t *testing.T, c *attached, server *net
 	}
 }
 
-// wait returns when the user is told.
+// wait waits for a notification.
 func (c *attached) wait(t *testing.T) {
 	t.Helper()
 	select {
@@ -49,7 +49,7 @@ func (c *attached) wait(t *testing.T) {
 	}
 }
 
-// read reads n bytes, and waits only when it is told that there is no more.
+// read reads n bytes, and waits only when there is no more.
 func (c *attached) read(t *testing.T, n, room int) []byte {
 	t.Helper()
 	all, b := make([]byte, 0, n), make([]byte, room)
@@ -98,7 +98,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// The end of the other side is told, also with the last bytes and after a reset.
+// The end of the other side is notified, also with the last bytes and after a reset.
 func TestAttachedEnds(t *testing.T) {
 	for name, end := range map[string]func(server *net.TCPConn) error{
 		"half":  (*net.TCPConn).CloseWrite,
@@ -133,7 +133,7 @@ func TestAttachedEnds(t *testing.T) {
 	}
 }
 
-// A write that waits for the network ends when the socket is shut down or closed, and the user is told
+// A write that waits for the network ends when the socket is shut down or closed, and the user is notified
 // of the former.
 func TestAttachedWriteEnds(t *testing.T) {
 	for name, end := range map[string]func(c *attached) error{
@@ -180,7 +180,7 @@ func TestAttachedWriteEnds(t *testing.T) {
 	}
 }
 
-// A socket that was shut down after a reset also tells its user.
+// A socket that was shut down after a reset also notifies its user.
 func TestShutdownAfterReset(t *testing.T) {
 	eachAttached(t, func(t *testing.T, c *attached, server *net.TCPConn) {
 		if err := errors.Join(server.SetLinger(0), server.Close()); err != nil {

@@ -58,7 +58,7 @@ func TestRestEndsInTime(t *testing.T) {
 	}
 }
 
-// Events while nobody rests, before the first rest and after one, are not reported to Go's poller.
+// Events outside a rest, before the first and after one, are not reported to Go's poller.
 func TestOnlyARestIsArmed(t *testing.T) {
 	s, err := openSet(true)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestReadWrite(t *testing.T) {
 	}
 }
 
-// Peek takes nothing, and tells nothing from the end.
+// Peek takes nothing, and distinguishes no bytes from the end.
 func TestPeek(t *testing.T) {
 	a, b := pair(t)
 	if waiting, err := Peek(a); waiting || err != nil {

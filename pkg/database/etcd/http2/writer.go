@@ -10,7 +10,7 @@ import (
 )
 
 // Writer writes one buffer to which many callers append. The first caller that
-// appends becomes the one who writes, for all that have appended by then.
+// appends becomes the writer, for all that have appended by then.
 type Writer struct {
 	net      poller.Conn
 	draining sync.WaitGroup
@@ -75,7 +75,7 @@ func (w *Writer) answer(b []byte) error {
 // owes reports whether bytes are pending that may not wait for a request. The connection is locked.
 func (w *Writer) owes() bool { return len(w.Pending) > w.late }
 
-// Claim makes its caller the one who writes, if there is something to write and no
+// Claim makes its caller the writer, if there is something to write and no
 // other does or will. The connection is locked.
 func (w *Writer) Claim() bool {
 	if w.writing || w.Held || w.broken || !w.owes() {

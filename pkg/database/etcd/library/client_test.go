@@ -61,7 +61,7 @@ func start(t *testing.T) *member {
 	return m
 }
 
-// failing has the next requests fail, and counts them anew.
+// failing makes the next requests fail, and counts them from 0.
 func (m *member) failing(errs ...error) {
 	m.fail.Store(&failures{errs: errs})
 	m.requests.Store(0)

@@ -670,7 +670,7 @@ func (e echoes) serve(p *peer) {
 	}
 }
 
-// A server that does not read holds up nobody, and memory has a bound.
+// A server that does not read delays no caller, and memory has a bound.
 func TestServerDoesNotRead(t *testing.T) {
 	done := make(chan struct{})
 	c := dials(t, Config{Address: listen(t, func(p *peer) {
@@ -857,7 +857,7 @@ func reads(t testing.TB, receive func(time.Time, []byte) error) func(frames []by
 	if _, err := c.Open("/s/m", receive, func(error) {}); err != nil {
 		t.Fatal(err)
 	}
-	<-waits // so that nobody else reads
+	<-waits // so that no other goroutine reads
 	in := (*incoming)(c)
 	read := func(b []byte) {
 		for len(b) > 0 {

@@ -117,8 +117,8 @@ func (s *streams) refill(one *Stream) bool {
 	return true
 }
 
-// end ends a stream, and sends RST_STREAM if the server knows it. Its functions are called by who
-// ends it.
+// end ends a stream, and sends RST_STREAM if the server knows it. Its functions are called by the
+// goroutine that ends it.
 func (s *streams) end(one *Stream, code uint32, why error) {
 	if s.live[one.outgoing.id] == one {
 		link := s.conn.link
