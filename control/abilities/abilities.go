@@ -31,8 +31,8 @@ type Run struct {
 	Info       database.Info
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
-	// Agents keep the members; it is nil for a cluster without agents. Leader asks the members which of
-	// them leads now.
+	// Agents keep the members, if the cluster has agents. Leader asks the members which of them leads
+	// now.
 	Agents Agents
 	Leader func(context.Context) (int, error)
 	// Generators issue the load, if there are some, and may hold sessions during it. They are
