@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// written is what can be read of a group; nil before its file exists.
+// written returns the readable seconds of a group; nil before its file exists.
 func written(t *testing.T, g Group, dir string) []Second {
 	t.Helper()
 	seconds, err := Read(g, dir)

@@ -37,7 +37,7 @@ type spread struct {
 	atMost   [len(bounds)]int64
 }
 
-// bounds are upper bounds of latencies, in seconds, one for each bucket.
+// bounds limit the buckets of latencies from above, in seconds.
 var bounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
 // NewPart returns a part of a load, without records.

@@ -36,7 +36,7 @@ func feistel(place, n int64, half int, key uint64) int64 {
 	}
 }
 
-// golden is 2^64 divided by the golden ratio: SplitMix64 adds it in each step.
+// golden, which SplitMix64 adds in each step, is 2^64 divided by the golden ratio.
 const golden = 0x9e3779b97f4a7c15
 
 // Mix64 applies SplitMix64's finalizer: every bit of z changes half of the result.

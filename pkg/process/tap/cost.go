@@ -49,7 +49,7 @@ type caller struct {
 	took    []time.Duration
 }
 
-// result is the result of a call, or of placing the thread.
+// result describes a call, or the placing of the thread.
 type result struct {
 	took time.Duration
 	err  error

@@ -116,8 +116,8 @@ func (k *call) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// calls are the ended calls, for reuse. All clients share them: a load may have
-// thousands of clients, and a pool has memory of its own for each.
+// calls keeps ended calls for reuse. All clients share them: a load may have thousands of
+// clients, and a pool has memory of its own for each.
 var calls = sync.Pool{New: func() any { return &call{ended: make(chan struct{}, 1)} }}
 
 // keep keeps a call for the next one, but nothing else alive.
