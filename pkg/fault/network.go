@@ -148,7 +148,7 @@ func (s stream) rule(in bool) nft.Rule {
 	return r
 }
 
-// streams returns the streams to and from a listener's ports.
+// streams returns the streams between a listener's ports and peers.
 func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []stream) {
 	if len(peers) == 0 {
 		peers = []netip.Addr{{}}

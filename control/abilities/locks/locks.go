@@ -57,7 +57,7 @@ func (h *Half) Name() string { return "contend for locks" }
 // stage returns how long each stage lasts.
 func (h *Half) stage() time.Duration { return h.plan.Stage(h.run.DB.Load) }
 
-// Describe returns the number of contenders, their locks and the recipe.
+// Describe describes the contenders, their locks and the recipe.
 func (h *Half) Describe() []string {
 	if !h.plan.Wanted() || h.facts == nil {
 		return nil

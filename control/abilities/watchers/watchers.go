@@ -60,7 +60,7 @@ func (h *Half) Name() string { return "watch keys" }
 // wanted reports whether there are watchers.
 func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
 
-// Describe returns the numbers of watchers, and the keys that they watch.
+// Describe describes the watchers, their keys and the kind of watch.
 func (h *Half) Describe() []string {
 	if !h.wanted() {
 		return nil

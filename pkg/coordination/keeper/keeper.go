@@ -88,8 +88,8 @@ func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
 }
 
 // renewAll renews sessions in the order of the queue, which is the order of their next renewals,
-// because all have the same time between two. A session with a shorter first time may come after one that is due
-// earlier, but within Every.
+// because all have the same time between two. A session with a shorter first time may come after
+// one that is due earlier, but within Every.
 func (k *Keeper) renewAll(ctx context.Context) {
 	for {
 		var s *Session

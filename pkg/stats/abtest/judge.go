@@ -63,7 +63,7 @@ type Finding struct {
 type Result struct {
 	Verdict  Verdict
 	Findings []Finding // in metric order
-	// Reasons explain why some findings are missing.
+	// Reasons explain the limits of the findings.
 	Reasons []string
 }
 
