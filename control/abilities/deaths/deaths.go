@@ -40,7 +40,7 @@ type Half struct {
 	// outcome and written are known once the sessions were ended.
 	outcome deaths.Outcome
 	written error
-	// parts are of generators, which hold the sessions in place of this process.
+	// parts has the records of generators, which hold the sessions instead of this process.
 	parts []session.Remote
 	split bool
 }

@@ -212,7 +212,7 @@ func (m *member) ask(ctx context.Context) {
 	}
 }
 
-// errNotOfDatabase is of an answer such as a page of another program.
+// errNotOfDatabase means that another program answered, for example with a page.
 var errNotOfDatabase = errors.New("the answer has none of the database's metrics")
 
 // write appends an answer to the member's file.

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Options are of a [Keeper].
+// Options configure a [Keeper].
 type Options struct {
 	// Most is the largest number of sessions.
 	Most int

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Options are of a [Contest].
+// Options configure a [Contest].
 type Options struct {
 	On    database.Locks
 	Facts database.LockFacts
@@ -112,8 +112,8 @@ func New(o Options) (*Contest, error) {
 // now reads the clock, of which 0 is no moment of a turn.
 func (c *Contest) now() int64 { return max(c.clock.Now(), 1) }
 
-// Run has one stage after the other, the first after the time of a stage, until ctx ends. The error
-// is of a stage without any contender.
+// Run runs one stage after the other, the first after the time of a stage, until ctx ends. It returns
+// an error if a stage has no contenders.
 func (c *Contest) Run(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	var watchdog sync.WaitGroup

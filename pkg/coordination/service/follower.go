@@ -16,7 +16,7 @@ type follower struct {
 	who, what string // in errors: the follower, and the followed key
 	on        database.Sessions
 	ready     chan struct{} // closed when it misses nothing any more
-	over      chan struct{} // closed when it watches no more
+	over      chan struct{} // closed when it has stopped watching
 	err       error         // why it stopped before its end; set before over is closed
 }
 
@@ -60,7 +60,7 @@ func (f *follower) begin(ctx, watching context.Context, group *tasks, changed fu
 	}
 }
 
-// ended reports whether the follower watches no more.
+// ended reports whether the follower has stopped watching.
 func (f *follower) ended() bool {
 	select {
 	case <-f.over:

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Options are of a [Service].
+// Options configure a [Service].
 type Options struct {
 	// Dial opens connection n: the instances share connection 0, and each follower of keys has its own.
 	Dial  func(ctx context.Context, n int) (database.Sessions, error)
@@ -81,7 +81,7 @@ type ending struct {
 	why, behind error
 }
 
-// name is of a registration: each deploy makes the next generation of an instance.
+// name identifies a registration: each deploy makes the next generation of an instance.
 type name struct{ instance, generation int }
 
 // act records the times and the error of an act.
@@ -108,8 +108,8 @@ func New(o Options) *Service {
 	return s
 }
 
-// Register registers the instances, and renews their sessions until End. The error is of the first
-// that failed if none was registered.
+// Register registers the instances, and renews their sessions until End. It returns the first
+// error if no instance was registered.
 func (s *Service) Register(ctx context.Context) (err error) {
 	if s.on, err = s.Dial(ctx, 0); err != nil {
 		return fmt.Errorf("dial for instances: %w", err)
@@ -133,7 +133,7 @@ func (s *Service) Register(ctx context.Context) (err error) {
 }
 
 // Follow has the consumers watch the instances, and the instances elect a leader if the plan has
-// elections. The error is of the first that cannot.
+// elections. The error comes from the first that cannot.
 func (s *Service) Follow(ctx context.Context) error {
 	watching := s.watching.begin(ctx)
 	for n := range s.Plan.Consumers {

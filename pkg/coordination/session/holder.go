@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Options are of a [Holder].
+// Options configure a [Holder].
 type Options struct {
 	On    database.Sessions
 	Facts database.SessionFacts

@@ -104,7 +104,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // Merge makes one outcome of the parts of several machines, whose times are of one clock. Counts add
-// up, and percentiles are of the times of all.
+// up, and percentiles cover the times of all.
 func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.Outcome {
 	o := deaths.Outcome{Plan: plan, Facts: deaths.Facts{What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}}
 	var all merged

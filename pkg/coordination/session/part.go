@@ -21,7 +21,7 @@ type Part struct {
 	// Keeps are the times of renewals that were answered, Longest the longest of them.
 	Keeps   histogram.Buckets `json:"keeps,omitempty"`
 	Longest time.Duration     `json:"longest_ns,omitempty"`
-	// FirstSent and LastSent are of the last renewals of sessions that ended.
+	// FirstSent and LastSent bound the last renewals of sessions that ended.
 	FirstSent time.Time `json:"first_sent,omitzero"`
 	LastSent  time.Time `json:"last_sent,omitzero"`
 	Ends      Ends      `json:"ends,omitempty"`

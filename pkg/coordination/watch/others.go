@@ -3,8 +3,8 @@ package watch
 // mostOthers bounds how many versions of others a judge remembers.
 const mostOthers = 1 << 16
 
-// others are versions that turned out not to be of this load, while watchers may still receive them. The
-// oldest are forgotten first. The zero value is empty.
+// others holds versions that other writers turned out to have made, while watchers may still
+// receive them. The oldest are forgotten first. The zero value is empty.
 type others struct {
 	known map[other]struct{}
 	list  []other

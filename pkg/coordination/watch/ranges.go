@@ -17,7 +17,7 @@ type ranges struct {
 
 	all *sequence           // of all keys, nil if there are several ranges
 	by  map[int64]*sequence // by number of the range, with at least one watcher
-	// each is how many keys a range has, of which there are several.
+	// each is the number of keys of a range, and several the number of ranges.
 	each, several int64
 }
 

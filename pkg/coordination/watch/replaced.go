@@ -10,7 +10,7 @@ import (
 const mostSettled = 1 << 18
 
 // replaced finds out when all watchers of a sequence had received a newer write of a key than one that
-// no watcher received. It is of watches that coalesce.
+// no watcher received. Only watches that coalesce need it.
 type replaced struct {
 	unsure int64 // as of the judge
 	// recent are versions that may matter to writes that were not passed yet, by key and in their order.
@@ -32,7 +32,7 @@ type settled struct {
 	until   int64 // when its write had ended, and the last watcher had received it
 }
 
-// bounds are of the time until all watchers had received a newer write than one whose version is not
+// bounds limit the time until all watchers had received a newer write than one whose version is not
 // known: the first settled version that may be newer, and the first that surely is.
 type bounds struct {
 	maybe, surely settled

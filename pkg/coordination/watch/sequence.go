@@ -122,7 +122,7 @@ func (s *sequence) insert(e *entry) {
 	}
 }
 
-// chain puts an entry among those of its key, and returns how many watchers receive it no more,
+// chain puts an entry among those of its key, and returns how many watchers will not receive it,
 // because they have received a newer one.
 func (s *sequence) chain(e *entry) (skipped int) {
 	newest := s.last[e.key]

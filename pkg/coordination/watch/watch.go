@@ -52,7 +52,7 @@ type Watching struct {
 	cut    error              // of the first of them
 	broken error              // of the first connection that ended
 	doubt  error              // why nothing is known to be lost
-	behind error              // why not all that is to come has come
+	behind error              // why some events have not arrived
 	hurry  context.CancelFunc // ends pauses and reconnects; nil before Run
 	// catching ends the wait for slow connections after their last pause; nil before it.
 	catching func()

@@ -390,7 +390,7 @@ func (w *watches) receive() {
 }
 
 // take handles the packets of one read, which began to come at a time, and reports their events. A packet
-// has come when all of it has.
+// has arrived when all of it has.
 func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.WatchEvent, error) {
 	for {
 		had := w.in.Buffered()

@@ -124,7 +124,7 @@ func (c *call) note(err error) {
 func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
 
 // doubt returns a classed error as one of a request that may have been applied, if an
-// attempt before the last may have been: a refusal is of the last attempt alone, and a
+// attempt before the last may have been: a refusal concerns only the last attempt, and a
 // conflict may be with an attempt before.
 func (c *call) doubt(err error) error {
 	outcome, class := database.Classify(err)

@@ -28,7 +28,7 @@ const (
 // Laws returns all laws.
 func Laws() []Law { return []Law{Exact, Ticked, Limited, Doubled} }
 
-// Tick and PerSecond are of the laws [Ticked] and [Limited].
+// Tick and PerSecond apply to the laws [Ticked] and [Limited].
 const (
 	Tick      = 2 * time.Second
 	PerSecond = 1000
