@@ -133,7 +133,7 @@ func (s *Service) Register(ctx context.Context) (err error) {
 }
 
 // Follow has the consumers watch the instances, and the instances elect a leader if the plan has
-// elections. The error comes from the first that cannot.
+// elections. It returns the errors of all that fail.
 func (s *Service) Follow(ctx context.Context) error {
 	watching := s.watching.begin(ctx)
 	for n := range s.Plan.Consumers {

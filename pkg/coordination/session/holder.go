@@ -91,8 +91,8 @@ func New(o Options) *Holder {
 	return h
 }
 
-// Grant begins the sessions with their keys, and renews them from then on until End. The error
-// is of the first that failed if none was granted.
+// Grant begins the sessions with their keys, and renews them from then on until End. It returns
+// the first error if no session was granted.
 func (h *Holder) Grant(ctx context.Context) error {
 	keeping, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	h.keep = cancel
