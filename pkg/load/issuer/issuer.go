@@ -185,9 +185,9 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	return end, err
 }
 
-// FailBack has the running step's connections that failed over go back to their first members, and
-// counts them. Without a running step it waits for the next one. The error is that of ctx, if no step
-// ran. It is safe for concurrent use.
+// FailBack makes the running step's connections that failed over return to their first members, and
+// counts them. Without a running step it waits for the next one. It returns the cause of ctx's end if
+// no step ran. It is safe for concurrent use.
 func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	result := make(chan load.FailedBack, 1)
 	select {

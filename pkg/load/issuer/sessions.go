@@ -102,8 +102,8 @@ func (i *Issuer) endSessions(ctx context.Context) *results.LoadSessions {
 	return s
 }
 
-// reach opens connections to the members that accept them. The error is that of a member that
-// does not.
+// reach opens connections to the members that accept them. The error comes from the last
+// member that does not.
 func (l *leased) reach(ctx context.Context) (conns []database.Client, refused error) {
 	lost := map[int]bool{}
 	for n := range l.connections {

@@ -78,8 +78,8 @@ func (p *pace) turn(now time.Time) time.Duration {
 }
 
 // ReadBack reads all keys that were written, one at a time over each connection, until ctx ends. It
-// does not use b.Connections and b.Within. Call it after Finish. The error is that of the first
-// failed read, after which other keys were read, or the bound that ended it.
+// does not use b.Connections and b.Within. Call it after Finish. The error is the bound that
+// ended the reads, or comes from the first failed read, after which other keys were read.
 func (l *Load) ReadBack(ctx context.Context, conns []database.Client, b Back) (consistency.HeldKeys, error) {
 	keys := slices.Collect(l.judge.Written())
 	found, reads := make([]answer, len(keys)), newPace(b.Rate)
