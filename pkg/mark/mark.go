@@ -1,4 +1,4 @@
-// Package mark declares every mark: a warning that a reader of a run's numbers must know. A
+// Package mark declares every mark: a fact that a reader of a run's numbers must know. A
 // record has a mark's code and its values; readers of the record make the sentence from them.
 package mark
 
