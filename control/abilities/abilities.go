@@ -60,7 +60,7 @@ type Run struct {
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
-// Agents forwards faults to the agents of members, which count from 0.
+// Agents calls the agents of members, which count from 0.
 type Agents interface {
 	// Fault applies a fault, and Heal undoes the one of an id unless it is over or never began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)

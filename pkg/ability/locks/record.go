@@ -150,7 +150,7 @@ type Fairness struct {
 	Shares []float64 `json:"shares,omitempty"`
 }
 
-// FailOver describes the time after the deaths of holders.
+// FailOver describes the time after holders died.
 type FailOver struct {
 	// Dead are holders that died, and NotTaken those whose lock was not acquired in the stage.
 	Dead     int64 `json:"dead,omitempty"`

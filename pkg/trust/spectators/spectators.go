@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds on the resources of callers.
+// Bounds on the requests and connections of callers.
 const (
 	// Most bounds the number of requests that are answered at a time.
 	Most            = 32
