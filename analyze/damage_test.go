@@ -104,8 +104,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestNoDigests: a run that ended before its digests has a mark, and a run of an older release has
-// none.
+// TestNoDigests: a run that ended before its digests has a mark, and a run of an older release has no
+// mark.
 func TestNoDigests(t *testing.T) {
 	for name, set := range map[string]*digest.Set{"older": nil, "lost": {}} {
 		f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

@@ -141,7 +141,7 @@ func csvRows(t *testing.T, name string, data []byte) [][]string {
 	return rows
 }
 
-// Texts of records are shown in every output, and interpreted in none.
+// Every output shows texts of records, and no output interprets them.
 func TestHostileText(t *testing.T) {
 	r, err := analyzed(t, Options{Folders: []string{hostileFolder(t)}, Out: filepath.Join(t.TempDir(), "report")})
 	if err != nil {

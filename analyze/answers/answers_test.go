@@ -118,8 +118,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Two labels of one release are said to be one program. That changes no decision: a difference
-// of theirs is named as that of any others.
+// The report states that two labels of one release are one program. That changes no decision:
+// a difference between them is named like any other.
 func TestOneProgram(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd-new", "etcd-old", "other"}, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}, "other": {900, 9}})
@@ -145,7 +145,7 @@ func TestOneProgram(t *testing.T) {
 	}
 }
 
-// Many columns that ran the same program are counted, and the release is named if it is that of all.
+// Many columns that ran the same program are counted, and the release is named if all columns ran it.
 func TestManyOfOneProgram(t *testing.T) {
 	t.Parallel()
 	basis := func(columns []string, record func(tag string, r *results.DatabaseRun)) string {
@@ -208,7 +208,7 @@ func TestNotValid(t *testing.T) {
 	}
 }
 
-// The longest pause is the answer where a server was to be lost; nobody wins.
+// The longest pause is the answer where a server was to be lost, without a winner.
 func TestLostServer(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd", "consul"}, map[string][2]float64{"etcd": {500, 5}, "consul": {500, 9}})
@@ -311,8 +311,8 @@ func TestNoWinnerWithoutCompare(t *testing.T) {
 	}
 }
 
-// Equal columns have a winner in at most a few of many screens, and columns that differ are
-// told apart as often as the power says.
+// Equal columns have a winner in at most a few of many screens, and differing columns are
+// distinguished as often as the power promises.
 func TestErrorsAndPower(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -120,7 +120,7 @@ func TestNoTickIsLost(t *testing.T) {
 	}
 }
 
-// Points at measured values have round ticks: 2,753.22 requests/s is none.
+// Points at measured values have round ticks, not 2,753.22 requests/s.
 func TestMeasuredPointsHaveRoundTicks(t *testing.T) {
 	for _, tick := range pointScale(Axis{Min: pointer(0)}, []float64{300, 2753.22}, 7).ticks {
 		if math.Mod(tick.value, 100) != 0 {

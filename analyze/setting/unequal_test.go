@@ -250,7 +250,7 @@ func TestMaintain(t *testing.T) {
 	}
 }
 
-// A setting that cannot have acted is no inequality.
+// A setting that cannot have acted does not make runs unequal.
 func TestIdle(t *testing.T) {
 	for path, one := range map[string]struct {
 		set   func(*workload.Load)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// TestSectionRows: a search has rows, however it ended; runs without one have none.
+// TestSectionRows: a search has rows, however it ended; runs without a search have no rows.
 func TestSectionRows(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 )
 
-// TestAlike: one cause of all databases is said once.
+// TestAlike: a common cause of all databases is stated once.
 func TestAlike(t *testing.T) {
 	one := func(name, step, verdict, words string, low float64, runs int) abilities.Explained {
 		return abilities.Explained{Database: name, Step: step, Runs: 3, Causes: []abilities.Cause{{Verdict: verdict, Words: words, Low: low, High: 100, Runs: runs}}}

@@ -76,8 +76,8 @@ func degrees(v *Verdict) (text string) {
 	return text
 }
 
-// Whatever a leader's time went to, nothing is named that did not take it: a lock that nobody
-// records, work, others on the processor, a proxy on the way, and all others at once.
+// The verdict never names a cause that did not take the leader's time, whatever did: an unrecorded lock,
+// work, other programs on the processor, a proxy on the way, and all others at once.
 func TestNeverAWrongName(t *testing.T) {
 	models := 400
 	if os.Getenv("DBTESTER_LONG") != "" {
@@ -179,7 +179,7 @@ func TestLines(t *testing.T) {
 	if m := got["LEDGER-THROTTLED"]; m.Known() || m.Missing != "not recorded" {
 		t.Errorf("a line without its input is %+v, want the reason", m)
 	}
-	// An agreement without the leader's slow disk: nobody waited for the whole sync.
+	// An agreement without the leader's slow disk: no request waited for the whole sync.
 	f := facts()
 	f.Sync, f.Syncing, f.Agreement = run.Measured(100, 50), run.Measured(1, 9), run.Measured(1, 50)
 	if got := byName(t, f); math.Abs(got[nameFsync].Value-5) > 1e-9 || got["LEDGER-PEERS"].Value != 0 {
@@ -199,7 +199,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A round trip that takes longer than requests were in the members is none that they waited for.
+// Requests did not wait for a round trip that takes longer than their time in the members.
 func TestTripTooLong(t *testing.T) {
 	for _, c := range []struct {
 		trip, inside float64 // of 10 ms, and 0 for not recorded

@@ -251,8 +251,8 @@ func (s *spent) truth(name string) float64 {
 	return s.took(name)
 }
 
-// alone is the response time of a leader with the same clients, work and quota, and nothing else, in
-// percent of that of this one.
+// alone returns the response time of a leader with only the same clients, work and quota, in percent of
+// this leader's.
 func (s *spent) alone() float64 {
 	one := model{clients: s.clients, work: s.model.work, stopped: s.model.stopped, seed: s.seed}.simulate(s.length)
 	return 100 * one.all / float64(one.answered) / (s.all / float64(s.answered))

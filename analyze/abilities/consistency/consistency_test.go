@@ -106,7 +106,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestCost: the time of the judge is that of a load that it judged or measured.
+// TestCost: the judge has a time only if it judged or measured the load.
 func TestCost(t *testing.T) {
 	for _, c := range []struct {
 		verdict consistency.Verdict

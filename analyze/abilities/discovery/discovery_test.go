@@ -47,8 +47,8 @@ func died() *discovery.Outcome {
 	return o
 }
 
-// elected is the outcome of two elections, of which the second had no next leader. The other way to find
-// dead instances is none to elect one.
+// elected returns the outcome of two elections. The second one had no next leader. The other way to find
+// dead instances elects no leaders.
 func elected() *discovery.Outcome {
 	o := died()
 	o.Beside = "health checks"

@@ -218,7 +218,7 @@ func TestGauges(t *testing.T) {
 	}
 }
 
-// The settings say whether connections that failed over were back before the next fault.
+// The settings state whether connections that failed over were back before the next fault.
 func TestFailedBack(t *testing.T) {
 	of := func(returned ...int) *run.Run { // -1: none were asked to, -2: one could not
 		r := recorded(t, make([]time.Duration, len(returned))...)

@@ -20,7 +20,7 @@ func trial(reason string, low, high float64) *run.Run {
 	return &run.Run{Capacity: &run.Capacity{Result: c}}
 }
 
-// holding asks for a hold, which passed at a rate; at none if that is 0.
+// holding asks for a hold, which passed at a rate; 0 for a hold that failed.
 func holding(r *run.Run, rate float64) *run.Run {
 	r.Capacity.Hold, r.Capacity.Holds, r.Capacity.Held = time.Minute, 6, rate
 	return r

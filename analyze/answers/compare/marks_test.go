@@ -45,7 +45,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// The worst mark is found by its values, whatever stands in its text.
+// The worst mark is found by its values, whatever its text is.
 func TestWorstByValues(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001), side("B", 60, 1, 1000, 1001)
 	moved := func(s Side, seconds float64) {

@@ -164,7 +164,7 @@ func own(tag string, step, clients int, percent float64) run.Mark {
 	}, nil)}
 }
 
-// Marks of many runs that say the same are one reason, with the text of the worst.
+// Equal statements in marks of many runs are one reason, with the text of the worst.
 func TestTrust(t *testing.T) {
 	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
 	marked := func(tag, code, text string, invalid bool) run.Mark {
@@ -236,7 +236,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// Settings that differ stand above the numbers.
+// Settings that differ are above the numbers.
 func TestUnequalStandsOnTop(t *testing.T) {
 	runs := experiment{order: []string{"etcd", "zookeeper"}, trials: []map[string][2]float64{{"etcd": {1, 1}, "zookeeper": {2, 1}}}}.runs()
 	runs[1].Info.Record.Fsync = "none"
@@ -247,7 +247,7 @@ func TestUnequalStandsOnTop(t *testing.T) {
 	}
 }
 
-// Numbers of one step and numbers of the whole load never stand under the same name.
+// Numbers of one step and numbers of the whole load never have the same name.
 func TestNumbersSayWhatTheyAreOf(t *testing.T) {
 	e := experiment{order: []string{"etcd", "consul"}, trials: []map[string][2]float64{{"etcd": {1600, 5}, "consul": {1000, 9}}}}
 	names := func(h *Headline) (names []string) {

@@ -255,7 +255,7 @@ func TestServers(t *testing.T) {
 	if got, want := r.Servers(), "members 42 % of a core, 5.0 MB in memory, 1.0 MB/s written"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// Of a member with one sample nobody knows how much it writes each second.
+	// The writes per second of a member with one sample are not known.
 	r.Sample(of, "member 2", sampleOf(now.Add(3*time.Second), 1e6))
 	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 1, Time: now})
 	if got, want := r.Servers(), "members 42/42 % of a core, 10 MB in memory, member 2 leads"; got != want {

@@ -231,7 +231,7 @@ func TestTextColorsFollowTheTheme(t *testing.T) {
 	}
 }
 
-// A card stands in place of the points, and its details and notes behind a fold.
+// A card replaces the points, and its details and notes are behind a fold.
 func TestCard(t *testing.T) {
 	p := pageOf()
 	p.Headline.Card = &abilities.Card{Head: []string{"longest", "etcd " + hostile}, Notes: []string{"settings " + hostile}}

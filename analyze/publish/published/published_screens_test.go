@@ -87,7 +87,7 @@ func TestPublishedScreens(t *testing.T) {
 	}
 }
 
-// winning are words that only claims may stand behind.
+// winning matches words that only sentences with claims may contain.
 var winning = regexp.MustCompile(`times as (many|long|much)|times the capacity|answered the most|shortest|is ahead of| leads `)
 
 func (s *firstScreen) check(t *testing.T, dir string) {

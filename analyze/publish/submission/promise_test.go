@@ -15,7 +15,7 @@ import (
 )
 
 // The promises of docs/submit.md for each kind of text: an example that is replaced or removed,
-// and one that stays because it identifies nobody.
+// and one that stays because it identifies no person.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ of, gone, alias, stays string }{

@@ -236,7 +236,7 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// Runs that nobody should publish are refused, with every reason, and nothing is written.
+// Runs that must not be published are refused, with every reason, and nothing is written.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
