@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts is how often a case may run. A machine that stands still for a moment breaks
+// attempts limits the runs of a case. A machine that pauses for a moment breaks
 // the premise of a case (a server that answers within 2 ms), but no report: a wrong report
 // is wrong each time.
 const attempts = 6

@@ -83,8 +83,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Records are read as they were kept, a line that was not written to its end is none, and facts that
-// an older line lacks are not recorded.
+// Records are read as they were kept, an incomplete line is not a record, and facts that an older line
+// lacks are missing.
 func TestRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results", "causes.jsonl")
 	if list, unread, err := readRecords(path); err != nil || len(list)+unread > 0 {

@@ -19,7 +19,7 @@ const attempts = 3
 const patience = 5 * time.Minute
 
 // A short form of the comparison, with members of etcd: the prober sees each death through every
-// member, the parts add up, and nobody is declared dead who lives. Times that a busy machine decides
+// member, the parts add up, and no living instance is declared dead. Times that depend on a busy machine
 // are compared in the long form.
 func TestEtcd(t *testing.T) {
 	if testing.Short() {
@@ -43,7 +43,7 @@ func TestEtcd(t *testing.T) {
 	t.Error(err)
 }
 
-// control stands for a run, which ends after runs in four folders have begun. That of ZooKeeper fails.
+// control simulates a run that ends after runs in four folders have begun. The run of ZooKeeper fails.
 const control = `#!/bin/sh
 mkdir -p "$6/title/run" && : >"$6/../../begun.$$"
 until [ "$(ls -d "$6"/../../begun.* | wc -l)" = 4 ]; do sleep 0.01; done
@@ -150,8 +150,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A list without a key that the list before had shows when it was gone, once. Other names are of
-// nobody.
+// The first list without a key of the previous list shows when the key was gone. Other names are ignored.
 func TestSight(t *testing.T) {
 	s := sightOf(map[registration]time.Time{})
 	for i, keys := range [][]string{{"x-1-0", "x-2-0", "other"}, {"x-2-0", "x-1-1"}, {"x-1-0", "x-2-0"}, nil} {

@@ -118,8 +118,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-// A trial is a section with a table, and a missed bar an error. A run that ends before it is stopped
-// is no hindrance.
+// A trial is a section with a table, and a missed bar is an error. A run may end before it is stopped.
 func TestHolders(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "dbtester")

@@ -31,7 +31,7 @@ func TestCasesOf(t *testing.T) {
 	}
 }
 
-// Every pattern names a test that is there, so that none is renamed away from the list.
+// Every pattern names an existing test, so renaming a test cannot remove it from the list.
 func TestSuites(t *testing.T) {
 	for _, s := range suites() {
 		files, err := filepath.Glob(filepath.Join("../..", s.pkg, "*_test.go"))

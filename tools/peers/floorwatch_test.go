@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// watchServer tells all watchers of each put.
+// watchServer sends each put to all watchers.
 type watchServer struct {
 	etcdserverpb.UnimplementedKVServer
 	etcdserverpb.UnimplementedWatchServer

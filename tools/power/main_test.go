@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A loss where none may be, and none where one must be, are errors; so is a series without cases.
+// An unexpected loss and a missing expected loss are errors; so is a series without cases.
 func TestJudge(t *testing.T) {
 	good := []*series{{version: old, fault: "power", cases: 20, lossy: 9, lost: []int64{20}}, {version: old, fault: "kill", cases: 20}, {version: "3.7.3", fault: "power", cases: 20}}
 	if err := judge(good); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// TestRead: the figures are those of the measured seconds.
+// TestRead: the figures cover the measured seconds.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
