@@ -116,10 +116,11 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 		s.wakeExactly(next)
 	}
 	n, failed := call(uintptr(s.epoll), taken, wait, !busy)
-	switch {
-	case errors.Is(failed, unix.EINTR):
+	switch failed { // errors.Is would take a hundredth of a paced request's time
+	case 0:
+	case unix.EINTR:
 		return 0
-	case failed != 0:
+	default:
 		panic(os.NewSyscallError("epoll_wait", failed)) // the file is wrong
 	}
 	s.quiet = s.quiet || n == 0 && wait < next
