@@ -50,9 +50,27 @@ func (r row) verdicts(rows []row) string {
 		for _, other := range rows {
 			if other.name == b.to {
 				m, _, _ := ratio(r.runs, other.runs, b.quantity.of)
-				texts = append(texts, fmt.Sprintf("%s %s <= %g of %s%s", b.quantity.name, times(m), b.most, b.to, judge(m, b.most)))
+				verdict := judge(m, b.most)
+				if verdict == barMissed {
+					verdict += floorMisses(b, other, rows)
+				}
+				texts = append(texts, fmt.Sprintf("%s %s <= %g of %s%s", b.quantity.name, times(m), b.most, b.to, verdict))
 			}
 		}
 	}
 	return strings.Join(texts, "; ")
+}
+
+// floorMisses states that the floor misses a bar as well, which no client can meet then on this
+// machine; "" if it meets the bar, or if there is no floor.
+func floorMisses(b bar, other row, rows []row) string {
+	for _, r := range rows {
+		if r.name != floorName || other.name == floorName {
+			continue
+		}
+		if m, _, _ := ratio(r.runs, other.runs, b.quantity.of); judge(m, b.most) == barMissed {
+			return fmt.Sprintf(" (by the floor too, %s)", times(m))
+		}
+	}
+	return ""
 }

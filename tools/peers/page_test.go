@@ -83,4 +83,11 @@ func TestVerdicts(t *testing.T) {
 	if err := missed(rows); err == nil {
 		t.Error("a bar that is missed must be an error")
 	}
+	// A bar that even the floor misses cannot be met on this machine.
+	rows = append(rows, row{name: floorName, runs: run(23.5)})
+	rows[1].bars = []bar{{anon, "other", 0.23}, {anon, "other", 0.238}, {anon, floorName, 1}}
+	const besides = "RssAnon 0.240 <= 0.23 of other: missed (by the floor too, 0.235); RssAnon 0.240 <= 0.238 of other: missed; RssAnon 1.02 <= 1 of floor: missed"
+	if got := rows[1].verdicts(rows); got != besides {
+		t.Errorf("got %q, want %q", got, besides)
+	}
 }
