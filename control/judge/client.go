@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -11,68 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// Client is the evidence on a process that issued a part of the load, and on its machine:
-// control, whose part is the whole load, or one of several generators. Each is judged by itself.
-type Client struct {
-	// Name is the address of a generator's agent; "" for control.
-	Name string
-	// Lost is why it did not issue its part to the end; "" if it did.
-	Lost string
-	// Pending is how many of its requests have no outcome.
-	Pending int64
-	Host    results.Host
-	// Addrs are the known addresses of the machine.
-	Addrs []net.IP
-	// Samples are measurements of the machine, in control's clock. Unsampled reports that it
-	// could not be measured.
-	Samples   []results.Sample
-	Unsampled bool
-	// Clock compares its clock with control's; nil for control.
-	Clock *results.Clock
-	// ClockSet is how far its wall clock was set during the run.
-	ClockSet time.Duration
-	// StepClocks are its clocks in the steps that it had a part in.
-	StepClocks []StepClock
-	Stops      *results.Stops
-	// SelfCheck has the latency that the client adds; nil if not measured.
-	SelfCheck *results.LoadCheck
-	// Steps are its parts of the steps, with its own clients, counts and delay. Nil means that it
-	// issued all steps of the evidence.
-	Steps []Step
-}
-
-// StepClock is a generator's clock in one step: the error of its offset when the step began, and
-// how far it certainly moved against control's until the step's end.
-type StepClock struct {
-	Index        int
-	Error, Moved time.Duration
-}
-
-// who adds a client's name to the words of a mark.
-func (c *Client) who(words mark.Words) mark.Words {
-	if c.Name == "" {
-		return words
-	}
-	all := mark.Words{"generator": c.Name}
-	maps.Copy(all, words)
-	return all
-}
-
-// stepsOf returns a client's parts of the steps.
-func (v *verdict) stepsOf(c *Client) []Step {
-	if c.Steps == nil {
-		return v.e.Steps
-	}
-	return c.Steps
-}
-
-// each calls a function with each client.
-func (v *verdict) each(do func(*Client)) {
-	for i := range v.e.Clients {
-		do(&v.e.Clients[i])
-	}
-}
 
 // clients marks clients that used up their processors or did not run for a time.
 func (v *verdict) clients() {

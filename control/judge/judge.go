@@ -5,38 +5,10 @@ package judge
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Evidence is everything that a verdict depends on. It is only read.
-type Evidence struct {
-	Run *results.DatabaseRun
-	// Steps are the steps of the load, in order.
-	Steps []Step
-	// Lost is why members are lost, by member; "" for the others.
-	Lost []string
-	// Disks hold the members' data, by member; zero if unknown.
-	Disks []results.Disk
-	// Clients issued the load, each a part of it: control, or generators.
-	Clients []Client
-	// Drain is how long after the end requests that were due could still be sent.
-	Drain time.Duration
-	// Wrong counts the answers with a wrong value, including those outside the measured window.
-	Wrong int64
-	// Library is the client's implementation if it is a library in which requests may queue
-	// unseen, else "".
-	Library string
-	// TLS and Auth report whether clients encrypt, and whether they present credentials.
-	TLS, Auth bool
-	// Unmeasured reports whether the members run without agents.
-	Unmeasured bool
-	// Own are the marks that abilities have for the run.
-	Own []results.Mark
-}
 
 // Marks returns the marks of a run, including those that it already has: the invalid ones first,
 // each kind in the order in which it was found.
@@ -96,23 +68,6 @@ func (v *verdict) lost() {
 	}
 }
 
-// lostAsExpected reports whether members are lost, and no more than the load expects.
-func (v *verdict) lostAsExpected() bool {
-	n := 0
-	for _, why := range v.e.Lost {
-		if why != "" {
-			n++
-		}
-	}
-	return 0 < n && n <= v.e.Run.Load.Expect.LostServers
-}
-
-// verdict is the evidence and the marks found so far.
-type verdict struct {
-	e     Evidence
-	marks []results.Mark
-}
-
 // SelfCheck marks a run whose self-check does not apply to its client.
 func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
 	if s == nil {
@@ -124,20 +79,6 @@ func SelfCheck(s *results.SelfCheck, client results.Host) []results.Mark {
 	return nil
 }
 
-// inOneLine shortens the reason for a member's loss to a line. The events and the logs hold the
-// rest.
-func inOneLine(why string) string {
-	lines := strings.Split(why, "\n")
-	return strings.TrimSuffix(strings.Join(lines[:min(len(lines), 2)], ", "), "; its last lines:")
-}
-
-func (v *verdict) mark(code string, invalid bool, values mark.Values, words mark.Words) {
-	v.marks = append(v.marks, results.NewMark(code, invalid, values, words))
-}
-
-// member returns a member's number in a mark, from 1.
-func member(index int) float64 { return float64(index + 1) }
-
 func (v *verdict) counts() {
 	t := v.e.Run.Totals
 	// Requests in flight on a generator when it was lost have no outcome.
@@ -148,14 +89,6 @@ func (v *verdict) counts() {
 			"offered": float64(t.Offered), "ok": float64(t.OK), "failed": float64(t.Failed), "unknown": float64(t.Unknown), "shed": float64(t.Shed), "unsent": float64(t.Unsent),
 		}, nil)
 	}
-}
-
-// bounds returns the file's bounds, or the default ones.
-func (v *verdict) bounds() workload.Judge {
-	if b := v.e.Run.Load.Judge; b != (workload.Judge{}) {
-		return b
-	}
-	return workload.DefaultJudge()
 }
 
 func (v *verdict) keys() {

@@ -7,14 +7,6 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// MemberShare is one member's part of a step.
-type MemberShare struct {
-	// Clients is its share of the requests if all clients send equally many, from 0 to 1.
-	Clients float64
-	// Answered counts the requests that it answered, ok or failed.
-	Answered int64
-}
-
 const (
 	// leastMemberShare is the percentage of its share that a member must answer. With a rate that
 	// leaves clients free, healthy members answer within 2 % of their share. Where all clients

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"time"
@@ -9,53 +8,6 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Step holds the evidence about one step. It counts the requests that were due in the measured
-// window, or in a closed loop those sent in it.
-type Step struct {
-	// Index counts from 0.
-	Index, Clients int
-	// Rated reports whether requests had due times.
-	Rated bool
-	// Overloads reports whether the step exceeds the database's throughput on purpose. The
-	// answered part of its load is then a result.
-	Overloads bool
-	// Swept reports whether the step is one of the rates of a sweep.
-	Swept bool
-	// Held reports whether the step is the hold at a rate that was searched for and found.
-	Held bool
-
-	OK, Failed, Unknown, Shed, Unsent int64
-	// Queued found every client busy when they were due. Late were sent late although a client
-	// was free.
-	Queued, Late int64
-	// Excused are the failures among Failed that are part of the workload: swaps that lost a
-	// race, and reads of keys that the load deletes.
-	Excused int64
-
-	// Answered counts the requests that ended ok inside the window, whenever they were due.
-	// Offered is how many could be answered: those due in the window. Only steps with a rate have
-	// both.
-	Answered, Offered float64
-
-	// Waits are the requests that were due and not sent when the window ended.
-	Waits int64
-
-	// Waiting is the clients' time without a server, out of all their time. ClientDelay is the
-	// delay that the client caused itself, out of the response times. ClientOwn is the part of it
-	// that was recorded request by request: how late requests were sent, and how long the client
-	// was stopped. Nil means not recorded.
-	Waiting, ClientDelay, ClientOwn *Part
-
-	// Members are the members' parts of the step, by member; nil is not known.
-	Members []MemberShare
-}
-
-// Part is a time within another.
-type Part struct{ Is, Of time.Duration }
-
-// due counts the requests that were due in the window.
-func (s Step) due() int64 { return s.OK + s.Failed + s.Unknown + s.Shed + s.Unsent }
 
 // steps judges every step by the bounds of the load.
 func (v *verdict) steps() {
@@ -84,77 +36,6 @@ func (v *verdict) ownStep(c *Client, index int) {
 	}
 }
 
-// stepJudge judges one step, or a client's part of it.
-type stepJudge struct {
-	*verdict
-	client *Client // nil for the whole step
-	step   Step
-	bounds workload.Judge
-	expect workload.Expect
-	// expected are requests that did not end ok, as the load expects.
-	expected int64
-	// invalid reports whether an outcome of the step made the run invalid.
-	invalid bool
-}
-
-// mark adds a mark, with the name of the client.
-func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words mark.Words) {
-	if j.client != nil {
-		words = j.client.who(words)
-	}
-	j.verdict.mark(code, invalid, values, words)
-}
-
-// at adds the step's values to the values of a mark.
-func (j *stepJudge) at(values mark.Values) mark.Values {
-	all := mark.Values{"step": float64(j.step.Index + 1), "clients": float64(j.step.Clients)}
-	maps.Copy(all, values)
-	return all
-}
-
-// share is a part of a whole, with the numbers that a mark shows with it.
-type share struct {
-	is, of float64
-	values mark.Values
-}
-
-func (s share) percent() float64 { return 100 * s.is / s.of }
-
-// exceeds reports whether a share is above a bound.
-func (s share) exceeds(bound workload.Percent) bool { return s.percent() > float64(bound)+slack }
-
-// against returns the values of a mark of a share and a bound, with the bound's name.
-func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
-	values := j.at(s.values)
-	values["share_percent"], values[bound] = s.percent(), float64(is)
-	return values
-}
-
-// slack keeps the rounding of a division from deciding: it is in percent.
-const slack = 1e-9
-
-// The names of bounds in marks.
-const (
-	boundMark     = "mark_percent"
-	boundInvalid  = "invalid_percent"
-	boundExpected = "expected_percent"
-)
-
-// above judges a share that must not exceed its bounds. It reports whether the share exceeds the
-// first.
-func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate bool) bool {
-	switch {
-	case s.exceeds(b.Invalid) && mayInvalidate:
-		j.invalid = true
-		j.mark(code, true, j.against(s, boundInvalid, b.Invalid), nil)
-	case s.exceeds(b.Mark):
-		j.mark(code, false, j.against(s, boundMark, b.Mark), nil)
-	default:
-		return false
-	}
-	return true
-}
-
 // outcomes judges the requests that did not end ok.
 func (j *stepJudge) outcomes() {
 	s := j.step
@@ -180,10 +61,6 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 // isResult reports whether failures of the step are a result in themselves: of one rate of a
 // sweep, which proves nothing about the others, or of the hold after a search that ended well.
 func (j *stepJudge) isResult() bool { return j.step.Swept || j.step.Held }
-
-// busyShare is the share of requests in percent that may find every client busy, or
-// be sent late by a free client, without a mark.
-const busyShare = 1
 
 // unsent judges the requests that were never sent. A step that overloads on purpose
 // leaves them, and so does a load that accepts any share of its rate.
@@ -236,11 +113,6 @@ func (j *stepJudge) queueing() {
 	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waited returns the share of the requests that found no free client when they were due.
-func (s Step) waited() share {
-	return share{is: float64(s.Queued + s.Shed + s.Unsent), of: float64(s.due())}
-}
-
 // lateFrom is how late a request must be sent to be late.
 const lateFrom = time.Millisecond
 
@@ -265,12 +137,6 @@ func (j *stepJudge) waiting() {
 	}
 }
 
-// withoutServer reports whether clients had no server for long enough to be marked.
-func (j *stepJudge) withoutServer() bool {
-	w := j.step.Waiting
-	return w != nil && w.Of > 0 && w.share("waited_seconds").exceeds(j.bounds.Waiting.Mark)
-}
-
 // clientDelay judges the delay that the client caused itself. Its timers show how late it read
 // answers. On a shared machine the members may have taken its processors, so that part makes the
 // run invalid only if the client used up the processors itself. The delay recorded of each
@@ -283,14 +149,6 @@ func (j *stepJudge) clientDelay() {
 	recorded := own != nil && own.Of > 0 && own.percent() > float64(j.bounds.ClientDelay.Invalid)+slack
 	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharesHost(j.client) || j.usedUp(j.client) || recorded)
 }
-
-// share returns the part, with its length under a name.
-func (p Part) share(name string) share {
-	return share{float64(p.Is), float64(p.Of), mark.Values{name: p.Is.Seconds(), "of_seconds": p.Of.Seconds()}}
-}
-
-// percent returns the share, from 0 to 100.
-func (p Part) percent() float64 { return 100 * float64(p.Is) / float64(p.Of) }
 
 // answered marks a step that measured nothing, which no bound makes valid.
 func (j *stepJudge) answered() {

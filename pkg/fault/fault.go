@@ -8,12 +8,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
@@ -168,87 +167,8 @@ func (r Record) Same(o Record) bool {
 	return r.ID == o.ID && r.Kind == o.Kind && bytes.Equal(r.Parameters, o.Parameters) && r.For == o.For
 }
 
-// Kinds returns the kinds of faults.
-func Kinds() []Kind {
-	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss(), delay()}
-}
-
-// Names returns the names of the kinds.
-func Names() (names []string) {
-	for _, k := range Kinds() {
-		names = append(names, k.Name)
-	}
-	return names
-}
-
-// Possible returns the names of the kinds that this machine can have.
-func Possible() (names []string) {
-	for _, k := range Kinds() {
-		if k.Possible() == nil {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-// Find returns the kind of a name.
-func Find(name string) (Kind, error) {
-	for _, k := range Kinds() {
-		if k.Name == name {
-			return k, nil
-		}
-	}
-	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
-}
-
-// Check returns the kind of a record, or why the record is no valid request.
-func Check(r Record) (Kind, error) {
-	k, err := Find(r.Kind)
-	if err != nil {
-		return k, err
-	}
-	p, err := r.decoded()
-	switch {
-	case err != nil:
-		return k, fmt.Errorf("%s: %w", k.Name, err)
-	case r.For < 0:
-		return k, fmt.Errorf("%s cannot last %v", k.Name, r.For)
-	}
-	for _, key := range p.given() {
-		if !slices.Contains(k.keys, key) {
-			return k, wrong(key, "%s has no %s", k.Name, key)
-		}
-	}
-	if k.check == nil {
-		return k, nil
-	}
-	return k, k.check(p)
-}
-
-// NeedsDisk reports whether a fault with these parameters needs the member's own disk.
-func (k Kind) NeedsDisk(r Record) bool {
-	p, err := r.decoded()
-	return k.disk || err == nil && p.Full
-}
-
-// NeedsTap reports whether a fault with these parameters needs the member's processes to be started
-// under a tap.
-func (k Kind) NeedsTap(r Record) bool {
-	p, err := r.decoded()
-	return err == nil && k.taps != nil && k.taps(p)
-}
-
 // Cuts reports whether the fault cuts the member's own disk.
 func (k Kind) Cuts() bool { return k.disk }
-
-// MayEnd reports whether one of some faults may have made their member end itself.
-func MayEnd(records []Record) bool {
-	return slices.ContainsFunc(records, func(r Record) bool {
-		k, err := Find(r.Kind)
-		p, unread := r.decoded()
-		return err == nil && unread == nil && k.mayEnd != nil && k.mayEnd(p)
-	})
-}
 
 // Possible returns why this machine cannot have the fault.
 func (k Kind) Possible() error {
@@ -270,22 +190,6 @@ func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err err
 	return k.undo(ctx, v, r)
 }
 
-// Release undoes faults that would keep the processes of their member from ending as usual. It
-// ignores faults that are over.
-func Release(records []Record) error {
-	var errs []error
-	for _, r := range slices.Backward(records) {
-		if k, err := Find(r.Kind); err != nil {
-			errs = append(errs, err)
-		} else if k.release != nil && r.Over.IsZero() {
-			if err := k.release(r); err != nil {
-				errs = append(errs, fmt.Errorf("undo %s: %w", k.Name, err))
-			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // decoded returns the parameters of a record.
 func (r Record) decoded() (p Parameters, err error) {
 	if len(r.Parameters) == 0 {
@@ -297,4 +201,26 @@ func (r Record) decoded() (p Parameters, err error) {
 		return p, fmt.Errorf("decode parameters: %w", err)
 	}
 	return p, nil
+}
+
+// Network is where the members of a cluster listen.
+type Network struct {
+	// Name is the prefix of the names that faults give this member's tables.
+	Name string
+	// Member is the victim among Hosts.
+	Member int
+	Hosts  []Host
+	// Shared reports whether other members have addresses of this machine. Then the victim's
+	// sockets are recognized by its control group of version 2, whose directory is Group, and the
+	// sockets of each other member by Groups.
+	Shared bool
+	Group  string
+	Groups []string
+}
+
+// Host is where a member listens: for clients on one port, for other members on the rest.
+type Host struct {
+	Addrs   []netip.Addr
+	Client  uint16
+	Members []uint16
 }

@@ -12,28 +12,6 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/nft"
 )
 
-// Network is where the members of a cluster listen.
-type Network struct {
-	// Name is the prefix of the names that faults give this member's tables.
-	Name string
-	// Member is the victim among Hosts.
-	Member int
-	Hosts  []Host
-	// Shared reports whether other members have addresses of this machine. Then the victim's
-	// sockets are recognized by its control group of version 2, whose directory is Group, and the
-	// sockets of each other member by Groups.
-	Shared bool
-	Group  string
-	Groups []string
-}
-
-// Host is where a member listens: for clients on one port, for other members on the rest.
-type Host struct {
-	Addrs   []netip.Addr
-	Client  uint16
-	Members []uint16
-}
-
 // The words of [Parameters.From] and [Parameters.Direction].
 const (
 	fromMembers = "members"

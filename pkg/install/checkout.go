@@ -5,12 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -116,15 +114,6 @@ func hashNew(hash io.Writer, dir, name string) error {
 	sum, _, err := hashTree(path)
 	fmt.Fprintf(hash, "%s  %s\n", sum, name)
 	return err
-}
-
-// output runs a short command. Its error includes the command's output.
-func output(ctx context.Context, path string, args ...string) ([]byte, error) {
-	out, err := exec.CommandContext(ctx, path, args...).Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(path), strings.Join(args, " "), err, bytes.TrimSpace(exit.Stderr))
-	}
-	return out, err
 }
 
 // buildCheckout builds in the checkout's own module. The checkout is not modified. If others

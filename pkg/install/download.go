@@ -255,3 +255,10 @@ func (in *Installer) stallTime() time.Duration {
 	}
 	return defaultStall
 }
+
+// Defaults for the installer's fields.
+const (
+	defaultMaxBytes   = 4 << 30
+	defaultRetryAfter = time.Second
+	defaultStall      = time.Minute
+)

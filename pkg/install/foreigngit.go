@@ -3,8 +3,10 @@ package install
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -56,4 +58,13 @@ func refuseConfigured(ctx context.Context, git, dir string) error {
 		}
 	}
 	return nil
+}
+
+// output runs a short command. Its error includes the command's output.
+func output(ctx context.Context, path string, args ...string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, path, args...).Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		err = fmt.Errorf("%s %s: %w: %s", filepath.Base(path), strings.Join(args, " "), err, bytes.TrimSpace(exit.Stderr))
+	}
+	return out, err
 }

@@ -9,39 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/install/recipe"
-)
-
-// Installer obtains releases into one cache directory. Its fields must not change after first use.
-// Its methods are safe for concurrent use, also by several processes.
-type Installer struct {
-	// Cache is the cache directory, created on demand.
-	Cache string
-	// Progress, if set, is called with each line of progress. Calls from one Get do not overlap,
-	// but calls from several may.
-	Progress func(line string)
-	// Client makes requests. If it is nil, the installer uses its own, which gives up on a server
-	// that does not answer within a minute.
-	Client *http.Client
-	// Lookup finds an executable on the machine by name; nil means the PATH.
-	Lookup func(name string) (string, error)
-	// MaxBytes limits an archive's size, both packed and unpacked; 0 means 4 GiB.
-	MaxBytes int64
-
-	// retryAfter is the pause before the only retry of a download. stall is the time without a byte
-	// after which a download has failed. 0 means the default.
-	retryAfter, stall time.Duration
-}
-
-// Defaults for the installer's fields.
-const (
-	defaultMaxBytes   = 4 << 30
-	defaultRetryAfter = time.Second
-	defaultStall      = time.Minute
 )
 
 // Get returns the release from the cache, or obtains it by the first recipe that works. It first
@@ -150,25 +120,19 @@ func (in *Installer) try(ctx context.Context, id id, way recipe.Recipe) (err err
 	return s.publish()
 }
 
-// needs finds executables on the machine.
-func (in *Installer) needs(names []string) (map[string]string, error) {
-	found := map[string]string{}
-	var missing []error
-	for _, name := range names {
-		p, err := in.tool(name)
-		if err != nil {
-			missing = append(missing, err)
-			continue
-		}
-		found[name] = p
+// obtain fills the stage with the release's files and checks them.
+func (s *stage) obtain(ctx context.Context, way recipe.Recipe) error {
+	switch way := way.(type) {
+	case recipe.Archive:
+		return s.obtainArchive(ctx, way)
+	case recipe.GoBuild:
+		return s.buildModule(ctx, way)
+	case recipe.Checkout:
+		return s.buildCheckout(ctx, way)
+	case recipe.Maven:
+		return s.copyJars(ctx, way)
+	case recipe.Local:
+		return s.copyLocal(ctx, way)
 	}
-	return found, errors.Join(missing...)
-}
-
-func (in *Installer) say(format string, args ...any) {
-	if in.Progress == nil {
-		return
-	}
-	line, _, _ := strings.Cut(fmt.Sprintf(format, args...), "\n")
-	in.Progress(line)
+	return fmt.Errorf("the recipe must be of a known kind, got %q", way.Kind())
 }

@@ -1,7 +1,6 @@
 package install
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
 // stage is where a recipe builds a release. Its owner holds the release's lock.
@@ -55,23 +52,6 @@ func (s *stage) remove() error {
 // say reports progress, prefixed with the release's name.
 func (s *stage) say(format string, args ...any) {
 	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
-}
-
-// obtain fills the stage with the release's files and checks them.
-func (s *stage) obtain(ctx context.Context, way recipe.Recipe) error {
-	switch way := way.(type) {
-	case recipe.Archive:
-		return s.obtainArchive(ctx, way)
-	case recipe.GoBuild:
-		return s.buildModule(ctx, way)
-	case recipe.Checkout:
-		return s.buildCheckout(ctx, way)
-	case recipe.Maven:
-		return s.copyJars(ctx, way)
-	case recipe.Local:
-		return s.copyLocal(ctx, way)
-	}
-	return fmt.Errorf("the recipe must be of a known kind, got %q", way.Kind())
 }
 
 // seal checks that every tool in the layout exists, makes files executable, hashes everything and

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -123,4 +124,19 @@ func plain(line string) string {
 		}
 		line = before + strings.TrimPrefix(strings.TrimLeft(rest, "0123456789;"), "m")
 	}
+}
+
+// needs finds executables on the machine.
+func (in *Installer) needs(names []string) (map[string]string, error) {
+	found := map[string]string{}
+	var missing []error
+	for _, name := range names {
+		p, err := in.tool(name)
+		if err != nil {
+			missing = append(missing, err)
+			continue
+		}
+		found[name] = p
+	}
+	return found, errors.Join(missing...)
 }

@@ -2,24 +2,6 @@ package mark
 
 import "math"
 
-// Number names a number by which runs are compared.
-type Number string
-
-// The numbers.
-const (
-	None       Number = "none"
-	Throughput Number = "throughput"
-	Latency    Number = "latency"
-	Both       Number = "both"
-)
-
-// Effect bounds how far a doubt can change a number: the number, and the largest share of it. A
-// nil share is unknown.
-type Effect struct {
-	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
-	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`
-}
-
 // Unknown returns an effect without a bound.
 func Unknown(n Number) Effect { return Effect{Number: n} }
 
@@ -45,20 +27,6 @@ func upTo(n Number, percents ...string) func(Values) Effect {
 		}
 		return Effect{Number: n, Share: &most}
 	}
-}
-
-// EffectOf returns the effect of a mark. Without values it is the effect of the first
-// sentence of its code.
-func EffectOf(code string, v Values, w Words) Effect {
-	k, _ := Of(code)
-	s, known := k.sentence(v, w)
-	if !known && len(k.Sentences) > 0 {
-		s = k.Sentences[0]
-	}
-	if s.Effect == nil {
-		return Unknown(Both)
-	}
-	return s.Effect(v)
 }
 
 // Wider joins the effects of two marks of one code: the number that either can change, and

@@ -2,8 +2,6 @@
 // record has a mark's code and its values; readers of the record make the sentence from them.
 package mark
 
-import "slices"
-
 // Weight is the effect of a mark on the numbers that it qualifies. A mark that a record calls
 // invalid is invalid whatever its weight.
 type Weight string
@@ -48,17 +46,20 @@ type Sentence struct {
 	Effect func(Values) Effect
 }
 
-// Kinds lists every mark in the order of the documentation.
-func Kinds() []Kind {
-	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), discoveryMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
+// Effect bounds how far a doubt can change a number: the number, and the largest share of it. A
+// nil share is unknown.
+type Effect struct {
+	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
+	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`
 }
 
-// Of returns the declaration of a code.
-func Of(code string) (k Kind, declared bool) {
-	kinds := Kinds()
-	at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Code == code })
-	if at < 0 {
-		return Kind{Code: code, Weight: Weakens}, false
-	}
-	return kinds[at], true
-}
+// Number names a number by which runs are compared.
+type Number string
+
+// The numbers.
+const (
+	None       Number = "none"
+	Throughput Number = "throughput"
+	Latency    Number = "latency"
+	Both       Number = "both"
+)

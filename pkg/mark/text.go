@@ -10,56 +10,16 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// Text returns the sentence of a mark, "" if the code is not declared or none of its
-// sentences fits. In a declared sentence {name} is a value or a word, and {name|noun} is a
-// count with its noun. A part in brackets is omitted if a name in it is not given. Measured
-// values have two significant digits, counts have all.
-func Text(code string, v Values, w Words) string {
-	k, _ := Of(code)
-	s, known := k.sentence(v, w)
-	if !known {
-		return ""
-	}
-	return strings.TrimSpace(s.fill(v, w))
-}
-
-// Form returns the index of a mark's sentence, from 0; -1 if it has none. Marks of one code
-// are alike if they have the same form.
-func Form(code string, v Values, w Words) int {
-	k, _ := Of(code)
-	for i, s := range k.Sentences {
-		if s.fits(v, w) {
-			return i
-		}
-	}
-	return -1
-}
-
-// Ranked reports whether one of several marks of a code and form can be worse than another.
-func Ranked(code string, form int) bool {
-	k, _ := Of(code)
-	return form >= 0 && form < len(k.Sentences) && k.Sentences[form].Worst != ""
-}
-
-// Worse reports whether the second of two marks of a code and form is worse than the first.
-func Worse(code string, form int, a, b Values) bool {
-	if !Ranked(code, form) {
-		return false
-	}
-	k, _ := Of(code)
-	s := k.Sentences[form]
-	if x, y := a[s.Worst], b[s.Worst]; s.Least {
-		return y < x
-	} else {
-		return y > x
-	}
-}
-
 func (k Kind) sentence(v Values, w Words) (Sentence, bool) {
-	if at := Form(k.Code, v, w); at >= 0 {
+	if at := k.form(v, w); at >= 0 {
 		return k.Sentences[at], true
 	}
 	return Sentence{}, false
+}
+
+// form returns the index of the sentence that fits, from 0; -1 if there is none.
+func (k Kind) form(v Values, w Words) int {
+	return slices.IndexFunc(k.Sentences, func(s Sentence) bool { return s.fits(v, w) })
 }
 
 // fits reports whether a mark has every name that the sentence needs.
@@ -166,12 +126,6 @@ func filled(name, noun string, v Values, w Words) string {
 // bounds returns the names of values with which shares are compared.
 func bounds() []string { return []string{"mark_percent", "invalid_percent", "expected_percent"} }
 
-// given returns the names of values that look measured but come from a file or from this
-// program: they are printed unrounded.
-func given() []string {
-	return append(bounds(), "tolerance_percent", "used_percent", "due_per_second", "below_per_second", "above_per_second")
-}
-
 // valueText formats a value in its unit.
 func valueText(name string, v Values) string {
 	value, exact := v[name], slices.Contains(given(), name)
@@ -232,4 +186,10 @@ func Seconds(seconds float64) string {
 		}
 	}
 	return twoDigits(seconds/3600) + " h"
+}
+
+// given returns the names of values that look measured but come from a file or from this
+// program: they are printed unrounded.
+func given() []string {
+	return append(bounds(), "tolerance_percent", "used_percent", "due_per_second", "below_per_second", "above_per_second")
 }

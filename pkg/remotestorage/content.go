@@ -13,15 +13,6 @@ import (
 	"path"
 )
 
-// Content describes a file before it is sent.
-type Content struct {
-	Size int64  // bytes
-	MD5  []byte // of the whole file
-	Type string // media type
-	// etag is the tag that S3 assigns if the file is sent in parts of partSize.
-	etag string
-}
-
 // Part sizes: small files use parts of minPart, and no file has more than maxParts parts, because
 // S3 accepts at most 10,000.
 const (

@@ -91,3 +91,6 @@ func statusOf(err error) (status int, code string) {
 	}
 	return 0, ""
 }
+
+// ErrBounds means that a store has more than [Bounds] allow; nothing was fetched.
+var ErrBounds = errors.New("too large")

@@ -225,9 +225,6 @@ func Download(ctx context.Context, s Store, dir string, most Bounds, report func
 	return t.Summary, err
 }
 
-// ErrBounds means that a store has more than [Bounds] allow; nothing was fetched.
-var ErrBounds = errors.New("too large")
-
 // Bounds limit a download from a store, which others may have filled.
 type Bounds struct {
 	Objects int

@@ -1,0 +1,75 @@
+package mark
+
+import (
+	"slices"
+	"strings"
+)
+
+// Kinds lists every mark in the order of the documentation.
+func Kinds() []Kind {
+	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), discoveryMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
+}
+
+// Of returns the declaration of a code.
+func Of(code string) (k Kind, declared bool) {
+	kinds := Kinds()
+	at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Code == code })
+	if at < 0 {
+		return Kind{Code: code, Weight: Weakens}, false
+	}
+	return kinds[at], true
+}
+
+// EffectOf returns the effect of a mark. Without values it is the effect of the first
+// sentence of its code.
+func EffectOf(code string, v Values, w Words) Effect {
+	k, _ := Of(code)
+	s, known := k.sentence(v, w)
+	if !known && len(k.Sentences) > 0 {
+		s = k.Sentences[0]
+	}
+	if s.Effect == nil {
+		return Unknown(Both)
+	}
+	return s.Effect(v)
+}
+
+// Text returns the sentence of a mark, "" if the code is not declared or none of its
+// sentences fits. In a declared sentence {name} is a value or a word, and {name|noun} is a
+// count with its noun. A part in brackets is omitted if a name in it is not given. Measured
+// values have two significant digits, counts have all.
+func Text(code string, v Values, w Words) string {
+	k, _ := Of(code)
+	s, known := k.sentence(v, w)
+	if !known {
+		return ""
+	}
+	return strings.TrimSpace(s.fill(v, w))
+}
+
+// Form returns the index of a mark's sentence, from 0; -1 if it has none. Marks of one code
+// are alike if they have the same form.
+func Form(code string, v Values, w Words) int {
+	k, _ := Of(code)
+	return k.form(v, w)
+}
+
+// Ranked reports whether one of several marks of a code and form can be worse than another.
+func Ranked(code string, form int) bool {
+	k, _ := Of(code)
+	return form >= 0 && form < len(k.Sentences) && k.Sentences[form].Worst != ""
+}
+
+// Worse reports whether the second of two marks of a code and form is worse than the first.
+func Worse(code string, form int, a, b Values) bool {
+	if !Ranked(code, form) {
+		return false
+	}
+	k, _ := Of(code)
+	s := k.Sentences[form]
+	if x, y := a[s.Worst], b[s.Worst]; s.Least {
+		return y < x
+	} else {
+		return y > x
+	}
+}
