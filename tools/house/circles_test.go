@@ -9,7 +9,7 @@ import (
 
 // inOrder are packages whose files use one another in one direction, so that they can be read from
 // the lowest to the highest.
-var inOrder = []string{"agent", "cmd/dbtester", "control/judge", "pkg/config", "pkg/fault", "pkg/install", "pkg/mark", "pkg/remotestorage"}
+var inOrder = []string{"agent", "analyze/abilities/cause", "cmd/dbtester", "control/abilities/faults", "control/judge", "pkg/config", "pkg/config/classic", "pkg/fault", "pkg/install", "pkg/mark", "pkg/remotestorage"}
 
 func TestFilesInOrder(t *testing.T) {
 	tree, err := readTree("../..")

@@ -11,13 +11,6 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// follow follows a load for repeats that wait for it.
-type follow struct {
-	live *recovery.Live
-	// length is the length of the load, 0 if not known.
-	length time.Duration
-}
-
 func newFollow(l workload.Load) *follow {
 	f := &follow{live: recovery.NewLive(l)}
 	for _, s := range l.Stretches() {

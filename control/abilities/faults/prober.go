@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/coreos/dbtester/control/abilities"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/files/linefile"
@@ -23,19 +22,6 @@ const (
 	// writeEvery is how often probes are written.
 	writeEvery = time.Second
 )
-
-// prober writes to every member over connections of its own, like a client that has just
-// connected. It leaves no keys behind.
-type prober struct {
-	run   *abilities.Run
-	every time.Duration
-
-	members []*memberProber
-
-	mu   sync.Mutex
-	rows []faults.Probe // not written yet
-	errs []error
-}
 
 // do probes all members until ctx ends.
 func (p *prober) do(ctx context.Context) {
@@ -103,15 +89,6 @@ func (p *prober) record() {
 	for _, err := range p.errs {
 		p.run.Mark(mark.ProbesMissing, nil, mark.Words{"why": oneLine(err)})
 	}
-}
-
-// memberProber probes one member.
-type memberProber struct {
-	*prober
-	member int
-
-	mu   sync.Mutex
-	idle []database.Client
 }
 
 // do sends a probe each time one is due, until ctx ends.

@@ -7,14 +7,6 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// inputs is one database's entry for analyze.
-type inputs struct {
-	id             *yamlfile.Node
-	prefix         string
-	files, outputs map[string]string
-	servers        []string
-}
-
 func (r *reader) inputs(key string, node *yamlfile.Node) []inputs {
 	var list []inputs
 	for _, p := range r.Pairs(key, node) {
