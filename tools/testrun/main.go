@@ -1,12 +1,14 @@
 // Command testrun runs go test and prints its output. It also records the skipped tests with their
-// reasons, and the time that each package took:
+// reasons, and the time and the CPU time that each package took:
 //
 //	testrun -skipped FILE -times FILE -- ARGS...
 //	testrun -times FILE -compare FILE
 //
 // ARGS are go test's arguments. The files are appended to, with a line for each skipped test and
-// for each package. The exit code is that of go test. The second form prints the packages whose
-// tests took much longer than in an earlier run's file, and both totals.
+// for each package: seconds, the package, and seconds of CPU of its test process and of the
+// processes below it. The CPU time of the go command with its compilers and linkers is that of
+// cmd/go. The exit code is that of go test. The second form prints the packages whose tests took
+// much longer, or much more CPU time, than in an earlier run's file, and the totals of both.
 package main
 
 import (
@@ -17,6 +19,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync"
 )
 
 func main() {
@@ -40,6 +43,9 @@ func main() {
 	os.Exit(code)
 }
 
+// goPackage is the go command in files of times.
+const goPackage = "cmd/go"
+
 // run returns the exit code of go test.
 func run(goCommand, skippedFile, timesFile string, args []string) (code int, err error) {
 	skipped, err := appendTo(skippedFile)
@@ -61,8 +67,16 @@ func run(goCommand, skippedFile, timesFile string, args []string) (code int, err
 	if err := cmd.Start(); err != nil {
 		return 1, err
 	}
-	failed := show(events, os.Stdout, skipped, times)
+	cpu, stop := newSampler("/proc", cmd.Process.Pid), make(chan struct{})
+	var sampling sync.WaitGroup
+	sampling.Go(func() { cpu.run(stop) })
+	failed := show(events, os.Stdout, skipped, times, cpu.cpu)
 	err = cmd.Wait()
+	close(stop)
+	sampling.Wait()
+	if all := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); all > 0 {
+		fmt.Fprintf(times, "0.0\t%s\t%.1f\n", goPackage, max(0, all.Seconds()-cpu.all()))
+	}
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		err = nil
 	}

@@ -27,15 +27,16 @@ type line struct{ test, text string }
 // tests that were skipped and the times of packages.
 type shower struct {
 	out, skipped, times io.Writer
-	lines               map[string][]line  // by package, or by import path of a build
-	fine                map[[2]string]bool // tests by package and name that passed or were skipped
+	cpu                 func(of string) float64 // seconds of CPU of a package
+	lines               map[string][]line       // by package, or by import path of a build
+	fine                map[[2]string]bool      // tests by package and name that passed or were skipped
 }
 
 // show prints the events of go test -json: of a passing package its last line, and of a failing
 // one all lines except those of tests that passed. It writes the skipped tests to skipped, each with
-// its reason, and the time that each package took to times.
-func show(events io.Reader, out, skipped, times io.Writer) error {
-	s := &shower{out: out, skipped: skipped, times: times, lines: map[string][]line{}, fine: map[[2]string]bool{}}
+// its reason, and the time and CPU time that each package took to times.
+func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) float64) error {
+	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, fine: map[[2]string]bool{}}
 	in := bufio.NewReader(events)
 	for {
 		text, err := in.ReadString('\n')
@@ -73,10 +74,10 @@ func (s *shower) take(e event) {
 	}
 }
 
-// took keeps the time of a package. One whose results were cached took none.
+// took keeps the times of a package. One whose results were cached took none.
 func (s *shower) took(e event) {
 	if e.Package != "" && e.Elapsed > 0 {
-		fmt.Fprintf(s.times, "%.1f\t%s\n", e.Elapsed, e.Package)
+		fmt.Fprintf(s.times, "%.1f\t%s\t%.1f\n", e.Elapsed, e.Package, s.cpu(e.Package))
 	}
 }
 

@@ -55,7 +55,7 @@ func TestShow(t *testing.T) {
 	cmd.Dir = testModule(t)
 	events, _ := cmd.Output() // two packages fail
 	var out, skipped, times strings.Builder
-	if err := show(strings.NewReader(string(events)), &out, &skipped, &times); err != nil {
+	if err := show(strings.NewReader(string(events)), &out, &skipped, &times, func(of string) float64 { return map[string]float64{"example.org/m/bad": 1.25}[of] }); err != nil {
 		t.Fatalf("show the events: %v", err)
 	}
 	for _, want := range []string{
@@ -75,7 +75,7 @@ func TestShow(t *testing.T) {
 	if lines := strings.SplitAfter(skipped.String(), "\n"); len(lines) != 3 || !strings.Contains(want, lines[0]) || !strings.Contains(want, lines[1]) {
 		t.Errorf("skipped:\n%swant\n%s", skipped.String(), want)
 	}
-	for _, want := range []string{`(?m)^\d+\.\d\texample.org/m/good$`, `(?m)^\d+\.\d\texample.org/m/bad$`} {
+	for _, want := range []string{`(?m)^\d+\.\d\texample.org/m/good\t0\.0$`, `(?m)^\d+\.\d\texample.org/m/bad\t1\.2$`} {
 		if !regexp.MustCompile(want).MatchString(times.String()) {
 			t.Errorf("no %q in the times:\n%s", want, times.String())
 		}

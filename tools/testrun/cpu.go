@@ -1,0 +1,151 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sampleInterval is the most time of a process that its last sample can miss.
+const sampleInterval = 200 * time.Millisecond
+
+// ticks is how many units of /proc/PID/stat a second has, on every Linux.
+const ticks = 100
+
+// sampler reads the CPU time of the test processes that go test starts, each with all its
+// descendants. (A wrapper by go test's -exec would know it exactly, but go test keeps no results
+// of packages that it runs so.) Without /proc it finds nothing.
+type sampler struct {
+	proc string // folder of processes
+	root int    // PID of go test
+
+	mu   sync.Mutex
+	of   map[string]string  // package by the start of a test process
+	used map[string]float64 // seconds by package, the most of all samples
+}
+
+func newSampler(proc string, root int) *sampler {
+	return &sampler{proc: proc, root: root, of: map[string]string{}, used: map[string]float64{}}
+}
+
+// run takes samples until stop is closed.
+func (s *sampler) run(stop <-chan struct{}) {
+	for tick := time.NewTicker(sampleInterval); ; {
+		select {
+		case <-stop:
+			tick.Stop()
+			return
+		case <-tick.C:
+			s.sample()
+		}
+	}
+}
+
+// cpu returns the seconds of a package so far.
+func (s *sampler) cpu(of string) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used[of]
+}
+
+// all returns the seconds of all packages.
+func (s *sampler) all() (sum float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seconds := range s.used {
+		sum += seconds
+	}
+	return sum
+}
+
+// proc is a process.
+type proc struct {
+	pid, parent int
+	started     string
+	seconds     float64 // its own, and those of children that it waited for
+}
+
+func (s *sampler) sample() {
+	stats, err := filepath.Glob(filepath.Join(s.proc, "[0-9]*", "stat"))
+	if err != nil {
+		return
+	}
+	children := map[int][]proc{}
+	for _, name := range stats {
+		if p, ok := readProc(name); ok {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range children[s.root] {
+		if of := s.packageOf(p); of != "" {
+			s.used[of] = max(s.used[of], tree(p, children))
+		}
+	}
+}
+
+// tree sums a process and its descendants.
+func tree(p proc, children map[int][]proc) float64 {
+	sum := p.seconds
+	for _, child := range children[p.pid] {
+		sum += tree(child, children)
+	}
+	return sum
+}
+
+// packageOf returns the package that a process tests. Others, such as compilers, test none.
+func (s *sampler) packageOf(p proc) string {
+	key := fmt.Sprint(p.pid, " ", p.started)
+	if of, known := s.of[key]; known {
+		return of
+	}
+	exe := filepath.Join(s.proc, strconv.Itoa(p.pid), "exe")
+	if binary, err := os.Readlink(exe); err != nil || !strings.HasSuffix(binary, ".test") {
+		return ""
+	}
+	info, err := buildinfo.ReadFile(exe)
+	if err != nil {
+		return "" // it has ended
+	}
+	s.of[key] = strings.TrimSuffix(info.Path, ".test")
+	return s.of[key]
+}
+
+// readProc parses a /proc/PID/stat.
+func readProc(name string) (proc, bool) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return proc{}, false
+	}
+	before, after, found := strings.Cut(string(data), " (")
+	end := strings.LastIndexByte(after, ')') // a name may contain brackets
+	if !found || end < 0 {
+		return proc{}, false
+	}
+	fields := strings.Fields(after[end+1:]) // from the third on, of man 5 proc
+	if len(fields) < 20 {
+		return proc{}, false
+	}
+	var p proc
+	if p.pid, err = strconv.Atoi(before); err != nil {
+		return proc{}, false
+	}
+	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
+		return proc{}, false
+	}
+	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+		n, err := strconv.ParseFloat(field, 64)
+		if err != nil {
+			return proc{}, false
+		}
+		p.seconds += n / ticks
+	}
+	p.started = fields[19]
+	return p, true
+}
