@@ -73,6 +73,15 @@ func TestInterrupt(t *testing.T) {
 		},
 		{name: "before the load", rest: small + "databases: {fake: {}}", when: at("load"), events: []string{"leader 1", "stop 3"}},
 		{
+			name: "while granting sessions", rest: small + "sessions: {held: 20, ttl: 2s, after: 1s}\ndatabases: {fake: {}}",
+			when: at("grant 20 sessions"), events: []string{"load end", "stop 3"},
+		},
+		{
+			name: "while registering instances", when: at("register 20 instances, which 2 consumers watch"),
+			rest:   "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64}\ndiscovery: {instances: 20, consumers: 2, notice: 2s, deaths: 1, after: 1s, within: 1s}\ndatabases: {fake: {}}",
+			events: []string{"load end", "stop 3"},
+		},
+		{
 			name: "while loading", rest: "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}",
 			when: loading, events: []string{"load start", "load end", "stop 3"}, loaded: true,
 		},

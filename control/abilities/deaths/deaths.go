@@ -124,10 +124,7 @@ func (h *Half) Prepare(ctx context.Context) (err error) {
 		},
 	})
 	h.run.Step("grant %d sessions", h.plan.Held)
-	if err := h.holder.Grant(ctx); err != nil {
-		return errors.Join(err, h.seen.Close())
-	}
-	return nil
+	return h.holder.Grant(ctx)
 }
 
 // Run lets the holders die.

@@ -110,14 +110,6 @@ func (h *Half) Prepare(ctx context.Context) error {
 		Keys: keeper.NewKeys(),
 		Seen: func(name string, at time.Time, number int64) { h.seen.Add(name, at, 0, number) },
 	})
-	if err := h.begin(ctx); err != nil {
-		return errors.Join(err, h.seen.Close())
-	}
-	return nil
-}
-
-// begin registers the instances once the database can take them, and begins the watches.
-func (h *Half) begin(ctx context.Context) error {
 	if err := h.plan.Await(ctx, h.run.Driver, *h.run.Target); err != nil {
 		return err
 	}
