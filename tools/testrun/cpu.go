@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/coreos/dbtester/pkg/metric"
 )
 
 // sampleInterval is the most time of a process that its last sample can miss.
-const sampleInterval = 200 * time.Millisecond
+const sampleInterval = 500 * time.Millisecond
 
 // ticks is how many units of /proc/PID/stat a second has, on every Linux.
 const ticks = 100
@@ -66,7 +68,7 @@ func (s *sampler) all() (sum float64) {
 // proc is a process.
 type proc struct {
 	pid, parent int
-	started     string
+	started     int64   // in ticks since the boot
 	seconds     float64 // its own, and those of children that it waited for
 }
 
@@ -117,35 +119,20 @@ func (s *sampler) packageOf(p proc) string {
 	return s.of[key]
 }
 
-// readProc parses a /proc/PID/stat.
+// readProc reads a /proc/PID/stat.
 func readProc(name string) (proc, bool) {
 	data, err := os.ReadFile(name)
 	if err != nil {
 		return proc{}, false
 	}
-	before, after, found := strings.Cut(string(data), " (")
-	end := strings.LastIndexByte(after, ')') // a name may contain brackets
-	if !found || end < 0 {
+	f, err := metric.StatFields(data)
+	if err != nil {
 		return proc{}, false
 	}
-	fields := strings.Fields(after[end+1:]) // from the third on, of man 5 proc
-	if len(fields) < 20 {
+	pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
+	if err != nil {
 		return proc{}, false
 	}
-	var p proc
-	if p.pid, err = strconv.Atoi(before); err != nil {
-		return proc{}, false
-	}
-	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
-		return proc{}, false
-	}
-	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
-		n, err := strconv.ParseFloat(field, 64)
-		if err != nil {
-			return proc{}, false
-		}
-		p.seconds += n / ticks
-	}
-	p.started = fields[19]
-	return p, true
+	ticked := f.Int(14) + f.Int(15) + f.Int(16) + f.Int(17) // utime, stime, cutime, cstime
+	return proc{pid: pid, parent: int(f.Int(4)), started: f.Int(22), seconds: float64(ticked) / ticks}, f.Err() == nil
 }

@@ -98,9 +98,12 @@ func TestTimesOfGo(t *testing.T) {
 
 func TestReadProc(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "stat")
+	name := filepath.Join(t.TempDir(), "7", "stat")
+	if err := os.Mkdir(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]proc{
-		"7 (a ) b) S 3 7 7 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 987 1 1": {pid: 7, parent: 3, started: "987", seconds: 2},
+		"7 (a ) b) S 3 7 7 0 -1 4194560 1 2 3 4 100 50 25 25 20 0 1 0 987 1 1": {pid: 7, parent: 3, started: 987, seconds: 2},
 		"7 (cut) S 3 7": {},
 		"":              {},
 	} {
