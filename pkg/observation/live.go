@@ -17,9 +17,9 @@ type Live struct {
 	writes sync.WaitGroup
 }
 
-// openFor is how long after its end a second stays open for late observations. Those that come later
+// OpenFor is how long after its end a second stays open for late observations. Those that come later
 // are written as another row of their second.
-const openFor = 5 * time.Second
+const OpenFor = 5 * time.Second
 
 // NewLive returns a recorder that writes the group's files in a tag's folder. No observation is of a
 // second before that of start.
@@ -36,7 +36,7 @@ func newLive(g Group, dir string, start time.Time, every time.Duration) *Live {
 				return
 			case now := <-ticks.C:
 				// The stream keeps the error for Close.
-				_ = l.stream.Write(l.Take(now.Add(-openFor).Unix()))
+				_ = l.stream.Write(l.Take(now.Add(-OpenFor).Unix()))
 			}
 		}
 	})

@@ -32,14 +32,9 @@ const (
 	numTimes = valueCaughtUp + 1
 )
 
-const (
-	// flushAfter is how long after its end a second stays open for late deliveries. Those that come
-	// later open it again: its parts are written one after the other, and add up.
-	flushAfter = 5 * time.Second
-	// mostOpen bounds the seconds that are open at a time, each of which has up to 1.5 MB. If late
-	// deliveries are of more seconds than that, all parts are complete before their time.
-	mostOpen = 16
-)
+// mostOpen bounds the seconds that are open at a time, each of which has up to 1.5 MB. If late
+// deliveries are of more seconds than that, all parts are complete before their time.
+const mostOpen = 16
 
 // times holds the counts and durations by second and stage. A judge guards it.
 type times struct {
@@ -218,10 +213,11 @@ func (s *second) record(value int, spent int64) {
 	n.N, n.Value, n.Longest = n.N+1, n.Value+spent, max(n.Longest, spent)
 }
 
-// flush ends the seconds that were over some time before a moment.
+// flush ends the seconds that were over for [observation.OpenFor] at a moment. Later deliveries open
+// a second again: its parts are written one after the other, and add up.
 func (t *times) flush(before int64) {
 	for c, s := range t.open {
-		if c.second > (before-int64(flushAfter))/int64(time.Second)-1 {
+		if c.second > (before-int64(observation.OpenFor))/int64(time.Second)-1 {
 			continue
 		}
 		delete(t.open, c)

@@ -86,7 +86,7 @@ func TestSecondsAreNotKept(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if open, most := len(s.times.open), int(flushAfter/time.Second)+2; open > most || len(s.times.seconds) > 0 {
+		if open, most := len(s.times.open), int(observation.OpenFor/time.Second)+2; open > most || len(s.times.seconds) > 0 {
 			t.Fatalf("in second %d there are %d open and %d others, want at most %d and none", n, open, len(s.times.seconds), most)
 		}
 		if n == 59 {
