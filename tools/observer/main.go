@@ -14,6 +14,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
@@ -27,10 +29,11 @@ type load struct {
 }
 
 func (l load) String() string {
+	by := english.Plural(l.clients, "client", "") + " on " + english.Plural(l.connections, "connection", "")
 	if l.rate > 0 {
-		return fmt.Sprintf("%d a second, %d clients on %d connections", l.rate, l.clients, l.connections)
+		return fmt.Sprintf("%d a second, %s", l.rate, by)
 	}
-	return fmt.Sprintf("%d clients on %d connections", l.clients, l.connections)
+	return by
 }
 
 // loads leave the processors of a small machine mostly idle, because every answer is held back: waits

@@ -64,13 +64,23 @@ func (r row) verdicts(rows []row) string {
 // floorMisses states that the floor misses a bar as well, which no client can meet then on this
 // machine; "" if it meets the bar, or if there is no floor.
 func floorMisses(b bar, other row, rows []row) string {
+	floor, ok := floorOf(rows)
+	if !ok || other.name == floorName {
+		return ""
+	}
+	m, _, _ := ratio(floor.runs, other.runs, b.quantity.of)
+	if judge(m, b.most) == barMet {
+		return ""
+	}
+	return fmt.Sprintf(" (by the floor too, %s)", times(m))
+}
+
+// floorOf returns the row of the floor, if there is one.
+func floorOf(rows []row) (row, bool) {
 	for _, r := range rows {
-		if r.name != floorName || other.name == floorName {
-			continue
-		}
-		if m, _, _ := ratio(r.runs, other.runs, b.quantity.of); judge(m, b.most) == barMissed {
-			return fmt.Sprintf(" (by the floor too, %s)", times(m))
+		if r.name == floorName {
+			return r, true
 		}
 	}
-	return ""
+	return row{}, false
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // The programs of etcd's tables.
@@ -103,7 +105,7 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 
 // what returns the noun for a request of a load, and the description of the load.
 func (l load) what() (each, what string) {
-	by := fmt.Sprintf("%s by %d clients on %d connections", l.atRate(), l.clients, l.connections)
+	by := fmt.Sprintf("%s by %s on %s", l.atRate(), english.Plural(l.clients, "client", ""), english.Plural(l.connections, "connection", ""))
 	switch {
 	case l.keepalive:
 		return "renewal", fmt.Sprintf("%d renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,%s", l.requests, by)

@@ -195,17 +195,17 @@ func paceOf(u usage) float64 { return float64(u.requests) / u.wall.Seconds() }
 // one.
 func printTable(out io.Writer, request string, rows []row) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	floor := slices.IndexFunc(rows, func(r row) bool { return r.name == floorName })
+	floor, hasFloor := floorOf(rows)
 	columns := []string{"program", "CPU per " + request, "ratio (interval)", "to the floor (interval)", "RssAnon", "ratio (interval)", "peak RSS", "ratio (interval)", request + "s/s", "bars"}
-	if floor < 0 {
+	if !hasFloor {
 		columns = slices.Delete(columns, 3, 4)
 	}
 	fmt.Fprintf(w, "| %s\t|\n", strings.Join(columns, "\t| "))
 	fmt.Fprintln(w, "|"+strings.Repeat("---\t|", len(columns)))
 	for _, r := range rows {
 		cells := []string{r.name, fmt.Sprintf("%.1f us", median(r.runs, cpuOf)), ratioCell(r, rows[0], cpuOf)}
-		if floor >= 0 {
-			cells = append(cells, ratioCell(r, rows[floor], cpuOf))
+		if hasFloor {
+			cells = append(cells, ratioCell(r, floor, cpuOf))
 		}
 		cells = append(cells, fmt.Sprintf("%.1f MB", median(r.runs, anonOf)), ratioCell(r, rows[0], anonOf),
 			fmt.Sprintf("%.0f MB", median(r.runs, peakOf)), ratioCell(r, rows[0], peakOf),
