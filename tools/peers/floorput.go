@@ -66,10 +66,7 @@ func floorPut(args []string) error {
 	if err := f.run(); err != nil {
 		return err
 	}
-	if failed := f.ended - f.answered; failed > *requests/100 {
-		return fmt.Errorf("%d of %d requests failed", failed, *requests)
-	}
-	return nil
+	return tooManyFailed(f.ended-f.answered, *requests)
 }
 
 // floorRequest is the message of a put, whose key changes.
