@@ -59,39 +59,6 @@ func (b *bars) across(v float64) vg.Length {
 	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-b.room())
 }
 
-func (b *bars) draw(d pen) {
-	axis := b.plot
-	axis.right -= b.room()
-	if !b.empty {
-		axis.drawHorizontalTicks(d, axis.y, true)
-	}
-	axis.drawHorizontalLabel(d, b.Y)
-	p, group := b.plot, groupHeight(b.Figure)
-	spare := p.height() - vg.Length(len(b.Categories))*group
-	top := p.top - (spare+groupGap)/2
-	for i, category := range b.Categories {
-		lines := categoryType.wrap(category, categoryRoom)
-		high := group - groupGap
-		middle := top - high/2 + vg.Length(len(lines))*categoryType.height()/2
-		d.lines(categoryType, margin+categoryWidth(b.Figure), middle, fromRight, lines)
-		y := top - (high-vg.Length(len(b.Series))*(barHeight+barGap))/2
-		for _, s := range b.Series {
-			if s.Boxes != nil {
-				b.drawBox(d, s, i, y-barGap/2)
-			} else {
-				if s.Hues != nil {
-					s.Key, s.Variant = s.Hues[i].Key, s.Hues[i].Variant
-				}
-				b.drawBar(d, s, i, y-barGap/2)
-			}
-			y -= barHeight + barGap
-		}
-		top -= group
-	}
-	zero := b.across(b.zero())
-	d.line(stroke{color: ink, width: 1}, vg.Point{X: zero, Y: p.bottom}, vg.Point{X: zero, Y: p.top})
-}
-
 // zero returns the value at which bars begin: 0, or the nearest end of the scale.
 func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
@@ -147,4 +114,17 @@ func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 func barMarker(d pen, l look, bar box) {
 	d.SetColor(paper)
 	d.Fill(markerPath(l.shape, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))
+}
+
+// boxRoom is the space right of the longest whisker, for the values.
+const boxRoom = vg.Length(120)
+
+// boxed reports whether a Bars figure has boxes.
+func (f Figure) boxed() bool {
+	for _, s := range f.Series {
+		if s.Boxes != nil {
+			return true
+		}
+	}
+	return false
 }

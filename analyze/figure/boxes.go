@@ -4,22 +4,6 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// boxRoom is the space right of the longest whisker, for the values.
-const boxRoom = vg.Length(120)
-
-// boxed reports whether a Bars figure has boxes.
-func (f Figure) boxed() bool {
-	for _, s := range f.Series {
-		if s.Boxes != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// values returns all of the box's numbers, which the scale must include.
-func (b Box) values() []float64 { return []float64{b.Least, b.Low, b.High, b.P99, b.Most} }
-
 // drawBox draws a whisker between the bounds, a box between the quartiles, a thick line at the
 // median and a thin line at the 99th percentile, with its top at y.
 func (b *bars) drawBox(d pen, s Series, i int, y vg.Length) {

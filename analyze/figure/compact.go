@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/color"
@@ -262,4 +263,11 @@ func appendTenths(b []byte, n int) []byte {
 		b = append(b, '.', byte('0'+n%10))
 	}
 	return b
+}
+
+func escaped(s string) string {
+	var b strings.Builder
+	// A strings.Builder does not fail.
+	_ = xml.EscapeText(&b, []byte(printable(s)))
+	return b.String()
 }

@@ -172,17 +172,6 @@ func (p places) sorted() []place {
 	return keys
 }
 
-// title is the axis label with its unit: "Latency (ms)".
-func (a Axis) title() string {
-	if a.Unit == "" {
-		return a.Label
-	}
-	if a.Label == "" {
-		return a.Unit
-	}
-	return a.Label + " (" + a.Unit + ")"
-}
-
 // number formats v for a table with all digits; "" for a gap.
 func number(v float64) string {
 	if math.IsNaN(v) {

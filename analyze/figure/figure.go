@@ -13,15 +13,10 @@
 package figure
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // Kind is a figure's shape.
@@ -233,35 +228,6 @@ func (f Figure) withoutDetails() Figure {
 	return f
 }
 
-// Write draws f as NAME.svg, and with png as NAME.png, into the folder pictures and as NAME.csv
-// into the folder data, and returns the paths. The folders must exist and may be the same. Existing
-// files are overwritten.
-func Write(pictures, data string, f Figure, png bool) ([]string, error) {
-	if f.Name == "" || f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") {
-		return nil, fmt.Errorf("write figure: %q is not a file name", f.Name)
-	}
-	formats := []struct {
-		dir, extension string
-		draw           func(io.Writer, Figure) error
-	}{{pictures, ".svg", SVG}, {pictures, ".png", PNG}, {data, ".csv", CSV}}
-	var paths []string
-	for _, format := range formats {
-		if format.extension == ".png" && !png {
-			continue
-		}
-		var b bytes.Buffer
-		if err := format.draw(&b, f); err != nil {
-			return paths, err
-		}
-		path := filepath.Join(format.dir, f.Name+format.extension)
-		if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-			return paths, fmt.Errorf("write figure: %w", err)
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
 // check returns every defect of the figure as one error.
 func (f Figure) check() error {
 	var errs []error
@@ -356,3 +322,17 @@ func (a Axis) check() error {
 	}
 	return nil
 }
+
+// title is the axis label with its unit: "Latency (ms)".
+func (a Axis) title() string {
+	if a.Unit == "" {
+		return a.Label
+	}
+	if a.Label == "" {
+		return a.Unit
+	}
+	return a.Label + " (" + a.Unit + ")"
+}
+
+// values returns all of the box's numbers, which the scale must include.
+func (b Box) values() []float64 { return []float64{b.Least, b.Low, b.High, b.P99, b.Most} }

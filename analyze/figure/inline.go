@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"strings"
 
@@ -77,9 +76,4 @@ func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 		}
 		return shadeOf(n, least, most)
 	}
-}
-
-func hex(c color.Color) string {
-	r, g, b, _ := c.RGBA()
-	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
 }

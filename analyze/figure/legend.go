@@ -1,32 +1,10 @@
 package figure
 
 import (
-	"image/color"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
 )
-
-// legend is the block of names above the plot: a grid that is filled column by column.
-type legend struct {
-	entries []entry
-	rows    int
-	lefts   []vg.Length // one per column
-	height  vg.Length
-}
-
-// entry is one name with its sample.
-type entry struct {
-	Series
-	kind  Kind
-	lines []string
-	band  color.Color // nil if there is no band
-	line  bool
-	// shades means that the entry is a heat map's.
-	shades bool
-	// symbol is the event kind's number from 1; 0 means no symbol.
-	symbol int
-}
 
 const (
 	sampleGap = vg.Length(7)

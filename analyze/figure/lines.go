@@ -260,3 +260,18 @@ func (r run) typical(left vg.Length) []int {
 }
 
 func distance(a, b vg.Length) vg.Length { return max(a-b, b-a) }
+
+// drawLone draws a point between gaps, which has no line, as wide as its column.
+func (c *curves) drawLone(d pen, s Series, r run) {
+	if len(r.points) != 1 || !c.plot.contains(r.points[0]) {
+		return
+	}
+	at := r.points[0]
+	half := (c.plot.horizontal(c.Grid.X[1]) - c.plot.horizontal(c.Grid.X[0])) / 2
+	ends := []vg.Point{{X: at.X - half, Y: at.Y}, {X: at.X + half, Y: at.Y}}
+	for _, piece := range c.plot.clip(ends) {
+		line := s.stroke(0)
+		d.line(stroke{color: paper, width: line.width + 1.6}, piece...)
+		d.line(line, piece...)
+	}
+}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 
@@ -157,4 +158,9 @@ func cross(r vg.Length, turn float64) []vg.Point {
 func polar(r vg.Length, angle float64) vg.Point {
 	sin, cos := math.Sincos(angle)
 	return vg.Point{X: r * vg.Length(cos), Y: r * vg.Length(sin)}
+}
+
+func hex(c color.Color) string {
+	r, g, b, _ := c.RGBA()
+	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
 }

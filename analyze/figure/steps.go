@@ -6,19 +6,6 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// steps are a figure's boundaries with positions for their labels: rows above the plot, grouped by
-// database.
-type steps struct {
-	all  []step
-	rows int
-}
-
-type step struct {
-	Boundary
-	at, text vg.Length // positions of line and label
-	row      int       // counted upwards from the plot; -1: no room for the label
-}
-
 // stepRows is the largest number of rows for one database's labels.
 const stepRows = 3
 

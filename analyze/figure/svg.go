@@ -1,10 +1,8 @@
 package figure
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
 )
 
 // fontFamily names a font and substitutes with the same character widths.
@@ -27,11 +25,4 @@ func SVG(w io.Writer, f Figure) error {
 		return fmt.Errorf("write figure %s as svg: %w", f.Name, err)
 	}
 	return nil
-}
-
-func escaped(s string) string {
-	var b strings.Builder
-	// A strings.Builder does not fail.
-	_ = xml.EscapeText(&b, []byte(printable(s)))
-	return b.String()
 }
