@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
 // Event records something other than a request that happened: one line of events.jsonl.
@@ -106,4 +107,12 @@ func ReadEvents(path string, members int) ([]Event, error) {
 		events = append(events, e)
 	}
 	return events, nil
+}
+
+// checkMember returns why there is no member of an index; -1 is an unknown member.
+func checkMember(index, members int) error {
+	if index == -1 {
+		return nil
+	}
+	return declared.CheckMember(index, 0, members)
 }

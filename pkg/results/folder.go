@@ -26,13 +26,6 @@ const (
 	maxManifest = 64 << 20
 )
 
-// ErrTruncated matches the error of a reader that dropped an incomplete last line,
-// which a killed run leaves behind. The rows before that line are good.
-var ErrTruncated = linefile.ErrTruncated
-
-// SyntaxError is malformed data in a file of a result folder.
-type SyntaxError = linefile.SyntaxError
-
 // Folder accesses one result folder. Its methods are safe for concurrent use, except that
 // manifests must be written one after the other.
 type Folder struct{ dir string }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/mark"
@@ -66,59 +67,6 @@ type Manifest struct {
 	Databases []*DatabaseRun `json:"databases"`
 	// Validity are marks on the whole run; each database has its own too.
 	Validity []Mark `json:"validity"`
-}
-
-// Tool is the dbtester that ran.
-type Tool struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
-}
-
-// Host describes one machine.
-type Host struct {
-	Name     string `json:"name"`
-	OS       string `json:"os"`
-	Kernel   string `json:"kernel"`
-	CPUModel string `json:"cpu_model"`
-	// CPUs are the processors that the process may run on, OnlineCPUs all of the
-	// machine; 0 if not recorded.
-	CPUs       int `json:"cpus"`
-	OnlineCPUs int `json:"online_cpus,omitempty"`
-	// CPUQuota is the processor time that the control groups of the process allow it, as a
-	// number of processors, which may be a fraction; 0 is no limit.
-	CPUQuota    float64 `json:"cpu_quota,omitempty"`
-	MemoryBytes int64   `json:"memory_bytes"`
-	// CPUGovernor is how the processors choose their frequency, such as
-	// "performance"; empty where the kernel does not choose, as in most virtual
-	// machines.
-	CPUGovernor string `json:"cpu_governor,omitempty"`
-	// ClockSync is "synchronized" if a time service keeps the clock, else "not
-	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest
-	// and the likely error that the kernel states for it; 0 if unknown.
-	ClockSync     string        `json:"clock_sync,omitempty"`
-	ClockMaxError time.Duration `json:"clock_max_error_ns,omitempty"`
-	ClockEstError time.Duration `json:"clock_est_error_ns,omitempty"`
-	// TimeService names the programs that keep the clock, such as "chronyd"; empty if no such
-	// program was seen.
-	TimeService string `json:"time_service,omitempty"`
-	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
-	// one network namespace.
-	BootID string `json:"boot_id"`
-	NetNS  string `json:"net_ns"`
-}
-
-// AllCPUs returns how many processors the machine has; 0 if not recorded. The process may not be
-// allowed to run on some.
-func (h Host) AllCPUs() int { return max(h.OnlineCPUs, h.CPUs) }
-
-// AllowedCPUs returns how many processors the process may keep busy: the processors that it may
-// run on, or its quota if that is less; 0 if not recorded.
-func (h Host) AllowedCPUs() float64 {
-	if h.CPUQuota > 0 {
-		return min(float64(h.CPUs), h.CPUQuota)
-	}
-	return float64(h.CPUs)
 }
 
 // Mark qualifies the numbers of a run: a reader must know it to use them.
@@ -450,20 +398,6 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Clock is an offset from NTP's four time stamps, of the heartbeat with the
-// shortest round trip: the agent's clock is Offset ahead of the client's, give
-// or take Error (half of that round trip). All heartbeats are in clock.csv.
-type Clock struct {
-	Offset time.Duration `json:"offset_ns"`
-	Error  time.Duration `json:"error_ns"`
-	N      int           `json:"heartbeats"`
-	// Moved is how far the offset surely moved between two heartbeats, and Furthest how far
-	// the clock surely was from the client's, both beyond the errors. Older manifests have
-	// neither.
-	Moved    time.Duration `json:"moved_ns,omitempty"`
-	Furthest time.Duration `json:"furthest_ns,omitempty"`
-}
-
 // Disk is the size of a data directory in bytes and the file system that holds it.
 type Disk struct {
 	ApparentBytes  int64  `json:"apparent_bytes"`
@@ -505,3 +439,32 @@ func (d Disk) LosesPower() bool {
 
 // SyncsTooFast reports whether the probe was faster than [FastestFsync].
 func (d Disk) SyncsTooFast() bool { return d.FsyncP50 > 0 && d.FsyncP50 < FastestFsync }
+
+// Stopped returns the stretches of at least 100 ms in which the client did not run, in
+// order. Measurements in them do not reflect the database, so a reader may cut them.
+// The list is empty if there were none, or if the run did not record them.
+func (r *DatabaseRun) Stopped() []Stretch {
+	if r.Stops == nil {
+		return nil
+	}
+	return r.Stops.Stretches
+}
+
+// SyncClass returns the class of the run's durability, "" if the records do not show it. Records
+// without a class have a text, of which these two forms are known.
+func (r *DatabaseRun) SyncClass() declared.Durability {
+	switch {
+	case r.Durability != "":
+		return r.Durability
+	case strings.HasPrefix(r.Fsync, "none:"):
+		return declared.NeverSynced
+	case strings.HasSuffix(r.Fsync, " before a write is answered"):
+		return declared.EveryWrite
+	}
+	return ""
+}
+
+// Records hold the records of abilities in the record of a run or a member, by their keys: see
+// pkg/ability. They are among the keys of the run or the member itself. Records of abilities that
+// this release does not have are kept.
+type Records map[string]json.RawMessage

@@ -1,15 +1,8 @@
 package results
 
 import (
-	"encoding/json"
-
 	"github.com/coreos/dbtester/pkg/files/openjson"
 )
-
-// Records hold the records of abilities in the record of a run or a member, by their keys: see
-// pkg/ability. They are among the keys of the run or the member itself. Records of abilities that
-// this release does not have are kept.
-type Records map[string]json.RawMessage
 
 type (
 	plainRun    DatabaseRun // without the methods that add records

@@ -1,13 +1,9 @@
 package results
 
 import (
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/metric"
-	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
 // Sample is one reading of a machine and of one process tree on it: one row of a
@@ -115,23 +111,3 @@ func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 
 // Second returns the unix second within which the sample was taken.
 func (s *Sample) Second() int64 { return s.UnixNano / int64(time.Second) }
-
-// Tracks returns the clocks of a run's members, by member, from the heartbeats in the
-// folder of a database. A run without that file has the one offset in its manifest; a
-// member without either has the client's clock. The error is that of reading the file; the
-// rows before the error count.
-func Tracks(dir string, run *DatabaseRun) ([]clocks.Track, error) {
-	exchanges, err := clocks.Read(filepath.Join(dir, FileClock), len(run.Members))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	tracks := make([]clocks.Track, len(run.Members))
-	for i, m := range run.Members {
-		track, ok := clocks.NewTrack(exchanges, i)
-		if !ok && m.Clock != nil {
-			track = clocks.Fixed(m.Clock.Offset)
-		}
-		tracks[i] = track
-	}
-	return tracks, err
-}

@@ -25,13 +25,3 @@ func (s Stretch) To() time.Time { return s.From.Add(s.Length) }
 
 // Overlaps reports whether the stretch overlaps the half-open range [from, to).
 func (s Stretch) Overlaps(from, to time.Time) bool { return from.Before(s.To()) && s.From.Before(to) }
-
-// Stopped returns the stretches of at least 100 ms in which the client did not run, in
-// order. Measurements in them do not reflect the database, so a reader may cut them.
-// The list is empty if there were none, or if the run did not record them.
-func (r *DatabaseRun) Stopped() []Stretch {
-	if r.Stops == nil {
-		return nil
-	}
-	return r.Stops.Stretches
-}

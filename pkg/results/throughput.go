@@ -90,23 +90,6 @@ func (t *Throughput) add(o *Throughput) {
 	}
 }
 
-// span is a step's measured window, in nanoseconds after the step's start.
-type span struct{ from, to int64 }
-
-func (s span) length() int64 { return max(s.to-s.from, 0) }
-
-// seconds counts the whole seconds of the window.
-func (s span) seconds() int64 { return s.length() / int64(time.Second) }
-
-// second returns the whole second of the window that a row belongs to, from 0. A window of less
-// than a second counts as one second.
-func (s span) second(p *Progress) int64 {
-	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
-}
-
-// holds reports whether a row lies in the window.
-func (s span) holds(p *Progress) bool { return p.FromNS >= s.from && p.ToNS <= s.to }
-
 // throughput returns the throughput of a window from the counts of its seconds.
 func (s span) throughput(seconds []int64) Throughput {
 	t := Throughput{Window: time.Duration(s.length()), WholeSeconds: s.seconds()}

@@ -1,5 +1,11 @@
 package results
 
+import (
+	"fmt"
+
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
 // Timing is the moment from which a latency counts. It is the prefix of the columns, and the first
 // word of the tags in histogram logs.
 type Timing string
@@ -42,4 +48,29 @@ func timings() [len(Timings)]timing {
 		{TimingResponse, true, func(i *Interval) *[3]Latency { return &i.Response }, func(m *MemberSecond) *Extent { return &m.Response }},
 		{TimingService, false, func(i *Interval) *[3]Latency { return &i.Service }, func(m *MemberSecond) *Extent { return &m.Service }},
 	}
+}
+
+// Latency returns the recorded latencies of a timing and an outcome.
+func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
+	for _, declared := range timings() {
+		if declared.name == t {
+			return &declared.latencies(i)[o]
+		}
+	}
+	panic(fmt.Sprintf("timing %q is not declared", t))
+}
+
+// Merge adds the requests of another row.
+func (m *MemberSecond) Merge(o *MemberSecond) {
+	for _, t := range timings() {
+		to, from := t.extent(m), t.extent(o)
+		if o.OK > 0 && (m.OK == 0 || from.MinNS < to.MinNS) {
+			to.MinNS = from.MinNS
+		}
+		to.MaxNS = max(to.MaxNS, from.MaxNS)
+		to.SumNS += from.SumNS
+	}
+	m.OK += o.OK
+	m.Failed += o.Failed
+	m.Unknown += o.Unknown
 }

@@ -1,0 +1,10 @@
+package results
+
+import "github.com/coreos/dbtester/pkg/files/linefile"
+
+// ErrTruncated matches the error of a reader that dropped an incomplete last line,
+// which a killed run leaves behind. The rows before that line are good.
+var ErrTruncated = linefile.ErrTruncated
+
+// SyntaxError is malformed data in a file of a result folder.
+type SyntaxError = linefile.SyntaxError
