@@ -1,28 +1,9 @@
 package compare
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// Marked is a mark that weakens the numbers of some runs, merged over these runs.
-type Marked struct {
-	Code string `json:"code"`
-	// Runs are the runs with the mark, such as "A1", out of All.
-	Runs []string `json:"runs"`
-	All  int      `json:"all"`
-	// Worst is the run with the worst such mark. Text is that mark's text.
-	Worst string `json:"worst"`
-	Text  string `json:"text"`
-}
-
-// String formats the mark as one line.
-func (m Marked) String() string {
-	return fmt.Sprintf("%s: %d of %d runs (%s), the worst %s: %s", m.Code, len(m.Runs), m.All, strings.Join(m.Runs, ", "), m.Worst, m.Text)
-}
 
 // marksOf returns the marks on a run and on its folder.
 func marksOf(r *run.Run) (marks []results.Mark) {

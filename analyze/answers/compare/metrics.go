@@ -10,14 +10,6 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// definition is one metric of a stage or of a whole run.
-type definition struct {
-	name, unit string
-	higher     bool // higher is better
-	of         func(*run.Stage) run.Measure
-	whole      func(*run.Run) run.Measure // set for whole-run metrics, instead of a stage's function
-}
-
 // definitions lists the stage metrics in report order.
 func definitions() []definition {
 	list := []definition{{name: "throughput", unit: "requests/s", higher: true, of: func(s *run.Stage) run.Measure { return s.Throughput.Average }}}
@@ -40,14 +32,6 @@ func Names() (names []string) {
 
 // Defaults returns the metrics that decide by default.
 func Defaults() []string { return []string{"throughput", "p99"} }
-
-// row is one metric at one stage, in all runs.
-type row struct {
-	definition
-	stage int
-	label string // stage label
-	a, b  column
-}
 
 // rowsOf returns the rows for comparing runs like first: the rate for searches, the numbers of
 // an ability that acted, otherwise each metric at each stage.
@@ -83,13 +67,6 @@ func (r *row) name() string {
 		return r.definition.name
 	}
 	return fmt.Sprintf("%s (%s)", r.definition.name, r.label)
-}
-
-// column holds one side's values.
-type column struct {
-	values  map[*run.Run]float64
-	order   []*run.Run
-	missing []string // runs with the reason
 }
 
 func (r *row) values(runs []Recorded) column {

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,50 +15,6 @@ const AssumedSpread = .034
 
 // chance is the power of a plan.
 const chance = "a chance of 80 %"
-
-// mostPairs leaves room for the confirming block.
-const mostPairs = abtest.MaxGroup - block
-
-// Budget is the time that a session may take.
-type Budget struct {
-	// Time is the whole budget; 0 means no budget.
-	Time time.Duration
-	// Pair is the expected duration of a pair; 0 if unknown.
-	Pair time.Duration
-	// Elapsed returns the time since any fixed moment. A session with a budget needs it, and counts
-	// from its first run.
-	Elapsed func() time.Duration
-}
-
-// Fit returns how many pairs fit into a budget in addition to the confirming block: an even number,
-// possibly 0.
-func Fit(budget, pair time.Duration) int {
-	return min(max(int(budget/pair)-block, 0)/block*block, mostPairs)
-}
-
-// least returns the smallest even number of pairs that can show a difference.
-func least(metrics int) int {
-	n := abtest.Pairs(nil).Least(Alpha / 2 / float64(max(metrics, 1)))
-	return (n + block - 1) / block * block
-}
-
-// check fails if the budget is too small to show any difference.
-func (b *Budget) check(metrics int) error {
-	switch {
-	case b.Time < 0:
-		return fmt.Errorf("budget must be positive, got %v", b.Time)
-	case b.Time == 0:
-		return nil
-	case b.Elapsed == nil:
-		return errors.New("a budget needs a clock")
-	case b.Pair <= 0:
-		return nil
-	}
-	if n := least(metrics); Fit(b.Time, b.Pair) < n {
-		return fmt.Errorf("budget must allow %d pairs and %d more to confirm, about %v, got %v", n, block, (time.Duration(n+block) * b.Pair).Round(time.Second), b.Time)
-	}
-	return nil
-}
 
 // begin plans before the first pair.
 func (s *Session) begin() {
@@ -133,13 +88,4 @@ func (s *Session) reach(spread float64, metrics int, why string) string {
 		return fmt.Sprintf("%s cannot show a change of any size: at least %d are needed.", n, max(least(metrics), s.Until+block))
 	}
 	return fmt.Sprintf("%s show a change of %s with %s if their spread is %s, %s.", n, percentText(round(Percent(shift))), chance, percentText(round(100*spread)), why)
-}
-
-// round keeps two significant digits, and all digits of whole numbers.
-func round(v float64) float64 {
-	if v == 0 || v >= 10 {
-		return math.Round(v)
-	}
-	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
-	return math.Round(v/unit) * unit
 }

@@ -84,20 +84,6 @@ func intervalText(f *abtest.Finding) string {
 	return fmt.Sprintf("[%s .. %s]", strings.TrimSuffix(signed(f.Low), " %"), signed(f.High))
 }
 
-func signed(shift float64) string {
-	return strings.Replace(fmt.Sprintf("%+.1f %%", Percent(shift)), "-0.0", "+0.0", 1)
-}
-
-func percentText(v float64) string { return fmt.Sprintf("%.4g %%", v) }
-
-// number formats a value with four significant digits.
-func number(v float64) string {
-	if v >= 1000 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.4g", v)
-}
-
 func pText(p float64) string {
 	switch {
 	case math.IsNaN(p):

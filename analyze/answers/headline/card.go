@@ -50,23 +50,3 @@ func (h *Headline) numbers(points int) string {
 	}
 	return text
 }
-
-// numbersMarkdown is the card as a table, or the points.
-func (h *Headline) numbersMarkdown() string {
-	if h.Card == nil {
-		return h.Points.markdown()
-	}
-	row := func(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
-	text := row(h.Card.Head) + "|" + strings.Repeat("---|", len(h.Card.Head)) + "\n"
-	rows := h.Card.Rows
-	if len(rows) > mostCardRows { // the page has all
-		rows = h.Card.Leading()
-	}
-	for _, cells := range rows {
-		text += row(cells)
-	}
-	for _, note := range h.Card.Notes {
-		text += "\n" + note + "\n"
-	}
-	return text
-}

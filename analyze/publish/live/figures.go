@@ -125,15 +125,6 @@ func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machin
 	return p
 }
 
-// current returns the load of the current database, nil before the first.
-func (s *state) current() *oneLoad {
-	i := slices.IndexFunc(s.loads, func(l oneLoad) bool { return l.of.Tag == s.now.Tag })
-	if i < 0 {
-		return nil
-	}
-	return &s.loads[i]
-}
-
 // names returns the names of the machines in order: the client, generators and members by number.
 func (l *oneLoad) names() []string { return slices.SortedFunc(maps.Keys(l.machines), byKindAndNumber) }
 

@@ -178,3 +178,35 @@ func bytesText(v float64) string {
 	}
 	return humanize.Bytes(uint64(v))
 }
+
+// reportedTable has the newest answers of the current database's members, which control asks if it
+// has no agents there. They are seconds old.
+func (s *state) reportedTable() table {
+	t := table{ID: "reported", Head: []string{"by its own account", "store", "connections", "not answered yet", "syncs", "mean sync"}, Rows: [][]string{}}
+	l := s.current()
+	if l == nil {
+		return t
+	}
+	count := func(v float64) string {
+		if v < 0 {
+			return missing
+		}
+		return humanize.Comma(int64(v))
+	}
+	for _, name := range l.reporters() {
+		a := l.reported[name]
+		syncs, took := missing, missing
+		if v := a.perSecond(metric.Fsyncs); v >= 0 {
+			syncs = whole(v) + "/s"
+		}
+		if v := a.mean(metric.FsyncSeconds, metric.Fsyncs); v > 0 {
+			took = latencyText(v * 1e3)
+		}
+		get := a.last.Values.Get
+		if name == l.leaderName() || get(metric.IsLeader) == 1 {
+			name += ", leader"
+		}
+		t.Rows = append(t.Rows, []string{name, bytesText(get(metric.DBBytes)), count(get(metric.Connections)), count(get(metric.Outstanding)), syncs, took})
+	}
+	return t
+}

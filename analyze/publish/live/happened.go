@@ -13,13 +13,6 @@ import (
 // mostHappened bounds the events that figures of a load show.
 const mostHappened = 1000
 
-// lasted is a fault of a member, from 0, or of the cluster, -1.
-type lasted struct {
-	member int
-	from   time.Time
-	to     time.Time // zero while it lasts
-}
-
 // happen adds an event. Only faults and leaders are kept.
 func (l *oneLoad) happen(e results.Event) {
 	switch e.Kind {

@@ -7,22 +7,13 @@
 package live
 
 import (
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Of names the load of a database in a trial.
-type Of struct {
-	Trial, Trials int
-	Tag           string // "" before the first database
-}
 
 // mostSaid bounds the texts on a page.
 const mostSaid = 100
@@ -38,28 +29,6 @@ type Run struct {
 	step  string
 	said  []said // newest last
 	loads []*oneLoad
-}
-
-// said is the text of an event or of a step of the run.
-type said struct {
-	of   Of
-	at   time.Time
-	text string
-	step bool
-}
-
-// follows reports whether a step continues the one before: their texts differ only in numbers.
-func (s said) follows(before said) bool {
-	return s.step && before.step && s.of == before.of && withoutDigits(s.text) == withoutDigits(before.text)
-}
-
-func withoutDigits(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // New returns a run of the experiment with a title.
@@ -82,13 +51,6 @@ func (r *Run) Say(of Of, text string, step bool) {
 	if over := len(r.said) - mostSaid; over > 0 {
 		r.said = append(r.said[:0:0], r.said[over:]...)
 	}
-}
-
-// Ahead has the known dimensions of a whole load while it runs.
-type Ahead struct {
-	Requests int64         // 0 if unknown
-	Length   time.Duration // 0 if unknown
-	Steps    []workload.Step
 }
 
 // Load records a second of a load.
@@ -141,15 +103,6 @@ func (r *Run) of(of Of) *oneLoad {
 	l := &oneLoad{of: of}
 	r.loads = append(r.loads, l)
 	return l
-}
-
-// state is a snapshot of a run. The data that it refers to does not change.
-type state struct {
-	title, step string
-	at          time.Time
-	now         Of
-	said        []said
-	loads       []oneLoad
 }
 
 // state returns a snapshot of the run.

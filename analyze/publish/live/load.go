@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // oneLoad collects the reports about one database in one trial, with its machines. Its lists only
@@ -165,3 +166,27 @@ func (l *oneLoad) clone() oneLoad {
 	c.machines, c.reported = maps.Clone(l.machines), maps.Clone(l.reported)
 	return c
 }
+
+// Of names the load of a database in a trial.
+type Of struct {
+	Trial, Trials int
+	Tag           string // "" before the first database
+}
+
+// Ahead has the known dimensions of a whole load while it runs.
+type Ahead struct {
+	Requests int64         // 0 if unknown
+	Length   time.Duration // 0 if unknown
+	Steps    []workload.Step
+}
+
+// lasted is a fault of a member, from 0, or of the cluster, -1.
+type lasted struct {
+	member int
+	from   time.Time
+	to     time.Time // zero while it lasts
+}
+
+// answers holds the newest metrics that a member reported about itself, and the ones before. If the
+// member did not answer, last has no values.
+type answers struct{ last, before results.DatabaseSample }

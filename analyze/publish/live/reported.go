@@ -5,15 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// answers holds the newest metrics that a member reported about itself, and the ones before. If the
-// member did not answer, last has no values.
-type answers struct{ last, before results.DatabaseSample }
 
 // report records an answer, or its absence.
 func (l *oneLoad) report(member string, s results.DatabaseSample) {
@@ -59,36 +53,4 @@ func (a answers) mean(sum, parts metric.Name) float64 {
 		return metric.Unknown
 	}
 	return of / n
-}
-
-// reportedTable has the newest answers of the current database's members, which control asks if it
-// has no agents there. They are seconds old.
-func (s *state) reportedTable() table {
-	t := table{ID: "reported", Head: []string{"by its own account", "store", "connections", "not answered yet", "syncs", "mean sync"}, Rows: [][]string{}}
-	l := s.current()
-	if l == nil {
-		return t
-	}
-	count := func(v float64) string {
-		if v < 0 {
-			return missing
-		}
-		return humanize.Comma(int64(v))
-	}
-	for _, name := range l.reporters() {
-		a := l.reported[name]
-		syncs, took := missing, missing
-		if v := a.perSecond(metric.Fsyncs); v >= 0 {
-			syncs = whole(v) + "/s"
-		}
-		if v := a.mean(metric.FsyncSeconds, metric.Fsyncs); v > 0 {
-			took = latencyText(v * 1e3)
-		}
-		get := a.last.Values.Get
-		if name == l.leaderName() || get(metric.IsLeader) == 1 {
-			name += ", leader"
-		}
-		t.Rows = append(t.Rows, []string{name, bytesText(get(metric.DBBytes)), count(get(metric.Connections)), count(get(metric.Outstanding)), syncs, took})
-	}
-	return t
 }
