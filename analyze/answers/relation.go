@@ -11,33 +11,6 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// relation is the comparison of two columns in one set by a number at a stage.
-type relation struct {
-	a, b int // column indexes
-	// report is nil if the pair cannot be compared.
-	report  *compare.Report
-	finding abtest.Finding
-	// p is the largest adjusted probability. told means that a winner may be named; ahead is its
-	// index.
-	p     float64
-	told  bool
-	ahead int
-	// equal means that the difference lies within the margin.
-	equal bool
-}
-
-// ranking compares columns by a number.
-type ranking struct {
-	columns []Column
-	sets    []set
-	number  number
-	// relations compare the columns by number; nil until first needed.
-	relations []relation
-	related   bool
-	// claims are the orders that the sentence states.
-	claims []Claim
-}
-
 // relate compares the columns within each set by the number at its stage. Probabilities are
 // adjusted over all pairs in all sets.
 func (k *ranking) relate() {

@@ -7,12 +7,6 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// set holds columns that are equal in all settings that decide a comparison.
-type set struct {
-	columns  []int
-	deciding []setting.Setting
-}
-
 // setsOf divides the columns into sets, keeping their order. A setting that is missing from a
 // column's records does not separate it from any set.
 func setsOf(columns []Column) (sets []set) {

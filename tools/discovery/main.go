@@ -23,15 +23,6 @@ import (
 
 func main() { experiment.Main("discovery", discovery) }
 
-// store is a database: how its experiment names it, and how instances are watched through a member.
-type store struct {
-	name, lines string
-	// network is the begin of the members' addresses. No two stores share one: they may run at once.
-	network string
-	port    int
-	follow  func(ctx context.Context, address string, saw *sight) error
-}
-
 func stores() []store {
 	return []store{
 		{"etcd", "etcd: {tag: it}", "127.0.11.", 2379, followEtcd},
@@ -49,27 +40,6 @@ scenario: {name: service-discovery, instances: %d, consumers: 9, notice: %v, dea
 databases:
   %s
 `
-
-const (
-	// batch limits the instances that die in one run: an answer of a health endpoint has all instances, and
-	// if they are many, the last of many readers gets its answer long after the first.
-	batch = 25
-	// calm is the time before the first death, and margin the rest of the load after the last promise.
-	calm, margin = 3 * time.Second, 8 * time.Second
-)
-
-// options are the flags of the command.
-type options struct {
-	program                   string
-	deaths                    int
-	notice, within, tolerance time.Duration
-	only                      string
-	// alive, if not 0, is how long instances are only kept alive: in all stores at once, because their
-	// times are not compared.
-	alive time.Duration
-	// living instances neither die nor are deployed, and the load has a rate in requests per second.
-	living, rate int
-}
 
 // calm is the time before the first death.
 func (o options) calm() time.Duration { return max(o.alive, calm) }

@@ -10,17 +10,6 @@ import (
 	"time"
 )
 
-// registration is an instance's key: each deploy of an instance makes its next generation.
-type registration struct{ instance, generation int }
-
-// sight holds the observations of a watch through one member. It is not safe for concurrent use.
-type sight struct {
-	// gone is when registrations were first known to be gone.
-	gone   map[registration]time.Time
-	listed map[string]bool // by the last list
-	why    error           // why the last watch ended
-}
-
 // ended notes that a key was known to be gone.
 func (s *sight) ended(key string, at time.Time) {
 	// The name is that of the run and two numbers.

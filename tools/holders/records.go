@@ -163,3 +163,6 @@ func first(files []string, kind string) (time.Time, error) {
 	}
 	return time.Time{}, errNone
 }
+
+// sec is nanoseconds in seconds.
+func sec(ns int64) float64 { return float64(ns) / 1e9 }

@@ -14,9 +14,6 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// watching is the number of watchers.
-const watching = 10_000
-
 // million: every watcher hears of every write once, and the members count as many events.
 func million() experiment.Trial {
 	const writes = 100

@@ -5,25 +5,16 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
-	"strings"
-	"time"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() { experiment.Main("watchers", watchers) }
-
-// All experiments run a server on each of members. hosts is their line in the experiment file.
-var (
-	members = []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"}
-	hosts   = "hosts: [" + strings.Join(members, ", ") + "]\n"
-)
 
 func watchers(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("watchers", flag.ContinueOnError)
@@ -45,45 +36,4 @@ func watchers(ctx context.Context, args []string, out, progress io.Writer) error
 	fmt.Fprintf(out, "# Watchers\n\nWhat dbtester reports of many watchers, beside etcd's own counter, a watcher of ZooKeeper that shares no code with it, the kernel's account of its memory, and a second process that writes. Members, load and watchers share one machine with %d processors, %s; data is in memory. Made by `make watchers` with %s and ZooKeeper %s.\n",
 		runtime.NumCPU(), experiment.Busy("before"), version, experiment.ZooKeeperRelease)
 	return experiment.Trials(ctx, *program, dir, *only, []experiment.Trial{million(), kept(), beside(*program), raw()}, out, progress)
-}
-
-// outcome has the stages and the counts of the watchers of a run's only database.
-type outcome struct {
-	Stages []struct {
-		Watchers int
-		Start    time.Time
-		Length   time.Duration `json:"length_ns"`
-	}
-	Counts struct {
-		Writes, Unknown, Delivered, Coalesced, Woken, Lost, Duplicate, Reordered, Behind, Unjudged, Foreign, Gaps int64
-	}
-	Broken string
-}
-
-// wrong counts deliveries that were lost, incorrect, or could not be judged.
-func (o outcome) wrong() int64 {
-	c := o.Counts
-	return c.Lost + c.Duplicate + c.Reordered + c.Behind + c.Unjudged + c.Gaps
-}
-
-// read reads the outcome from the manifest.
-func read(manifest string) (o outcome, err error) {
-	text, err := os.ReadFile(manifest)
-	if err != nil {
-		return o, err
-	}
-	var m struct {
-		Databases []struct{ Watched outcome }
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return o, fmt.Errorf("read %s: %w", manifest, err)
-	}
-	if len(m.Databases) != 1 || len(m.Databases[0].Watched.Stages) == 0 {
-		return o, fmt.Errorf("read %s: it must have one database with watchers", manifest)
-	}
-	o = m.Databases[0].Watched
-	if o.Broken != "" {
-		return o, fmt.Errorf("a connection broke: %s", o.Broken)
-	}
-	return o, nil
 }

@@ -3,6 +3,8 @@ package page
 import (
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/coreos/dbtester/analyze/abilities"
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
@@ -69,4 +71,4 @@ func cardRows(rows [][]string) (list []cardRow) {
 }
 
 // Count is the number of rows in words.
-func (c *card) Count() string { return counted(len(c.Rows), "row") }
+func (c *card) Count() string { return english.Plural(len(c.Rows), "row", "") }

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
@@ -110,7 +111,7 @@ func (f first) OtherTitle() string {
 	return "Further notes on the numbers"
 }
 
-func (f first) OtherDoubts() string { return counted(len(f.Other), "note") }
+func (f first) OtherDoubts() string { return english.Plural(len(f.Other), "note", "") }
 
 // MoreDoubts counts the other doubts in a sentence; "" if there are none.
 func (f first) MoreDoubts() string {
@@ -119,18 +120,9 @@ func (f first) MoreDoubts() string {
 		parts = append(parts, fmt.Sprintf("%d more could change %s", f.other, f.what()))
 	}
 	if f.more > 0 {
-		parts = append(parts, counted(f.more, "note")+" cannot change "+f.what())
+		parts = append(parts, english.Plural(f.more, "note", "")+" cannot change "+f.what())
 	}
 	return strings.Join(parts, "; ")
-}
-
-// GradeText explains in a sentence why the grade is not better.
-func (v *view) GradeText() string {
-	text := []rune(v.Headline.Grade.Text)
-	if len(text) > 0 {
-		text[0] = unicode.ToUpper(text[0])
-	}
-	return string(text)
 }
 
 // points is the table of numbers at equal points.

@@ -151,3 +151,6 @@ func appendLists(b []byte, lines []Line, parts func(*Line) (full, open []byte)) 
 	}
 	return b
 }
+
+// liveBins is the largest number of bins per line of a live page, which gets all points every second.
+const liveBins = 300

@@ -14,9 +14,6 @@ import (
 //go:embed live.html.tmpl
 var liveMarkup string
 
-// liveBins is the largest number of bins per line of a live page, which gets all points every second.
-const liveBins = 300
-
 // liveStyle is added on live pages: more figures side by side, and headings on one line.
 const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
 

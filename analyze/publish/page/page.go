@@ -8,19 +8,12 @@
 package page
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
 	"fmt"
-	"html/template"
-	"slices"
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/table"
-	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
 // Page is a report's contents. Its texts are all untrusted.
@@ -83,68 +76,6 @@ type Account struct {
 
 // Fact is a named text.
 type Fact struct{ Name, Text string }
-
-//go:embed page.html.tmpl
-var markup string
-
-//go:embed page.css
-var style string
-
-//go:embed script
-var scripts embed.FS
-
-// script returns the parts of the figures' script, and further parts, wrapped in one function, so
-// they share names only among themselves.
-func script(further ...string) (string, error) {
-	var b strings.Builder
-	b.WriteString("(() => {\n'use strict';\n")
-	for _, name := range slices.Concat([]string{"numbers", "plane", "bars", "chart", "pointer", "save", "theme"}, further) {
-		part, err := scripts.ReadFile("script/" + name + ".js")
-		if err != nil {
-			return "", fmt.Errorf("read the page's script: %w", err)
-		}
-		b.Write(part)
-	}
-	b.WriteString("})();\n")
-	return b.String(), nil
-}
-
-// openSections is the number of unfolded table sections. On paper, the others form the appendix.
-const openSections = 2
-
-// leadingFigures is the number of main figures on the first screen.
-const leadingFigures = 2
-
-// Write returns the page.
-func Write(p Page) ([]byte, error) {
-	t, err := template.New("page").Funcs(template.FuncMap{"slug": slug}).Parse(markup)
-	if err != nil {
-		return nil, fmt.Errorf("read page template: %w", err)
-	}
-	v, err := newView(p)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, v); err != nil {
-		return nil, fmt.Errorf("write page: %w", err)
-	}
-	return []byte(plaintext.Visible(b.String())), nil
-}
-
-// policy allows only the page's own script and style, and no loading except from connect, if it is
-// not empty.
-func policy(style, script, connect string) string {
-	if connect != "" {
-		connect = " connect-src " + connect + ";"
-	}
-	return fmt.Sprintf("default-src 'none'; img-src data:;%s style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'", connect, digest(style), digest(script))
-}
-
-func digest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
 
 // slug makes a name usable in an id: lower-case letters, digits and hyphens.
 func slug(name string) string {

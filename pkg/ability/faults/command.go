@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,28 +86,6 @@ func undoKind() yamlfile.Kind[[]string] {
 		return yamlfile.Schema{"anyOf": []yamlfile.Schema{{"enum": []string{NoUndo}}, nested()}}
 	}
 	return k
-}
-
-// command checks a fault that is a command.
-func (c checker) command(w *yamlfile.Written[Fault]) {
-	f := &w.Is
-	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
-	for _, field := range section().Fields {
-		if key := field.Row.Name; w.Has(key) && !slices.Contains([]string{"kind", "at", "for", "overlap", "run", "undo"}, key) {
-			c.Errorf(at(key), "a command has no %s: control runs it", key)
-		}
-	}
-	f.Member, f.Gap = "", 0
-	switch {
-	case len(f.Run) == 0 || f.Run[0] == "":
-		c.Errorf(at("run"), "a command needs run: a program and its arguments")
-	case len(f.Undo) == 0 || f.Undo[0] == "":
-		c.Errorf(at("undo"), "a command needs undo: a program and its arguments, or none if there is nothing to undo")
-	case f.For <= 0:
-		c.Errorf(at("for"), "command needs for: how long it lasts before it is undone, or disturbs if it is not")
-	case f.At <= c.d.Load.WarmUp:
-		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
-	}
 }
 
 // CommandWithin bounds a command and an undo.

@@ -93,32 +93,6 @@ func showRepeat(is Repeat, _ workload.Load) *yamlfile.Node {
 	return repeatSection().Show(&is).Flow()
 }
 
-// checker checks the faults of a database.
-type checker struct {
-	*yamlfile.Reader
-	d      *ability.Database
-	repeat Repeat
-	items  []yamlfile.Written[Fault]
-}
-
-// resolve resolves the faults of a database under its load.
-func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Database, v ability.Values) (list []Fault) {
-	c := checker{r, d, Repeated().Of(v), items}
-	if len(items) == 0 {
-		return nil
-	}
-	c.cluster(items[0].Node)
-	for i := range items {
-		items[i].Is.Place = r.Place(items[i].Node)
-		c.one(&items[i])
-		list = append(list, items[i].Is)
-	}
-	c.overlaps()
-	c.fits()
-	c.upgrades()
-	return list
-}
-
 // cluster refuses clusters and loads that do not allow faults.
 func (c checker) cluster(at *yamlfile.Node) {
 	switch d := c.d; {
@@ -230,5 +204,27 @@ func (c checker) fits() {
 	}
 	if times > 1 && c.repeat.Until == "" && every > 0 && last+c.repeat.Jitter > every {
 		c.Errorf(c.items[0].Node, "the faults last until %v after the first request, and begin again every %v", last+c.repeat.Jitter, c.repeat.Every)
+	}
+}
+
+// command checks a fault that is a command.
+func (c checker) command(w *yamlfile.Written[Fault]) {
+	f := &w.Is
+	at := func(key string) *yamlfile.Node { return cmp.Or(w.NodeOf(key), w.Node) }
+	for _, field := range section().Fields {
+		if key := field.Row.Name; w.Has(key) && !slices.Contains([]string{"kind", "at", "for", "overlap", "run", "undo"}, key) {
+			c.Errorf(at(key), "a command has no %s: control runs it", key)
+		}
+	}
+	f.Member, f.Gap = "", 0
+	switch {
+	case len(f.Run) == 0 || f.Run[0] == "":
+		c.Errorf(at("run"), "a command needs run: a program and its arguments")
+	case len(f.Undo) == 0 || f.Undo[0] == "":
+		c.Errorf(at("undo"), "a command needs undo: a program and its arguments, or none if there is nothing to undo")
+	case f.For <= 0:
+		c.Errorf(at("for"), "command needs for: how long it lasts before it is undone, or disturbs if it is not")
+	case f.At <= c.d.Load.WarmUp:
+		c.Errorf(at("at"), "at must be behind the warm-up of %v, to compare with the load before, got %v", c.d.Load.WarmUp, f.At)
 	}
 }

@@ -135,3 +135,6 @@ func cut(err error) error {
 	}
 	return err
 }
+
+// maxTable is the maximum size of a CSV file in bytes: more than a day of seconds.
+const maxTable = 1 << 30

@@ -2,10 +2,8 @@ package linefile
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 )
 
@@ -97,14 +95,6 @@ func (r *File) Close() error {
 		return fmt.Errorf("close %s: %w", r.path, Bare(err))
 	}
 	return nil
-}
-
-// Bare removes the path from a file error whose path is reported separately.
-func Bare(err error) error {
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err
-	}
-	return err
 }
 
 func (r *File) Path() string { return r.path }
