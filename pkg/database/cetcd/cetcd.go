@@ -10,13 +10,10 @@ import (
 	"fmt"
 	"net"
 
-	"go.etcd.io/etcd/api/v3/version"
-
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/consul"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/install/recipe"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name identifies the database in experiment files and in the registry. The tool that replaces
@@ -25,39 +22,6 @@ const Name = "cetcd"
 
 // maxValue is the largest value in bytes that the proxy accepts, as Consul does.
 const maxValue = 512 << 10
-
-// Database returns cetcd as a registry lists it. A plan runs the etcd and the proxy in
-// this binary, unless the tools "etcd" and "cetcd" replace them. A plan with a cetcd
-// executable has fewer operations.
-func Database() database.Database {
-	return database.Database{
-		Name: Name,
-		Info: database.Info{
-			About: "Consul's key-value API on etcd, by a proxy that is part of dbtester; its version is the etcd's. Upstream's cetcd never had a release, and its code is unchanged since 2016",
-			// etcd has no reads from a leader's lease: Consul's default and consistent modes
-			// are both linearizable here.
-			Reads: []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
-			Promises: map[workload.ReadMode]database.Promise{
-				workload.ReadLinearizable: {Linearizable: true, Text: "etcd confirms with a quorum"},
-				workload.ReadStale:        {Text: "an etcd member answers from its own copy, however old that is"},
-			},
-			Operations: database.OperationsOf(keysOnly{}),
-			Ports:      map[string]int{"client": 8500, roleEtcdClient: 2379, roleEtcdPeer: 2380},
-			Tools:      []string{Name, etcd.Name},
-			// Its clients are Consul clients.
-			Failover:   workload.FailoverNone,
-			Embedded:   version.Version,
-			TLS:        true,
-			MaxValue:   maxValue,
-			Watches:    consul.Database().Info.Watches,
-			NoSessions: "the proxy refuses Consul's sessions",
-			NoLocks:    "the proxy refuses Consul's sessions, with which Consul's locks are held",
-			Fsync:      etcd.Database().Info.Fsync,
-			Durability: etcd.Database().Info.Durability,
-		},
-		New: func() database.Driver { return New() },
-	}
-}
 
 // Options are the settings of etcd's server and of the client.
 type Options struct {
@@ -173,3 +137,9 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	return o.api().CleanOneByOne(ctx, t, which, removed)
 }
+
+// Consul's limits of a transaction: operations, and bytes of its JSON.
+const (
+	maxTxnOps  = 64
+	maxTxnBody = 512 << 10
+)

@@ -88,3 +88,5 @@ func statusWords(err error, sent bool) string {
 	}
 	return ""
 }
+
+var errMissingKey = answer{http.StatusBadRequest, "Missing key name"}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -257,6 +256,3 @@ func (p *proxy) block(r *request, many bool) error {
 // an event woke must not be serializable: etcd sends events a moment before such reads see the
 // write.
 func (r *request) serializable() bool { return r.has("stale") && !r.woken }
-
-// revision converts an index to etcd's revision. An unreachable index becomes the largest one.
-func revision(index uint64) int64 { return int64(min(index, math.MaxInt64-1)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math"
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -159,3 +160,6 @@ func span(prefix string) (key, end []byte) {
 	}
 	return []byte(prefix), []byte{0}
 }
+
+// revision converts an index to etcd's revision. An unreachable index becomes the largest one.
+func revision(index uint64) int64 { return int64(min(index, math.MaxInt64-1)) }

@@ -9,12 +9,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// Consul's limits of a transaction: operations, and bytes of its JSON.
-const (
-	maxTxnOps  = 64
-	maxTxnBody = 512 << 10
-)
-
 // txnOp is one operation of a transaction. The verbs set and cas are supported.
 type txnOp struct {
 	KV *struct {

@@ -10,8 +10,6 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-var errMissingKey = answer{http.StatusBadRequest, "Missing key name"}
-
 // put creates or overwrites a key. Consul skips a write that does not change the value;
 // here every write changes the key's index.
 func (p *proxy) put(w http.ResponseWriter, r *request) error {

@@ -131,3 +131,11 @@ func (c *client) read(ctx context.Context, name string, mode workload.ReadMode) 
 	}
 	return pair, nil
 }
+
+// ready returns an error if nothing may be sent.
+func (c *client) ready(ctx context.Context) error {
+	if c.closed.Load() {
+		return database.NotApplied(database.ClassConnection, errClosed)
+	}
+	return before(ctx)
+}

@@ -5,11 +5,13 @@ package consul
 import (
 	"errors"
 	"fmt"
+	"net"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/results/declared"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name identifies the database in experiment files and in the registry. The only tool that it
@@ -22,36 +24,6 @@ const maxValue = 512 << 10
 // fsyncEach states when a write is on disk: Consul syncs every batch that it appends to
 // its raft log, and no option changes this.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
-
-// Database returns Consul as a registry lists it.
-func Database() database.Database {
-	return database.Database{
-		Name: Name,
-		Info: database.Info{
-			// Consul's own default is a read from the leader's lease.
-			Reads: []workload.ReadMode{workload.ReadLeader, workload.ReadStale, workload.ReadLinearizable},
-			Promises: map[workload.ReadMode]database.Promise{
-				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},
-				workload.ReadLeader:       {Text: "the leader answers while its lease lasts, and one that was replaced may still do so"},
-				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
-			},
-			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*below)(nil))),
-			Ports:      map[string]int{"client": 8500, "server": 8300, "serf_lan": 8301},
-			Tools:      []string{Name},
-			// A client knows only the address of the agent on its machine.
-			Failover:   workload.FailoverNone,
-			TLS:        true,
-			Auth:       true,
-			MaxValue:   maxValue,
-			Fsync:      fsyncEach,
-			Durability: declared.EveryWrite,
-			Sessions:   sessionFacts(),
-			Locks:      lockFacts(),
-			Watches:    watchFacts(),
-		},
-		New: func() database.Driver { return New() },
-	}
-}
 
 // Options are the settings of Consul's server, named as in its configuration, and of
 // its client.
@@ -143,3 +115,49 @@ func validFlag(f string) error {
 	}
 	return nil
 }
+
+// plannedFlags are the flags that Plan writes, or that would override its
+// configuration file. Options.Flags must not have them.
+var plannedFlags = []string{
+	"server", "node", "bootstrap", "bootstrap-expect", "bind", "client", "advertise", "data-dir", "config-file", "config-dir",
+	"retry-join", "retry-interval", "join", "log-level",
+	"http-port", "https-port", "server-port", "serf-lan-port", "serf-wan-port", "dns-port", "grpc-port", "grpc-tls-port",
+	"serf-lan-bind", "serf-wan-bind", "ui",
+	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
+}
+
+// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would
+// replace.
+var plannedKeys = []string{
+	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
+	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
+	"start_join_wan", "log_level", "log_file", "pid_file", "telemetry",
+}
+
+var hclWord = regexp.MustCompile(`[A-Za-z0-9_]+`)
+
+// validHCL refuses text for -hcl that has one of the planned keys, or an escape that
+// could spell one.
+func validHCL(flag string) error {
+	_, text, _ := strings.Cut(flag, "=")
+	if strings.Contains(text, "\\") {
+		return fmt.Errorf("flag %q must have no backslash", flag)
+	}
+	for _, word := range hclWord.FindAllString(text, -1) {
+		if slices.Contains(plannedKeys, strings.ToLower(word)) {
+			return fmt.Errorf("flag %q has the key %s, which is set by the plan or by an option of its own", flag, word)
+		}
+	}
+	return nil
+}
+
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}
+
+// memberName counts members from 1, as log names in results do.
+func memberName(index int) string { return fmt.Sprintf("consul-%d", index+1) }
+
+// probeKey is a key below the target's prefix that is never written. Reading it shows
+// whether a member serves requests.
+const probeKey = "dbtester/probe"

@@ -123,3 +123,18 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// pathTxn accepts transactions. A put with "?cas=" would suffice for one key, but its answer
+// lacks the index that the next transaction must name.
+const pathTxn = "/v1/txn"
+
+const (
+	// pageBytes bounds an answer with many keys: Consul has no listing with indexes but
+	// without values.
+	pageBytes = 8 << 20
+	// pageFields is the size per key in such an answer in addition to its name and its value in
+	// base64: the names of fields, and numbers.
+	pageFields = 256
+	// pageDigits bounds the digits in which the numbers of a page differ.
+	pageDigits = 3
+)

@@ -2,12 +2,10 @@ package consul
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/consul/api"
@@ -20,59 +18,6 @@ var (
 	_ database.Leaser = (*lean)(nil)
 	_ database.Leaser = (*below)(nil)
 )
-
-// below restricts keys to a prefix like [database.Below]. Sessions have no prefix.
-type below struct {
-	*database.Below
-	database.Leaser
-}
-
-// operations is implemented by the clients of both transports.
-type operations interface {
-	database.WholeKeys
-	database.Leaser
-}
-
-// within returns a client whose keys lie below the target's prefix, if it has one.
-func within(t database.Target, on operations) database.WholeKeys {
-	if t.Prefix == "" {
-		return on
-	}
-	return &below{database.NewBelow(t, on), on}
-}
-
-// sessionName lets operators recognize the sessions of this program.
-const sessionName = "dbtester"
-
-// entryOf returns a session without health checks.
-func entryOf(ttl time.Duration) *api.SessionEntry {
-	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
-}
-
-// parsedSession parses the id of a session, which is a UUID.
-func parsedSession(text string) (id database.SessionID, err error) {
-	plain := strings.ReplaceAll(text, "-", "")
-	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {
-		return id, fmt.Errorf("%w: a session has a UUID, got one of %d digits", errMalformed, len(plain))
-	}
-	return id, nil
-}
-
-// uuid formats the id as Consul does.
-func uuid(id database.SessionID) string {
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
-}
-
-// errNoSession returns the error of a request for a session that does not exist.
-func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }
-
-// ready returns an error if nothing may be sent.
-func (c *client) ready(ctx context.Context) error {
-	if c.closed.Load() {
-		return database.NotApplied(database.ClassConnection, errClosed)
-	}
-	return before(ctx)
-}
 
 // Grant begins a session.
 func (c *client) Grant(ctx context.Context, ttl time.Duration) (id database.SessionID, err error) {

@@ -22,15 +22,6 @@ var (
 	_ database.Contender  = (*libraryContender)(nil)
 )
 
-const (
-	// lockDelay is Consul's default LockDelay, and mostLockDelay the longest one.
-	lockDelay     = 15 * time.Second
-	mostLockDelay = 60 * time.Second
-	// delayRest is how long the direct recipe waits before it requests a delayed lock again:
-	// members do not report when the delay is over.
-	delayRest = 100 * time.Millisecond
-)
-
 // lockFacts returns the facts of locks: a lock is a key that a session acquires.
 func lockFacts() *database.LockFacts {
 	const fence = "the index of the key (ModifyIndex) when it was acquired"

@@ -6,10 +6,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/coreos/dbtester/pkg/database"
 )
@@ -19,41 +16,6 @@ const (
 	dataDir    = "data"
 	configFile = "consul.json"
 )
-
-// plannedFlags are the flags that Plan writes, or that would override its
-// configuration file. Options.Flags must not have them.
-var plannedFlags = []string{
-	"server", "node", "bootstrap", "bootstrap-expect", "bind", "client", "advertise", "data-dir", "config-file", "config-dir",
-	"retry-join", "retry-interval", "join", "log-level",
-	"http-port", "https-port", "server-port", "serf-lan-port", "serf-wan-port", "dns-port", "grpc-port", "grpc-tls-port",
-	"serf-lan-bind", "serf-wan-bind", "ui",
-	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
-}
-
-// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would
-// replace.
-var plannedKeys = []string{
-	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
-	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
-	"start_join_wan", "log_level", "log_file", "pid_file", "telemetry",
-}
-
-var hclWord = regexp.MustCompile(`[A-Za-z0-9_]+`)
-
-// validHCL refuses text for -hcl that has one of the planned keys, or an escape that
-// could spell one.
-func validHCL(flag string) error {
-	_, text, _ := strings.Cut(flag, "=")
-	if strings.Contains(text, "\\") {
-		return fmt.Errorf("flag %q must have no backslash", flag)
-	}
-	for _, word := range hclWord.FindAllString(text, -1) {
-		if slices.Contains(plannedKeys, strings.ToLower(word)) {
-			return fmt.Errorf("flag %q has the key %s, which is set by the plan or by an option of its own", flag, word)
-		}
-	}
-	return nil
-}
 
 // Plan returns one command, named "consul", that runs the tool "consul" of
 // oldestRelease or newer. Hosts must be IP addresses, because Consul binds to them.
@@ -147,11 +109,4 @@ func (o *Options) config(m database.Member) map[string]any {
 		}}
 	}
 	return config
-}
-
-// memberName counts members from 1, as log names in results do.
-func memberName(index int) string { return fmt.Sprintf("consul-%d", index+1) }
-
-func address(h database.Host, role string) string {
-	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }

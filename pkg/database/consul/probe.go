@@ -19,10 +19,6 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// probeKey is a key below the target's prefix that is never written. Reading it shows
-// whether a member serves requests.
-const probeKey = "dbtester/probe"
-
 // Ready makes one consistent read through the member, which succeeds only if the member
 // knows a leader that has a quorum. It also makes one stale read, which the member answers
 // by itself: after a restart the member does not know its access tokens for a while.
@@ -287,4 +283,14 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 		return nil, errors.Join(answer, err, resp.Body.Close())
 	}
 	return resp, nil
+}
+
+// list calls each with the name of every key of the target, perhaps more than once, and
+// returns the number of keys.
+func (m members) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
+	err = m.askFirst(ctx, func(_ int, c *client) (err error) {
+		n, err = c.list(ctx, m.target, each)
+		return err
+	})
+	return n, err
 }

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -187,3 +188,37 @@ func (s *session) Release(ctx context.Context) error {
 	_, err := s.on.api.Session().Destroy(s.id, (&api.WriteOptions{}).WithContext(ctx))
 	return classify(ctx, err)
 }
+
+const (
+	// lockDelay is Consul's default LockDelay, and mostLockDelay the longest one.
+	lockDelay     = 15 * time.Second
+	mostLockDelay = 60 * time.Second
+	// delayRest is how long the direct recipe waits before it requests a delayed lock again:
+	// members do not report when the delay is over.
+	delayRest = 100 * time.Millisecond
+)
+
+// sessionName lets operators recognize the sessions of this program.
+const sessionName = "dbtester"
+
+// entryOf returns a session without health checks.
+func entryOf(ttl time.Duration) *api.SessionEntry {
+	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
+}
+
+// parsedSession parses the id of a session, which is a UUID.
+func parsedSession(text string) (id database.SessionID, err error) {
+	plain := strings.ReplaceAll(text, "-", "")
+	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {
+		return id, fmt.Errorf("%w: a session has a UUID, got one of %d digits", errMalformed, len(plain))
+	}
+	return id, nil
+}
+
+// uuid formats the id as Consul does.
+func uuid(id database.SessionID) string {
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+}
+
+// errNoSession returns the error of a request for a session that does not exist.
+func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

@@ -23,10 +23,6 @@ var (
 	_ database.TxnLimiter = (*Options)(nil)
 )
 
-// pathTxn accepts transactions. A put with "?cas=" would suffice for one key, but its answer
-// lacks the index that the next transaction must name.
-const pathTxn = "/v1/txn"
-
 const (
 	// maxTxnKeys is how many operations Consul accepts in one transaction.
 	maxTxnKeys = 64

@@ -2,7 +2,6 @@ package consul
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,20 +21,6 @@ type indexed struct {
 	Key         string
 	ModifyIndex int64
 }
-
-const (
-	// pageBytes bounds an answer with many keys: Consul has no listing with indexes but
-	// without values.
-	pageBytes = 8 << 20
-	// pageFields is the size per key in such an answer in addition to its name and its value in
-	// base64: the names of fields, and numbers.
-	pageFields = 256
-	// pageDigits bounds the digits in which the numbers of a page differ.
-	pageDigits = 3
-)
-
-// perKey bounds a key with its value, in bytes.
-func (m members) perKey() int { return cmp.Or(m.target.MaxBytes, int(m.maxBody)) }
 
 // pages divides ascending keys into pages whose numbers differ only in their last digits, so
 // one listing reads exactly one page. prefix is nil for keys that are read one by one.

@@ -117,3 +117,14 @@ func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode workload.Rea
 	resp, err := c.kv.Range(ctx, r, grpc.Peer(&p))
 	return resp, answer.Classify(err, p.Addr != nil)
 }
+
+// toEnd as the end of a range means all keys from the start on; as both start and end it
+// means all keys.
+const toEnd = "\x00"
+
+// created returns the condition that a key was created at a revision; 0 means that there is no key.
+func created(key []byte, revision int64) *pb.Compare {
+	return &pb.Compare{
+		Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
+	}
+}

@@ -23,9 +23,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/library"
 )
 
-// dialTimeout bounds a dial whose context has no deadline.
-const dialTimeout = 5 * time.Second
-
 // Dial opens one connection and requests the server's status, so a dead endpoint
 // fails the dial and not the first operation.
 //

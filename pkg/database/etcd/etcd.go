@@ -5,50 +5,16 @@ package etcd
 import (
 	"errors"
 	"fmt"
-
-	"go.etcd.io/etcd/api/v3/version"
+	"net"
+	neturl "net/url"
+	"strconv"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/database/etcd/answer"
-	"github.com/coreos/dbtester/pkg/database/etcd/library"
-	"github.com/coreos/dbtester/pkg/results/declared"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name identifies the database in experiment files and in the registry.
 const Name = "etcd"
-
-// Database returns etcd as a registry lists it. Without the tool "etcd" a plan
-// runs the server built into this binary.
-func Database() database.Database {
-	return database.Database{
-		Name: Name,
-		Info: database.Info{
-			Reads: []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
-			Promises: map[workload.ReadMode]database.Promise{
-				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},
-				workload.ReadStale:        {Text: "a member answers from its own copy, however old that is"},
-			},
-			Operations: database.WithLocks(database.OperationsOf((*client)(nil), (*lean)(nil), (*library.Client)(nil), (*below)(nil))),
-			Lists:      answer.Lists(),
-			Ports:      map[string]int{"client": 2379, "peer": 2380},
-			Tools:      []string{Name},
-			Embedded:   version.Version,
-			SharedConn: true,
-			// clientv3 knows all endpoints; its balancer uses the connected ones.
-			Failover:   workload.FailoverNext,
-			TLS:        true,
-			Auth:       true,
-			MaxValue:   maxValue(defaultRequestBytes, limitKeySize),
-			Fsync:      fsyncEach,
-			Durability: declared.EveryWrite,
-			Sessions:   sessionFacts(),
-			Locks:      lockFacts(),
-			Watches:    watchFacts(streamOfLean),
-		},
-		New: func() database.Driver { return New() },
-	}
-}
 
 // Options are the settings of etcd's server and of its client.
 type Options struct {
@@ -113,4 +79,23 @@ func (o *Options) validTransport() error {
 		return nil
 	}
 	return fmt.Errorf("transport must be %s, %s or %s, got %q", database.Lean, database.Standard, transportLibrary, string(o.Transport))
+}
+
+// dialTimeout bounds a dial whose context has no deadline.
+const dialTimeout = 5 * time.Second
+
+func address(h database.Host, role string) string {
+	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
+}
+
+// memberName counts members from 1, as the classic tool did.
+func memberName(index int) string { return fmt.Sprintf("etcd-%d", index+1) }
+
+// url returns the URL at which a role listens, with the address's zone escaped.
+func url(m database.Member, h database.Host, role string) string {
+	u := neturl.URL{Scheme: "http", Host: address(h, role)}
+	if m.TLS != nil {
+		u.Scheme = "https"
+	}
+	return u.String()
 }

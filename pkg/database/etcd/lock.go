@@ -309,13 +309,6 @@ func (c *contender) Release(ctx context.Context) error {
 	return nil
 }
 
-// created returns the condition that a key was created at a revision; 0 means that there is no key.
-func created(key []byte, revision int64) *pb.Compare {
-	return &pb.Compare{
-		Key: key, Target: pb.Compare_CREATE, Result: pb.Compare_EQUAL, TargetUnion: &pb.Compare_CreateRevision{CreateRevision: revision},
-	}
-}
-
 // Abandon ends the renewals.
 func (c *contender) Abandon() {
 	c.renewer.Stop()

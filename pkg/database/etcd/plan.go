@@ -2,8 +2,6 @@ package etcd
 
 import (
 	"fmt"
-	"net"
-	neturl "net/url"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,18 +11,6 @@ import (
 
 // dataDir holds a member's log and store, below its directory.
 const dataDir = "data"
-
-// plannedFlags are the flags that Plan writes. Server.Flags must not have them.
-var plannedFlags = []string{
-	"name", "data-dir", "listen-client-urls", "advertise-client-urls", "listen-peer-urls",
-	"initial-advertise-peer-urls", "initial-cluster", "initial-cluster-token", "initial-cluster-state",
-	"snapshot-count", "quota-backend-bytes", "heartbeat-interval", "election-timeout",
-	"logger", "log-outputs", "log-level", "enable-pprof",
-	"cert-file", "key-file", "trusted-ca-file", "client-cert-auth",
-	"peer-cert-file", "peer-key-file", "peer-trusted-ca-file", "peer-client-cert-auth",
-	"config-file", "wal-dir", "listen-metrics-urls", "listen-client-http-urls", "auto-tls", "peer-auto-tls",
-	"force-new-cluster", "discovery", "discovery-srv", "discovery-endpoints",
-}
 
 // Plan returns one command, named "etcd": the tool "etcd" if there is one, else the
 // server in this binary. Both get the same arguments, which every etcd from 3.4 to 3.7
@@ -91,20 +77,4 @@ func (s *Server) args(m database.Member) []string {
 		)
 	}
 	return append(args, s.Flags...)
-}
-
-// memberName counts members from 1, as the classic tool did.
-func memberName(index int) string { return fmt.Sprintf("etcd-%d", index+1) }
-
-func address(h database.Host, role string) string {
-	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
-}
-
-// url returns the URL at which a role listens, with the address's zone escaped.
-func url(m database.Member, h database.Host, role string) string {
-	u := neturl.URL{Scheme: "http", Host: address(h, role)}
-	if m.TLS != nil {
-		u.Scheme = "https"
-	}
-	return u.String()
 }

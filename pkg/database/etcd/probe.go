@@ -12,10 +12,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// toEnd as the end of a range means all keys from the start on; as both start and end it
-// means all keys.
-const toEnd = "\x00"
-
 // Ready requests one member's status and a linearizable read. Both succeed only if the
 // member knows a leader that has a quorum.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {

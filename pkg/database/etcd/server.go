@@ -94,3 +94,15 @@ func (s *Server) Validate(database.HostFacts) error {
 	}
 	return errors.Join(errs...)
 }
+
+// plannedFlags are the flags that Plan writes. Server.Flags must not have them.
+var plannedFlags = []string{
+	"name", "data-dir", "listen-client-urls", "advertise-client-urls", "listen-peer-urls",
+	"initial-advertise-peer-urls", "initial-cluster", "initial-cluster-token", "initial-cluster-state",
+	"snapshot-count", "quota-backend-bytes", "heartbeat-interval", "election-timeout",
+	"logger", "log-outputs", "log-level", "enable-pprof",
+	"cert-file", "key-file", "trusted-ca-file", "client-cert-auth",
+	"peer-cert-file", "peer-key-file", "peer-trusted-ca-file", "peer-client-cert-auth",
+	"config-file", "wal-dir", "listen-metrics-urls", "listen-client-http-urls", "auto-tls", "peer-auto-tls",
+	"force-new-cluster", "discovery", "discovery-srv", "discovery-endpoints",
+}

@@ -41,7 +41,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/install/recipe"
 	"github.com/coreos/dbtester/pkg/results/declared"
-	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Name identifies the database in experiment files and in the registry.
@@ -52,31 +51,6 @@ const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
 )
-
-// Database returns zetcd as a registry lists it. The etcd below it is the one
-// built into this binary unless there is a tool "etcd".
-func Database() database.Database {
-	return database.Database{
-		Name: Name,
-		Info: database.Info{
-			About:      "ZooKeeper's API on etcd, by a proxy whose last release is v0.0.5 of May 2018; unmaintained",
-			Reads:      []workload.ReadMode{workload.ReadSyncGet, workload.ReadStale},
-			Promises:   zookeeper.Promises(),
-			Operations: zookeeper.Operations(),
-			Ports:      map[string]int{"client": 2181, roleEtcdClient: 2379, roleEtcdPeer: 2380},
-			Tools:      []string{Name, etcd.Name},
-			// Its clients are ZooKeeper clients.
-			Failover:   workload.FailoverNext,
-			MaxValue:   New().protocol().MaxValue(limitKeySize),
-			Fsync:      etcd.Database().Info.Fsync,
-			Durability: etcd.Database().Info.Durability,
-			Watches:    watchFacts(),
-			NoSessions: "the proxy renews its lease by itself while a connection is open, whatever its client sends, so that no TTL begins with a renewal of the client's",
-			Locks:      lockFacts(),
-		},
-		New: func() database.Driver { return New() },
-	}
-}
 
 // limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
 // experiments.
