@@ -23,10 +23,6 @@ const (
 	// bytes, far less than a list or a value of four billion.
 	atOnce       = 64
 	mostTogether = 2 << 30
-	// playedWithin bounds a call while its answer is recorded, and when it is played unchanged.
-	// Requests of gRPC name the time that they have left: with another bound they have another
-	// length, for which a recording has no answer.
-	playedWithin = 30 * time.Second
 	// answerWithin bounds a call whose answer was changed. Exceeding it is no failure.
 	answerWithin = 100 * time.Millisecond
 )

@@ -1,30 +1,9 @@
 package databasetest
 
 import (
-	"os"
-	"slices"
-
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Part selects cases of the suite, which run instead of the whole suite unless [Long].
-type Part int
-
-const (
-	// Whole has every case. It is the zero value.
-	Whole Part = iota
-	// Clients has the cases that depend on the code of clients: for another transport.
-	Clients
-	// Servers has the cases that depend on the members' release: for another release.
-	Servers
-)
-
-// LongEnv, if set, makes tests as long as in make test-long.
-const LongEnv = "DBTESTER_LONG"
-
-// Long reports whether parts of suites run whole, and with every transport.
-func Long() bool { return os.Getenv(LongEnv) != "" }
 
 // cases returns all cases in order. Cases that disturb the cluster are last.
 func cases() []testCase {
@@ -83,24 +62,3 @@ func cases() []testCase {
 		{name: "leaks", run: leaksCase},
 	}
 }
-
-// drives reports whether the driver has an optional interface.
-func drives[T any](f *fixture) bool {
-	_, ok := f.driver.(T)
-	return ok
-}
-
-// watchesWait reports whether watches may be tested at the same time as sessions: without a prefix, watchers of all
-// keys would also receive changes of the sessions' keys.
-func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
-
-// lists reports whether ranges have more modes than one.
-func lists(f *fixture) bool { return len(f.info().Lists) > 0 }
-
-// offers returns a condition: whether the database lists an operation.
-func offers(op workload.Op) func(*fixture) bool {
-	return func(f *fixture) bool { return slices.Contains(f.info().Operations, op) }
-}
-
-// open reports whether the cluster has neither TLS nor credentials.
-func (f *fixture) open() bool { return f.suite.TLS == nil && f.suite.Auth == nil }

@@ -8,11 +8,15 @@ import (
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member"
@@ -22,18 +26,6 @@ import (
 
 // readyWithin bounds the start of a member: twice the time of a JVM on a busy machine.
 const readyWithin = Patience
-
-// Cluster runs members of one database on loopback addresses, as an agent does. Its
-// methods fail the test on errors and are not safe for concurrent use. Its members are
-// killed when the test ends.
-type Cluster struct {
-	t       testing.TB
-	suite   Suite
-	driver  database.Driver
-	hosts   []database.Host
-	dir     string
-	members []*member.Member // nil for stopped members
-}
 
 // Start starts that many members of the suite's database on free ports of its
 // addresses, and returns when every one is ready.
@@ -292,3 +284,55 @@ func (c *Cluster) tails(index int) string {
 }
 
 func (c *Cluster) memberDir(index int) string { return filepath.Join(c.dir, strconv.Itoa(index)) }
+
+// Resume continues the paused processes of a member.
+func (c *Cluster) Resume(index int) {
+	c.t.Helper()
+	c.signal(index, unix.SIGCONT)
+}
+
+// signal sends a signal to the process groups of a member's running named commands, or of
+// all commands without names, and returns the commands.
+func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []member.Child {
+	c.t.Helper()
+	var sent []member.Child
+	for _, child := range c.members[index].Children() {
+		if !child.Running || (len(commands) > 0 && !slices.Contains(commands, child.Name)) {
+			continue
+		}
+		// A process that has just exited is not an error.
+		if err := unix.Kill(-child.Pid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+			c.t.Fatalf("send %v to %s of member %d: %v", signal, child.Name, index, err)
+		}
+		sent = append(sent, child)
+	}
+	return sent
+}
+
+// await waits until a condition holds.
+func (c *Cluster) await(what string, holds func() bool) {
+	c.t.Helper()
+	until(c.t, signalWithin, time.Millisecond, func() error {
+		if !holds() {
+			return fmt.Errorf("it must hold that %s", what)
+		}
+		return nil
+	})
+}
+
+// stopped reports whether every thread of a process is stopped.
+func stopped(pid int) bool {
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return false
+	}
+	for _, thread := range threads {
+		if stat, err := thread.Stat(); err != nil || stat.State != "T" {
+			return false
+		}
+	}
+	return true
+}
+
+// signalWithin is how soon processes must have stopped or ended after a signal.
+const signalWithin = 10 * time.Second

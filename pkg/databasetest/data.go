@@ -388,33 +388,3 @@ func countCase(t *testing.T, f *fixture) {
 		t.Errorf("overwriting a key changed the count from %d to %d", again, now)
 	}
 }
-
-func count(t *testing.T, f *fixture) int64 {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
-	defer cancel()
-	n, err := f.driver.(database.Counter).CountKeys(ctx, f.Target())
-	if err != nil {
-		t.Fatalf("count the keys: %v", err)
-	}
-	return n
-}
-
-// absent fails the test if the key exists.
-func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
-	defer cancel()
-	value, err := c.Get(ctx, key, f.info().Reads[0])
-	if !errors.Is(err, database.ErrNotFound) {
-		t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
-	}
-}
-
-// serves fails the test unless the client writes and reads.
-func serves(t *testing.T, f *fixture, c database.Client) {
-	t.Helper()
-	key := f.key()
-	put(t, c, key, key)
-	get(t, c, key, f.info().Reads[0], key)
-}

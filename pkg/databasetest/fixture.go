@@ -3,6 +3,7 @@ package databasetest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -14,15 +15,6 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
-)
-
-const (
-	// Patience is how long anything may take on a busy machine: only a hang takes longer.
-	Patience = 5 * time.Minute
-	// opWithin bounds an operation that must succeed.
-	opWithin = Patience
-	// recoverWithin is how soon a cluster must accept writes again.
-	recoverWithin = Patience
 )
 
 // fixture gives a case the cluster, and a source of unused keys.
@@ -160,3 +152,88 @@ func clip(b []byte) []byte { return b[:min(len(b), 40)] }
 
 // diffLines returns the difference of two texts, empty if they are equal.
 func diffLines(want, got string) string { return cmp.Diff(want, got) }
+
+// open reports whether the cluster has neither TLS nor credentials.
+func (f *fixture) open() bool { return f.suite.TLS == nil && f.suite.Auth == nil }
+
+// absent fails the test if the key exists.
+func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	value, err := c.Get(ctx, key, f.info().Reads[0])
+	if !errors.Is(err, database.ErrNotFound) {
+		t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
+	}
+}
+
+// serves fails the test unless the client writes and reads.
+func serves(t *testing.T, f *fixture, c database.Client) {
+	t.Helper()
+	key := f.key()
+	put(t, c, key, key)
+	get(t, c, key, f.info().Reads[0], key)
+}
+
+func count(t *testing.T, f *fixture) int64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
+	defer cancel()
+	n, err := f.driver.(database.Counter).CountKeys(ctx, f.Target())
+	if err != nil {
+		t.Fatalf("count the keys: %v", err)
+	}
+	return n
+}
+
+// inTime returns the error of do, or errLate without waiting longer for it.
+func inTime(ctx context.Context, do func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- do(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(promptly):
+		return fmt.Errorf("%w: it has not returned %v later", errLate, promptly)
+	}
+}
+
+// promptly is how long after the end of its context a call may return: it means at
+// once, but on a busy machine. Members that answer nothing do so until all calls returned.
+const promptly = Patience
+
+// errLate is the error for a call that did not return promptly after its context ended.
+var errLate = errors.New("a call is still running although its context has ended")
+
+// below returns the names of the commands behind a proxy, which is a member's last
+// command.
+func below(p database.Plan) []string {
+	var names []string
+	for _, c := range p.Commands[:len(p.Commands)-1] {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// drives reports whether the driver has an optional interface.
+func drives[T any](f *fixture) bool {
+	_, ok := f.driver.(T)
+	return ok
+}
+
+// watchesWait reports whether watches may be tested at the same time as sessions: without a prefix, watchers of all
+// keys would also receive changes of the sessions' keys.
+func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
+
+// lists reports whether ranges have more modes than one.
+func lists(f *fixture) bool { return len(f.info().Lists) > 0 }
+
+// offers returns a condition: whether the database lists an operation.
+func offers(op workload.Op) func(*fixture) bool {
+	return func(f *fixture) bool { return slices.Contains(f.info().Operations, op) }
+}

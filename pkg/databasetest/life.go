@@ -61,18 +61,6 @@ func leaderCase(t *testing.T, f *fixture) {
 	}
 }
 
-// leader polls until a member leads.
-func leader(t *testing.T, f *fixture) (index int) {
-	t.Helper()
-	until(t, recoverWithin, 50*time.Millisecond, func() (err error) {
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		defer cancel()
-		index, err = f.driver.(database.Leader).Leader(ctx, f.Target())
-		return err
-	})
-	return index
-}
-
 // preferCase: a client can be dialed to each member, and without a preference.
 func preferCase(t *testing.T, f *fixture) {
 	for prefer := -1; prefer < len(f.members); prefer++ {
@@ -149,20 +137,6 @@ func loseBelowCase(t *testing.T, f *fixture) {
 	})
 }
 
-// follower returns a member that does not lead. If the leader is unknown, it is any member but
-// the first.
-func follower(t *testing.T, f *fixture) int {
-	t.Helper()
-	leads := 0
-	if drives[database.Leader](f) {
-		leads = leader(t, f)
-	}
-	return other(f, leads)
-}
-
-// other returns another member.
-func other(f *fixture, member int) int { return (member + 1) % len(f.members) }
-
 // loseLeaderCase: as loseFollowerCase, but with the leader, after an election.
 func loseLeaderCase(t *testing.T, f *fixture) {
 	leads := leader(t, f)
@@ -200,32 +174,6 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 		recovers(t, f, onVictim)
 		get(t, onVictim, key, f.info().Reads[0], []byte("before"))
 	})
-}
-
-// recovers writes until 99 of 100 writes in a row are ok, and fails the test after
-// recoverWithin.
-func recovers(t *testing.T, f *fixture, c database.Client) {
-	t.Helper()
-	const window, allowed = 100, 1
-	deadline := time.Now().Add(recoverWithin)
-	var written, failed int
-	var last error
-	for written < window {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		err := inTime(ctx, func(ctx context.Context) error { return c.Put(ctx, f.key(), bytesOf(256)) })
-		cancel()
-		written++
-		if err != nil {
-			failed, last = failed+1, err
-			time.Sleep(20 * time.Millisecond) // writes to an unreachable member fail at once
-		}
-		if failed > allowed {
-			written, failed = 0, 0
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%v after the loss, %d of the last %d writes failed, want at most 1 of 100; the last: %v", recoverWithin, failed, written, last)
-		}
-	}
 }
 
 // restartCase: members stop cleanly at the first signal, and keep their data over a restart

@@ -12,18 +12,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-const (
-	// lockContenders is how many contend for a lock, and lockTurns how often each one gets it.
-	lockContenders = 4
-	lockTurns      = 5
-	// lockDelay applies to locks that have a delay.
-	lockDelay = 2 * time.Second
-	// leastTTL is the TTL of a holder that dies, unless members grant only longer ones.
-	leastTTL = 2 * time.Second
-	// giveUpAfter ends a wait for a held lock.
-	giveUpAfter = 300 * time.Millisecond
-)
-
 // theirPrefix is the prefix of others' locks with the same names.
 const theirPrefix = "shared/run-10"
 

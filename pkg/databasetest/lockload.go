@@ -42,3 +42,15 @@ func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) 
 		t.Errorf("what became of the locks: %+v", got)
 	}
 }
+
+const (
+	// lockContenders is how many contend for a lock, and lockTurns how often each one gets it.
+	lockContenders = 4
+	lockTurns      = 5
+	// lockDelay applies to locks that have a delay.
+	lockDelay = 2 * time.Second
+	// leastTTL is the TTL of a holder that dies, unless members grant only longer ones.
+	leastTTL = 2 * time.Second
+	// giveUpAfter ends a wait for a held lock.
+	giveUpAfter = 300 * time.Millisecond
+)

@@ -10,10 +10,16 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
+
+// playedWithin bounds a call while its answer is recorded, and when it is played unchanged.
+// Requests of gRPC name the time that they have left: with another bound they have another
+// length, for which a recording has no answer.
+const playedWithin = 30 * time.Second
 
 // recording holds a member's answers to each call, by the call's name.
 type recording map[string]conversation

@@ -18,30 +18,7 @@ const (
 	stallDeadline = 500 * time.Millisecond
 	againDeadline = 100 * time.Millisecond
 	cancelAfter   = 100 * time.Millisecond
-	// promptly is how long after the end of its context a call may return: it means at
-	// once, but on a busy machine. Members that answer nothing do so until all calls returned.
-	promptly = Patience
 )
-
-// errLate is the error for a call that did not return promptly after its context ended.
-var errLate = errors.New("a call is still running although its context has ended")
-
-// inTime returns the error of do, or errLate without waiting longer for it.
-func inTime(ctx context.Context, do func(context.Context) error) error {
-	done := make(chan error, 1)
-	go func() { done <- do(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(promptly):
-		return fmt.Errorf("%w: it has not returned %v later", errLate, promptly)
-	}
-}
 
 // stallCase: requests to a member that is up but answers nothing end with their deadline,
 // or when they are cancelled, with the matching class. When the member answers again, the
@@ -53,16 +30,6 @@ func stallCase(t *testing.T, f *fixture) {
 	if below := below(f.Plan(victim)); len(below) > 0 {
 		stall(t, f, "below the proxy", victim, below...)
 	}
-}
-
-// below returns the names of the commands behind a proxy, which is a member's last
-// command.
-func below(p database.Plan) []string {
-	var names []string
-	for _, c := range p.Commands[:len(p.Commands)-1] {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // stall pauses commands of a member, checks that all calls of clients and of the driver
@@ -240,41 +207,4 @@ func (s *stalled) dialInTime(ctx context.Context) error {
 		}
 		return err
 	}))
-}
-
-// writes records writes to new keys and their outcomes. It is safe for concurrent use.
-type writes struct {
-	mu   sync.Mutex
-	ends []ended
-}
-
-// ended is one write.
-type ended struct {
-	key []byte
-	err error
-}
-
-// put writes a new key.
-func (w *writes) put(ctx context.Context, f *fixture, c database.Client) error {
-	key := f.key()
-	err := c.Put(ctx, key, key)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.ends = append(w.ends, ended{key, err})
-	return err
-}
-
-// check fails the test if a failed write was applied, or a successful one was not.
-func (w *writes) check(t *testing.T, f *fixture, c database.Client) {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, e := range w.ends {
-		switch outcome, _ := database.Classify(e.err); outcome {
-		case workload.OK:
-			get(t, c, e.key, f.info().Reads[0], e.key)
-		case workload.Failed:
-			absent(t, f, c, e.key)
-		}
-	}
 }

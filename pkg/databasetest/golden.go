@@ -1,0 +1,25 @@
+package databasetest
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// Golden compares got with a file of the calling package, which -update writes.
+func Golden(t testing.TB, path string, got []byte) {
+	t.Helper()
+	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatalf("write file: %v", err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (-update writes it)", err)
+	}
+	if diff := diffLines(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs, - is the file, + is now (-update rewrites it):\n%s", path, diff)
+	}
+}
