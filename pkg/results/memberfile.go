@@ -106,3 +106,18 @@ func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistog
 	}
 	return out, nil
 }
+
+// Merge adds the requests of another row.
+func (m *MemberSecond) Merge(o *MemberSecond) {
+	for _, t := range timings() {
+		to, from := t.extent(m), t.extent(o)
+		if o.OK > 0 && (m.OK == 0 || from.MinNS < to.MinNS) {
+			to.MinNS = from.MinNS
+		}
+		to.MaxNS = max(to.MaxNS, from.MaxNS)
+		to.SumNS += from.SumNS
+	}
+	m.OK += o.OK
+	m.Failed += o.Failed
+	m.Unknown += o.Unknown
+}
