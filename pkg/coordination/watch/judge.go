@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/watchers"
@@ -30,34 +29,6 @@ const (
 	// slots of 8.
 	listedSlots = 30
 )
-
-// request identifies the write of a value by its key and its number, which the value contains.
-type request struct{ key, number int64 }
-
-// judge compares the events that watchers receive with the writes. It is safe for concurrent use.
-// Times are unix nanoseconds of one clock.
-type judge struct {
-	facts database.WatchFacts
-	keys  keys
-	// unsure bounds the error between the times of writes and of events.
-	unsure int64
-	sends  []bool // by operation
-
-	mu      sync.Mutex
-	ranges  ranges
-	list    []*watcher          // by number
-	waiting map[request]*write  // that no watcher has received
-	unknown map[*entry]struct{} // whose request is not known yet
-	numbers map[request]*entry  // of these, by the number in the value
-	others  others
-	kept    int64 // slots of open entries, and of those that are listed
-	most    int64 // that are kept, in bytes
-
-	counts    watchers.Counts
-	witnesses []watchers.Witness
-	gap       *watchers.Witness // the first
-	times     *times
-}
 
 // newJudge returns a judge of a load. unsure bounds the error between the times of writes and of events.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
@@ -581,4 +552,17 @@ func (j *judge) end(at int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.times.end(at)
+}
+
+// Broken notes that a connection has ended.
+func (c *connection) Broken(err error) {
+	c.of.mu.Lock()
+	c.of.broken = cmp.Or(c.of.broken, err)
+	lost := c.watchers
+	if c.slow {
+		c.of.ended++
+		c.of.cut = cmp.Or(c.of.cut, err)
+	}
+	c.of.mu.Unlock()
+	c.of.judge.lose(lost)
 }

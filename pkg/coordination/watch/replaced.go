@@ -6,66 +6,8 @@ import (
 	"slices"
 )
 
-// mostSettled bounds how many settled versions a sequence keeps.
-const mostSettled = 1 << 18
-
-// replaced finds out when all watchers of a sequence had received a newer write of a key than one that
-// no watcher received. Only watches that coalesce need it.
-type replaced struct {
-	unsure int64 // as of the judge
-	// recent are versions that may matter to writes that were not passed yet, by key and in their order.
-	recent map[int64][]settled
-	kept   int   // in recent
-	lost   int64 // versions up to it, and until then, were dropped because there were too many
-	until  int64
-	// waiting are writes whose versions are not known, by key, until a version is settled that is
-	// surely newer.
-	waiting map[int64][]*write
-}
-
-// settled is a version that all watchers received, or a newer one of, or that is no longer judged.
-type settled struct {
-	version int64
-	all     int64 // as of its entry
-	sent    int64 // when its write was sent, if that is known; it was made after that
-	made    int64 // when it had surely been made
-	until   int64 // when its write had ended, and the last watcher had received it
-}
-
-// bounds limit the time until all watchers had received a newer write than one whose version is not
-// known: the first settled version that may be newer, and the first that surely is.
-type bounds struct {
-	maybe, surely settled
-	vague         bool // a version before them was dropped
-}
-
 func newReplaced(unsure int64) *replaced {
 	return &replaced{unsure: unsure, recent: map[int64][]settled{}, waiting: map[int64][]*write{}}
-}
-
-// settle takes an entry that leaves its sequence.
-func (r *replaced) settle(e *entry) {
-	one := settled{version: e.version, all: e.all, sent: math.MinInt64, made: math.MaxInt64, until: max(e.first, e.last)}
-	if e.first > 0 {
-		one.made = e.first
-	}
-	if w := e.write; w != nil {
-		one.sent, one.until = w.sent, max(one.until, w.end)
-		if w.acked {
-			one.made = min(one.made, w.end)
-		}
-	}
-	for _, w := range r.waiting[e.key] {
-		r.compare(w, one)
-	}
-	r.drain(e.key, func(w *write) bool { return w.bounds.surely.version > 0 })
-	if r.kept >= mostSettled {
-		r.drop()
-	}
-	list := r.recent[e.key]
-	at, _ := slices.BinarySearchFunc(list, one, func(a, b settled) int { return cmp.Compare(a.version, b.version) })
-	r.recent[e.key] = slices.Insert(list, at, one)
-	r.kept++
 }
 
 // drop forgets all settled versions.
@@ -144,22 +86,6 @@ func (r *replaced) forget(before int64) {
 	}
 }
 
-// newerHeard returns when all watchers had received the write of the same key that followed one
-// with a version, or of a still newer one; 0 if that is not known.
-func (s *sequence) newerHeard(w *write, version int64) int64 {
-	if all, found := s.replaced.next(w.key, version); found {
-		return all
-	}
-	n := s.last[w.key]
-	for n != nil && n.older != nil && n.older.version > version {
-		n = n.older
-	}
-	if n == nil || n.done || n.version <= version || !s.complete(n) {
-		return 0
-	}
-	return s.allHeard(n, w.sent)
-}
-
 // allHeard returns when the last of the watchers that watched at a time and are not slow received
 // an entry, or of a newer one of its key; 0 without any.
 func (s *sequence) allHeard(e *entry, since int64) (last int64) {
@@ -188,3 +114,31 @@ func (w *write) replacedAt() int64 {
 	}
 	return b.surely.all
 }
+
+// settle takes an entry that leaves its sequence.
+func (r *replaced) settle(e *entry) {
+	one := settled{version: e.version, all: e.all, sent: math.MinInt64, made: math.MaxInt64, until: max(e.first, e.last)}
+	if e.first > 0 {
+		one.made = e.first
+	}
+	if w := e.write; w != nil {
+		one.sent, one.until = w.sent, max(one.until, w.end)
+		if w.acked {
+			one.made = min(one.made, w.end)
+		}
+	}
+	for _, w := range r.waiting[e.key] {
+		r.compare(w, one)
+	}
+	r.drain(e.key, func(w *write) bool { return w.bounds.surely.version > 0 })
+	if r.kept >= mostSettled {
+		r.drop()
+	}
+	list := r.recent[e.key]
+	at, _ := slices.BinarySearchFunc(list, one, func(a, b settled) int { return cmp.Compare(a.version, b.version) })
+	r.recent[e.key] = slices.Insert(list, at, one)
+	r.kept++
+}
+
+// mostSettled bounds how many settled versions a sequence keeps.
+const mostSettled = 1 << 18

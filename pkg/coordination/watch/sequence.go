@@ -1,62 +1,5 @@
 package watch
 
-// sequence holds the versions of a range in their order, as far as its watchers have received
-// events of them or writers know them. All of its watchers must receive the same.
-type sequence struct {
-	watchers []*watcher // by place
-	active   int        // that are established and not broken
-	greatest int64      // version after which a watcher was established
-	plain    bool       // all watchers are active
-	slow     int        // watchers that were slow in the last pause
-
-	spare      [][]int64 // lists of closed entries
-	head, tail *entry
-	by         map[int64]*entry // that are in the list
-	done       int64            // all versions up to it are judged
-	closed     int64            // the newest that is judged; older ones may be open
-	dropped    int64            // up to which some were not judged
-	last       map[int64]*entry // by key, the newest, of watches that coalesce
-	replaced   *replaced        // nil for others
-}
-
-// watcher tracks the events of one watcher. It is as large as a line of a processor's cache,
-// because an event usually finds the cache filled with other watchers.
-type watcher struct {
-	id      int32
-	place   int32 // in seq
-	seq     *sequence
-	since   int64  // when it was established, 0 before
-	after   int64  // version: it must receive all newer ones
-	version int64  // the newest it has received
-	told    int64  // the same, of writes of others and of gaps as well
-	cursor  *entry // of that, or nil
-	broken  bool
-	slow    bool // its deliveries are counted apart
-}
-
-// entry is one version.
-type entry struct {
-	version, key, number int64 // number is noNumber if it is not known
-	write                *write
-	first                int64   // when a watcher first received it, 0 before
-	heard                []int64 // by place: when; negative if a newer version of the key came instead
-	n                    int     // that are not 0
-	done                 bool
-	last                 int64 // of a done entry: when the last watcher received it
-	all                  int64 // the same of watchers that are not slow, 0 if it is not known
-	next, prev           *entry
-	newer, older         *entry // of the same key, of watches that coalesce
-}
-
-// write is a request that wrote a key.
-type write struct {
-	number, key, sent, due, end int64
-	acked                       bool    // else the outcome is unknown
-	bounds                      *bounds // nil if they are not needed
-}
-
-const noNumber = -1 << 63
-
 func newSequence() *sequence {
 	return &sequence{by: map[int64]*entry{}, last: map[int64]*entry{}, plain: true}
 }
@@ -184,14 +127,6 @@ func (s *sequence) grow(heard []int64) []int64 {
 	return append(heard, make([]int64, n-len(heard))...)
 }
 
-// heardBy returns when a watcher received an entry, 0 for not yet.
-func (e *entry) heardBy(w *watcher) int64 {
-	if int(w.place) < len(e.heard) {
-		return e.heard[w.place]
-	}
-	return 0
-}
-
 // expects reports whether a watcher must receive a version.
 func (w *watcher) expects(version int64) bool { return w.since > 0 && !w.broken && version > w.after }
 
@@ -251,4 +186,20 @@ func (s *sequence) remove(e *entry) {
 	if s.last[e.key] == e {
 		e.next = nil // else all that follows would be kept as long as it
 	}
+}
+
+// newerHeard returns when all watchers had received the write of the same key that followed one
+// with a version, or of a still newer one; 0 if that is not known.
+func (s *sequence) newerHeard(w *write, version int64) int64 {
+	if all, found := s.replaced.next(w.key, version); found {
+		return all
+	}
+	n := s.last[w.key]
+	for n != nil && n.older != nil && n.older.version > version {
+		n = n.older
+	}
+	if n == nil || n.done || n.version <= version || !s.complete(n) {
+		return 0
+	}
+	return s.allHeard(n, w.sent)
 }

@@ -154,13 +154,6 @@ func (c *connection) catchUp(ctx context.Context) (caughtUp, ended bool) {
 	}
 }
 
-// number returns how many watchers a connection has.
-func (c *connection) number() int {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	return len(c.watchers)
-}
-
 // lastReport returns when events last arrived over a connection, or when its watchers began if
 // none have.
 func (c *connection) lastReport() time.Time {

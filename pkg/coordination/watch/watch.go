@@ -9,84 +9,18 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/sleep"
-	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Options are of [Watching].
-type Options struct {
-	// Dial opens connection n for watchers.
-	Dial  func(ctx context.Context, n int, to database.Receiver) (database.Watches, error)
-	Facts database.WatchFacts
-	Plan  watchers.Plan
-	Load  *workload.Load
-	// Workers is how many watchers are added at the same time.
-	Workers int
-	// Unsure bounds the error between the times of requests and of events, 0 if one clock has both.
-	Unsure time.Duration
-	// Began is called when all watchers of a stage watch, with their number.
-	Began func(at time.Time, watchers int)
-	// Write takes the observations of seconds, in their order, from the call of Observe or End
-	// that shows that they are over. A second may come again with late observations: both add up.
-	Write func([]observation.Second) error
-}
-
-// Watching are the watchers of a run. Prepare, Run, End and Outcome are called one after the
-// other, and Observe meanwhile.
-type Watching struct {
-	Options
-	base  time.Time
-	judge *judge
-
-	mu     sync.Mutex // of the following fields
-	conns  []*connection
-	stages []watchers.Stage
-	ended  int                // slow connections before their time
-	cut    error              // of the first of them
-	broken error              // of the first connection that ended
-	doubt  error              // why nothing is known to be lost
-	behind error              // why some events have not arrived
-	hurry  context.CancelFunc // ends pauses and reconnects; nil before Run
-	// catching ends the wait for slow connections after their last pause; nil before it.
-	catching func()
-
-	pauses sync.WaitGroup // and reconnects
-
-	writing sync.Mutex // held during Write
-}
-
-// connection has some of the watchers.
-type connection struct {
-	of *Watching
-	on database.Watches
-	// watchers are changed while the lock of Watching is held.
-	watchers []int32
-	slow     bool
-	heard    atomic.Int64 // events
-	reported atomic.Int64 // when the last of them arrived, or the connection was opened
-	cut      atomic.Int64 // when it was closed to be opened again, 0 after the first event
-	n        int          // of Dial
-	adding   sync.WaitGroup
-
-	// Under the lock of Watching.
-	reopening chan struct{}      // closed when the connection is open again, nil while it is
-	waits     context.CancelFunc // ends the wait until it has caught up
-}
 
 // New returns watchers that do not watch yet.
 func New(o Options) *Watching {
 	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load, int64(o.Unsure))}
 }
-
-// moment returns a time in unix nanoseconds that steps of the wall clock do not move.
-func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64(at.Sub(w.base)) }
 
 // Receive takes the events of a connection.
 func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
@@ -95,19 +29,6 @@ func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	c.heard.Add(int64(len(events)))
 	c.reported.Store(now)
 	c.came(now, events)
-}
-
-// Broken notes that a connection has ended.
-func (c *connection) Broken(err error) {
-	c.of.mu.Lock()
-	c.of.broken = cmp.Or(c.of.broken, err)
-	lost := c.watchers
-	if c.slow {
-		c.of.ended++
-		c.of.cut = cmp.Or(c.of.cut, err)
-	}
-	c.of.mu.Unlock()
-	c.of.judge.lose(lost)
 }
 
 // Observe sees the requests of the load. It is the method of a [load.Observer].
@@ -207,17 +128,6 @@ func (w *Watching) add(ctx context.Context, n int) error {
 	return err
 }
 
-// connectionsOf returns the number of connections of some watchers.
-func (w *Watching) connectionsOf(watchers int) int {
-	if w.Facts.Conns {
-		return watchers
-	}
-	return min(watchers, w.Plan.Connections)
-}
-
-// addTimeout bounds the dial of a connection, and the beginning of a watch.
-const addTimeout = 30 * time.Second
-
 // connect opens connections until there are n.
 func (w *Watching) connect(ctx context.Context, n int) error {
 	first := len(w.conns)
@@ -260,38 +170,6 @@ func (w *Watching) addOne(ctx context.Context, i int) error {
 	return nil
 }
 
-// parallel calls do with the numbers below n, several at a time, each within a time, until one
-// fails.
-func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do func(context.Context, int) error) error {
-	var next atomic.Int64
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	for range min(n, max(w.Workers, 1)) {
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				within, done := context.WithTimeout(ctx, each)
-				err := do(within, i)
-				done()
-				if err != nil {
-					mu.Lock()
-					failed = cmp.Or(failed, err)
-					mu.Unlock()
-					cancel()
-					return
-				}
-			}
-		})
-	}
-	all.Wait()
-	return failed
-}
-
-// barrierTimeout bounds the wait for late events after the load.
-const barrierTimeout = time.Minute
-
 // End waits until the events of all writes have arrived, as far as they arrive, ends the watches,
 // and judges missing ones. It does so after ctx is over too. The error comes from Write.
 func (w *Watching) End(ctx context.Context) error {
@@ -327,21 +205,6 @@ func (w *Watching) End(ctx context.Context) error {
 // Doubt makes End count missing events as behind, not as lost, for a reason. It is called before
 // End.
 func (w *Watching) Doubt(why error) { w.doubt = why }
-
-// ended reports whether the connection of a watcher has ended.
-func (c *connection) ended() bool {
-	c.of.mu.Lock()
-	ids := slices.Clone(c.watchers)
-	c.of.mu.Unlock()
-	c.of.judge.mu.Lock()
-	defer c.of.judge.mu.Unlock()
-	for _, id := range ids {
-		if c.of.judge.list[id].broken {
-			return true
-		}
-	}
-	return false
-}
 
 // Outcome returns the record of the watchers, after End.
 func (w *Watching) Outcome() watchers.Outcome {
