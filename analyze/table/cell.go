@@ -10,6 +10,8 @@ import (
 	humanize "github.com/dustin/go-humanize"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
 // Cell is one number, both as text and as a value.
@@ -219,4 +221,38 @@ type Row struct {
 	Ours bool
 	// Cell returns the row's cell for one run.
 	Cell func(*run.Run) Cell
+}
+
+// partSeparator separates the numbers of several stages in a cell's text.
+const partSeparator = "; "
+
+// worst returns the cell of the client with the largest value, with its number if there are
+// several clients; otherwise is the cell if no client has a value. Clients are never averaged.
+func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
+	var most *T
+	var who results.Issuer
+	for _, c := range r.Info.Record.Issuers() {
+		if one := of(c); one != nil && (most == nil || value(one) > value(most)) {
+			most, who = one, c
+		}
+	}
+	if most == nil {
+		return otherwise
+	}
+	made := cell(most)
+	if who.Number > 0 && made.Missing == "" {
+		made.Text += fmt.Sprintf(" (generator %d)", who.Number)
+	}
+	return made
+}
+
+// spreadCell formats a quantile (1: the maximum) of n times measured at the client.
+func spreadCell(q float64, ns, n int64) Cell {
+	ms := float64(ns) / 1e6
+	if q == 1 || histogram.Enough(q, n) {
+		return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
+	}
+	cell := number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
+	cell.Marks = []string{run.FewMark}
+	return cell
 }

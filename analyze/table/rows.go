@@ -9,24 +9,6 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Table sections. Each states which requests and which time its rows describe. The measured part is
-// the load without warm-up and cool-down, until the last request was issued.
-const (
-	sectionLoad       = "Throughput and latency (measured part)"
-	sectionLatency    = "More on latency (measured part)"
-	sectionOperations = "By operation (measured part)"
-	sectionSteps      = "By step (measured part)"
-	sectionPlaces     = "Where requests went (measured part)"
-	sectionOutcomes   = "Requests by their end (whole load)"
-	sectionMachines   = "Machines (whole load)"
-	sectionClient     = "The client's own part (whole load)"
-	sectionMembers    = "Members (whole load)"
-	sectionOwn        = "Members' own metrics (measured part)"
-	sectionLogs       = "Clocks and logs (whole run)"
-	sectionData       = "Data directories (after the stop)"
-	sectionConditions = "Conditions"
-)
-
 // sections lists the sections in display order. Sections of abilities come first or before the details
 // of machines.
 func sections() (list []string) {

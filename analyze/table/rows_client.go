@@ -3,10 +3,10 @@ package table
 import (
 	"fmt"
 
+	humanize "github.com/dustin/go-humanize"
+
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/pkg/results"
-	"github.com/coreos/dbtester/pkg/results/histogram"
-	humanize "github.com/dustin/go-humanize"
 )
 
 // clientRows show how well the client paced the load.
@@ -39,26 +39,6 @@ func clientRows() []Row {
 		{Name: "OTHER-WRITTEN-MB", Unit: "MB", Definition: "bytes that the members' devices wrote during the load beyond those that the members wrote: writes of other processes and file system journals, over all machines", Ours: true,
 			Cell: otherWritten},
 	}
-}
-
-// worst returns the cell of the client with the largest value, with its number if there are
-// several clients; otherwise is the cell if no client has a value. Clients are never averaged.
-func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
-	var most *T
-	var who results.Issuer
-	for _, c := range r.Info.Record.Issuers() {
-		if one := of(c); one != nil && (most == nil || value(one) > value(most)) {
-			most, who = one, c
-		}
-	}
-	if most == nil {
-		return otherwise
-	}
-	made := cell(most)
-	if who.Number > 0 && made.Missing == "" {
-		made.Text += fmt.Sprintf(" (generator %d)", who.Number)
-	}
-	return made
 }
 
 // lateness prints the quantile q, 1 for the maximum, of the time after due at which a
@@ -141,17 +121,6 @@ func noOthers(r *run.Run) Cell {
 		return cellOf(then, percentText)
 	}
 	return missing("no machine was sampled twice during the load")
-}
-
-// spreadCell formats a quantile (1: the maximum) of n times measured at the client.
-func spreadCell(q float64, ns, n int64) Cell {
-	ms := float64(ns) / 1e6
-	if q == 1 || histogram.Enough(q, n) {
-		return number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
-	}
-	cell := number(ms, n, "%.3f ms, n %s", ms, humanize.Comma(n))
-	cell.Marks = []string{run.FewMark}
-	return cell
 }
 
 func insideShare(r *run.Run) Cell {

@@ -80,3 +80,13 @@ func diskRows() []Row {
 func diskSpace(get func(*run.Machines) run.Measure) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(get(&r.Machines), run.HumanSize) }
 }
+
+// attended prints numbers that only agents can measure.
+func attended(cell func(*run.Run) Cell) func(*run.Run) Cell {
+	return func(r *run.Run) Cell {
+		if r.Info.Unattended() {
+			return inapplicable(run.NoAgents)
+		}
+		return cell(r)
+	}
+}

@@ -8,16 +8,6 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// attended prints numbers that only agents can measure.
-func attended(cell func(*run.Run) Cell) func(*run.Run) Cell {
-	return func(r *run.Run) Cell {
-		if r.Info.Unattended() {
-			return inapplicable(run.NoAgents)
-		}
-		return cell(r)
-	}
-}
-
 // memberRows show single members, which the classic means hide.
 func memberRows() []Row {
 	top := func(name, unit, definition string, get run.Gauge, text func(float64) string) Row {

@@ -12,9 +12,6 @@ import (
 // numbers.
 const mostStages = 6
 
-// partSeparator separates the numbers of several stages in a cell's text.
-const partSeparator = "; "
-
 // byStage prints a number for each stage: alone if there is one stage, otherwise with labels. A
 // number over stages of different kinds would describe neither.
 func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"github.com/coreos/dbtester/tools/audit/standin"
@@ -107,3 +108,27 @@ func number(v float64) string {
 		return fmt.Sprintf("%.4g", v)
 	}
 }
+
+var nan = math.NaN()
+
+// Run holds the exit code, output and records of dbtester, and the log of the servers.
+type Run struct {
+	Plan    Plan
+	Exit    int
+	Output  string
+	Log     Log
+	Keys    int // in the cluster after the run
+	Slammed int64
+	Record  *Record
+	Report  *Report
+	Program string
+}
+
+// Live is a run that has not ended.
+type Live struct {
+	Cluster *standin.Cluster
+	Process *os.Process // control
+}
+
+// Log has an entry for each request that the servers saw in one run, in order of arrival.
+type Log []standin.Entry

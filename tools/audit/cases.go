@@ -20,33 +20,6 @@ func cases() []Case {
 	}
 }
 
-// Control's exit codes.
-const (
-	exitDone    = 0
-	exitInvalid = 3
-	exitAny     = -1 // for a plan: any code is accepted
-)
-
-// small sets key and value sizes for cases in which they do not matter.
-const small = "key_size: 16, value_size: 64"
-
-// one returns a single run.
-func one(p func(Scale) Plan) func(Scale) []Plan {
-	return func(s Scale) []Plan { return []Plan{p(s)} }
-}
-
-// served is a cluster of three that serves about 450 of the load's requests per second.
-func served(Scale) standin.Options {
-	return standin.Options{Members: 3, Load: standin.Put, Slots: 9, Delay: 20 * time.Millisecond}
-}
-
-// quick is a cluster of three that answers each request to a method after a delay.
-func quick(method standin.Method, delay time.Duration, script func(standin.Request) standin.Action) func(Scale) standin.Options {
-	return func(Scale) standin.Options {
-		return standin.Options{Members: 3, Load: method, Delay: delay, Script: script}
-	}
-}
-
 // throughput compares the three throughputs with the servers' log for the window.
 func throughput(f *Findings, r *Run, from, to time.Duration) {
 	lowest, average, highest := r.Report.Value("MIN-THROUGHPUT"), r.Report.Value("AVG-THROUGHPUT"), r.Report.Value("MAX-THROUGHPUT")

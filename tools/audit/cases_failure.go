@@ -7,14 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
-
-// refused is an overloaded server's answer: the request was not applied.
-var refused = status.Error(codes.ResourceExhausted, "etcdserver: too many requests")
 
 func refuseAll(standin.Request) standin.Action { return standin.Action{Refuse: refused} }
 
@@ -241,25 +235,5 @@ func outage() Case {
 func each(do func(member int)) {
 	for member := range 3 {
 		do(member)
-	}
-}
-
-func orMissing(names []string) string {
-	if len(names) == 0 {
-		return "no such row"
-	}
-	return strings.Join(names, ", ")
-}
-
-// pause waits, then acts.
-func pause(ctx context.Context, d time.Duration, act func()) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		act()
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

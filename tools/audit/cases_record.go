@@ -11,8 +11,6 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-var nan = math.NaN()
-
 func mixedSteps() Case {
 	return Case{
 		Name:     "steps with and without a rate",

@@ -15,16 +15,6 @@ import (
 	"time"
 )
 
-// Record holds the files in a run's folder. It knows only the names of files, columns and keys.
-type Record struct {
-	Folder    string // of the database
-	Totals    map[string]float64
-	Marks     []Mark
-	Steps     []Step
-	Intervals []Row
-	Errors    []Row
-}
-
 // Mark qualifies a manifest's numbers, or is the reason why they are invalid.
 type Mark struct {
 	Code    string `json:"code"`
@@ -152,18 +142,6 @@ func (r *Record) Codes() string {
 	return strings.Join(codes, ", ")
 }
 
-// Report has the fields of report.json that cases compare.
-type Report struct {
-	Valid bool `json:"valid"`
-	Table struct {
-		Rows []struct {
-			Name  string `json:"name"`
-			Cells []Cell `json:"cells"`
-		} `json:"rows"`
-		Notes []string `json:"notes"`
-	} `json:"table"`
-}
-
 // Cell is one number in the table. Value is nil if it was not measured.
 type Cell struct {
 	Text  string   `json:"text"`
@@ -224,4 +202,26 @@ func (r *Report) Named(words ...string) (names []string) {
 		}
 	}
 	return names
+}
+
+// Record holds the files in a run's folder. It knows only the names of files, columns and keys.
+type Record struct {
+	Folder    string // of the database
+	Totals    map[string]float64
+	Marks     []Mark
+	Steps     []Step
+	Intervals []Row
+	Errors    []Row
+}
+
+// Report has the fields of report.json that cases compare.
+type Report struct {
+	Valid bool `json:"valid"`
+	Table struct {
+		Rows []struct {
+			Name  string `json:"name"`
+			Cells []Cell `json:"cells"`
+		} `json:"rows"`
+		Notes []string `json:"notes"`
+	} `json:"table"`
 }

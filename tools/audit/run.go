@@ -22,25 +22,6 @@ type auditor struct {
 	scale   Scale
 }
 
-// Run holds the exit code, output and records of dbtester, and the log of the servers.
-type Run struct {
-	Plan    Plan
-	Exit    int
-	Output  string
-	Log     Log
-	Keys    int // in the cluster after the run
-	Slammed int64
-	Record  *Record
-	Report  *Report
-	Program string
-}
-
-// Live is a run that has not ended.
-type Live struct {
-	Cluster *standin.Cluster
-	Process *os.Process // control
-}
-
 // Verdict holds the checks of one case.
 type Verdict struct {
 	Case   Case

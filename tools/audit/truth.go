@@ -10,9 +10,6 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// Log has an entry for each request that the servers saw in one run, in order of arrival.
-type Log []standin.Entry
-
 // Count counts the requests that ended in one way.
 func (l Log) Count(end standin.End) float64 {
 	n := 0
@@ -155,4 +152,11 @@ func orNone(lines []string) string {
 		return "equal"
 	}
 	return strings.Join(lines, "; ")
+}
+
+func orMissing(names []string) string {
+	if len(names) == 0 {
+		return "no such row"
+	}
+	return strings.Join(names, ", ")
 }

@@ -2,9 +2,6 @@ package fake
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -22,14 +19,6 @@ func (c *client) Grant(ctx context.Context, ttl time.Duration) (id database.Sess
 	return granted(data)
 }
 
-// granted returns the session in the answer to a grant.
-func granted(data []byte) (id database.SessionID, err error) {
-	if len(data) != sessionID {
-		return id, database.MaybeApplied(database.ClassOther, fmt.Errorf("a session has a number of %d bytes, got %d", sessionID, len(data)))
-	}
-	return database.NumberedSession(int64(binary.BigEndian.Uint64(data))), nil
-}
-
 // KeepAlive renews a session.
 func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
 	_, err := c.do(ctx, opKeep, id[:sessionID], nil)
@@ -39,13 +28,5 @@ func (c *client) KeepAlive(ctx context.Context, id database.SessionID) error {
 // Revoke ends a session. The leader does not report whether the session existed.
 func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
 	_, err := c.do(ctx, opRelease, id[:sessionID], nil)
-	return err
-}
-
-// noSession returns the error of a request about a session that the leader does not have.
-func noSession(err error) error {
-	if errors.Is(err, database.ErrNotFound) {
-		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
-	}
 	return err
 }

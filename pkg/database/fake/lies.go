@@ -2,58 +2,13 @@ package fake
 
 import (
 	"bytes"
-	"sync"
 	"time"
 )
-
-// Lie is a deliberate error of a leader. Tests use it to prove that such errors are found.
-type Lie string
-
-// The lies.
-const (
-	Honest Lie = ""
-	// Drop acknowledges a put that is not applied.
-	Drop Lie = "drop"
-	// Older returns the previous value, a step back for clients that read the last one already.
-	// Stale does so for 5 ms after a write. Other returns the value of another key.
-	Older Lie = "older"
-	Stale Lie = "stale"
-	Other Lie = "other"
-	// Phantom applies a put that is refused.
-	Phantom Lie = "phantom"
-	// Undelete acknowledges a delete that is not applied.
-	Undelete Lie = "undelete"
-	// Double applies a transaction although the key has another version than it names.
-	Double Lie = "double"
-	// Late applies a put some time after answering it with an unknown outcome, which is
-	// legal.
-	Late Lie = "late"
-)
-
-// Lies returns all lies.
-func Lies() []Lie { return []Lie{Drop, Older, Stale, Other, Phantom, Undelete, Double, Late} }
 
 const (
 	staleFor = 5 * time.Millisecond
 	lateBy   = 2 * time.Millisecond
 )
-
-// liar counts the requests about which it may lie.
-type liar struct {
-	mu     sync.Mutex
-	count  int
-	before map[string]replaced // by key
-	last   written
-}
-
-// replaced is a key's previous value, and the time at which it was replaced.
-type replaced struct {
-	value []byte
-	at    time.Time
-}
-
-// written is a key with its value.
-type written struct{ key, value []byte }
 
 // now reports whether the lie applies to the next request that it concerns.
 func (s *server) now(l Lie) bool {

@@ -6,24 +6,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
-	"github.com/coreos/dbtester/pkg/database/fake/turns"
 )
 
 var (
 	_ database.LockDialer = (*Options)(nil)
 	_ database.Locks      = (*contenders)(nil)
 	_ database.Contender  = (*contender)(nil)
-)
-
-// The recipes.
-const (
-	recipeQueue   = "queue"
-	recipeLottery = "lottery"
 )
 
 // lockConns are a contender's connections: for the wait, for renewals and for the end of a wait.
@@ -43,11 +35,6 @@ func lockFacts() *database.LockFacts {
 
 // renewals returns the interval between renewals.
 func renewals(ttl time.Duration) time.Duration { return ttl / 3 }
-
-// turns returns the rules of the options.
-func (o *Options) turns() turns.Rules {
-	return turns.Rules{HandOver: o.HandOver, TwoHolders: o.TwoHoldersEvery, OldFence: o.OldFenceEvery}
-}
 
 // contenders makes contenders at the preferred or else the first member.
 type contenders struct {
@@ -157,21 +144,6 @@ func (c *contender) Close(ctx context.Context) error {
 
 // fenceSize is in bytes. A fence is big endian.
 const fenceSize = 8
-
-// locks has the table of a leader's locks, which is made when the first lock is requested.
-type locks struct {
-	once  sync.Once
-	table *turns.Table
-}
-
-// of returns the table of a server.
-func (l *locks) of(s *server) *turns.Table {
-	l.once.Do(func() {
-		sessions := s.leases.of(&s.Options)
-		l.table = turns.NewTable(s.turns(), func(session int64) bool { return sessions.Alive(session, time.Now()) })
-	})
-	return l.table
-}
 
 // asked returns the session and the lock of a request's key.
 func asked(key []byte) (session int64, name string, ok bool) {

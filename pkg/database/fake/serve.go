@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -22,20 +21,6 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// server is one member.
-type server struct {
-	Options
-	listen, leader, data string
-
-	started time.Time
-	store   *store // nil on a follower
-	liar    liar
-	leases  leases
-	locks   locks
-	turn    sync.Mutex // held by the request that takes its time, if one is after the other
-	logger  *log.Logger
-}
 
 // Serve runs one member until ctx ends.
 func (o *Options) Serve(ctx context.Context, args []string) error {

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -151,18 +151,6 @@ func (s *session) Release(ctx context.Context) error {
 // sessionID is the size of a session's number in bytes, big endian.
 const sessionID = 8
 
-// leases are the sessions of a leader, made when the first one is granted.
-type leases struct {
-	once  sync.Once
-	table *expiry.Table
-}
-
-// of returns the table of a server.
-func (l *leases) of(o *Options) *expiry.Table {
-	l.once.Do(func() { l.table = expiry.NewTable(o.Expiry, o.ExpireEarlyEvery, time.Now()) })
-	return l.table
-}
-
 // session handles a request about sessions.
 func (s *server) session(op opcode, key, value []byte) (code, []byte) {
 	table, now := s.leases.of(&s.Options), time.Now()
@@ -205,4 +193,20 @@ func (s *server) session(op opcode, key, value []byte) (code, []byte) {
 		return codeNotFound, nil
 	}
 	return codeOK, nil
+}
+
+// granted returns the session in the answer to a grant.
+func granted(data []byte) (id database.SessionID, err error) {
+	if len(data) != sessionID {
+		return id, database.MaybeApplied(database.ClassOther, fmt.Errorf("a session has a number of %d bytes, got %d", sessionID, len(data)))
+	}
+	return database.NumberedSession(int64(binary.BigEndian.Uint64(data))), nil
+}
+
+// noSession returns the error of a request about a session that the leader does not have.
+func noSession(err error) error {
+	if errors.Is(err, database.ErrNotFound) {
+		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
+	}
+	return err
 }
