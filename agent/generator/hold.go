@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -20,14 +18,6 @@ import (
 
 // maxHolders bounds the requests for sessions that run at the same time.
 const maxHolders = 1024
-
-// held are the sessions that are held beside the load. The zero value is none.
-type held struct {
-	mu     sync.Mutex // a verb has it
-	on     database.Sessions
-	holder *holding.Holder
-	seen   *observation.Recorder
-}
 
 // hold lets a verb use what a run holds, alone, beside the verbs of its load. The verb calls done at
 // its end.
@@ -151,18 +141,4 @@ func (v service) EndSessions(ctx context.Context, req *pb.EndSessionsRequest) (*
 		return nil, status.Errorf(codes.Internal, "encode what became of sessions: %v", err)
 	}
 	return resp, nil
-}
-
-// end ends the sessions that are left. The lock is held, or nobody else uses them any more.
-func (h *held) end(ctx context.Context) (part holding.Part, seconds []observation.Second) {
-	if h.holder != nil {
-		h.holder.End(ctx)
-		part, seconds = h.holder.Part(), h.seen.Take(math.MaxInt64)
-		h.holder = nil
-	}
-	if h.on != nil {
-		_ = h.on.Close() // nothing is sent any more
-		h.on = nil
-	}
-	return part, seconds
 }

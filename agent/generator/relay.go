@@ -10,12 +10,6 @@ import (
 // queued is how many messages may wait for control to read them: some minutes of a step.
 const queued = 1024
 
-// outbox receives the messages of a stream.
-type outbox[M any] struct {
-	session *session
-	queue   chan *M
-}
-
 // put queues a message and returns at once. If control has not read for minutes, the session ends
 // and the message is lost.
 func (o *outbox[M]) put(m *M) error {

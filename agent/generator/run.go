@@ -140,13 +140,6 @@ func (s *session) event(kind string, member int, text string) {
 	}}})
 }
 
-// records is the recorder's sink. It sends the records as messages.
-type records struct {
-	encoder loadwire.Encoder
-	out     *outbox[pb.RunResponse] // of the current step
-	shown   *shown                  // nil shows nothing
-}
-
 var _ load.MemberSink = (*records)(nil)
 
 // Second sends one second.

@@ -1,8 +1,6 @@
 package generator
 
 import (
-	"sync/atomic"
-
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/exposition"
@@ -17,27 +15,6 @@ var States = []string{
 	pb.LoadState_LOAD_STATE_CONNECTED:   "connected",
 	pb.LoadState_LOAD_STATE_RUNNING:     "running",
 	pb.LoadState_LOAD_STATE_STOPPED:     "stopped",
-}
-
-// Seen is what a generator shows to those who may look at it.
-type Seen struct {
-	State string // of [States]
-	// Load is the part of the load that is prepared, or of the last one; nil before the first, and
-	// of a generator that was not asked to show any.
-	Load *exposition.Part
-	// Run and Tag name the load's run and database, and Part is its number, from 0.
-	Run, Tag string
-	Part     int
-	// Sample is the newest of this machine and process while steps of the load ran; nil before.
-	Sample *results.Sample
-}
-
-// shown is a part of a load, for [Server.Seen]. Its session writes it, and it outlives the session.
-type shown struct {
-	run, tag string
-	part     int
-	load     *exposition.Part
-	sample   atomic.Pointer[results.Sample]
 }
 
 // Seen returns the state of the generator and of its last load.
@@ -82,12 +59,6 @@ func (s *shown) progress() func(load.Progress) {
 		return nil
 	}
 	return s.load.Progress
-}
-
-// samples keeps the newest of the samples that it writes.
-type samples struct {
-	*results.SampleLines
-	shown *shown
 }
 
 // Write writes a sample.

@@ -38,7 +38,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -47,59 +46,10 @@ import (
 
 	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/database"
 )
 
 // DefaultLease is how long a session lives without a verb of its run.
 const DefaultLease = tenant.DefaultLease
-
-// Options are the inputs of a generator. They do not change after [New].
-type Options struct {
-	// Registry holds the databases that this generator can be a client of.
-	Registry *database.Registry
-	// Allowed lets loads be issued; without it every verb is refused.
-	Allowed bool
-	// Targets are the addresses that it may connect to. Secrets are what it may read.
-	Targets Targets
-	Secrets Secrets
-	// Lease is how long a session lives without a verb of its run; 0 is [DefaultLease].
-	Lease time.Duration
-	// Version is the version of this program. Runs of another version are refused.
-	Version string
-	// Mirror is the command line of dbtester selfcheck mirror; without it there are no
-	// self-checks.
-	Mirror []string
-	// Device and Interface are sampled; "" finds the interface that leads to the first
-	// member, and the device of temporary files.
-	Device, Interface string
-	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
-	// on its agent; nil means that neither is known.
-	Machine func() (host []byte, member bool)
-	// Shown keeps counts of the last load for [Server.Seen].
-	Shown bool
-	// Log receives events that no verb caused; nil discards them.
-	Log *slog.Logger
-
-	// wall returns the reading of this machine's wall clock at a time. Tests set it; nil returns
-	// the time.
-	wall func(time.Time) time.Time
-}
-
-// Server keeps at most one session. All methods are safe for concurrent use.
-type Server struct {
-	opts Options
-
-	// ctx ends with Close; every session's context is a child of it.
-	ctx context.Context
-	end context.CancelCauseFunc
-	wg  sync.WaitGroup // the goroutines of sessions
-
-	// mu guards the fields below, and session.now. It is never held while waiting.
-	mu      sync.Mutex
-	session *session // nil while the generator is free
-	closed  bool
-	shown   *shown // of the last load; nil before, and unless [Options.Shown]
-}
 
 // New returns a generator without a session.
 func New(opts Options) (*Server, error) {
@@ -124,9 +74,6 @@ func New(opts Options) (*Server, error) {
 // verb into an error.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterGeneratorServer(r, service{server: s}) }
 
-// errClosed ends the session of a generator that is closed.
-var errClosed = errors.New("the agent is closing")
-
 // Close ends the session and waits until its connections are closed. If ctx ends first,
 // Close returns its error, and may be called again.
 func (s *Server) Close(ctx context.Context) error {
@@ -145,12 +92,6 @@ func (s *Server) Close(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("close generator: %w", ctx.Err())
 	}
-}
-
-// service implements the generator's verbs, in the files named after them.
-type service struct {
-	pb.UnimplementedGeneratorServer
-	server *Server
 }
 
 var _ pb.GeneratorServer = service{}

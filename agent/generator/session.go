@@ -2,11 +2,7 @@ package generator
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -14,67 +10,10 @@ import (
 
 	"github.com/coreos/dbtester/agent/tenant"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/load/issuer"
-	"github.com/coreos/dbtester/pkg/load/judging"
-	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
-	"github.com/coreos/dbtester/pkg/results"
 )
-
-// Why a session ended, or its load.
-var (
-	errAsked    = errors.New("control closed it")
-	errReplaced = errors.New("its run prepared another load")
-	errLease    = errors.New("its lease expired: control was silent")
-	errLost     = errors.New("control's stream was lost")
-	errNotTaken = errors.New("control did not take the records in time")
-	errStopped  = errors.New("control stopped the load")
-)
-
-// session is one part of one load. Its own goroutine, live, ends it.
-type session struct {
-	tenant.Tenant // server.mu guards Alive
-	server        *Server
-	log           *slog.Logger
-	clock         sessionClock
-
-	// ctx ends when the session is to end. issuing, its child, ends when nothing more is to be
-	// issued. Their causes are the reasons.
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	issuing context.Context
-	stop    context.CancelCauseFunc
-	work    sync.WaitGroup // verbs that use resources freed at the end
-	gone    chan struct{}  // closed once everything is freed
-	lost    atomic.Pointer[[]int32]
-
-	// part, issuer, judging, sampler and lines are set before any verb but Prepare is accepted.
-	// One verb at a time uses the issuer and the fields after it.
-	part    *part
-	issuer  *issuer.Issuer
-	judging *judging.Load // nil unless answers are judged, and after Judge
-	sampler *sysmetrics.Sampler
-	lines   *results.SampleLines
-	shown   *shown // nil unless the server shows loads
-	records records
-	held    held
-	// ended are the counts of the load's sessions, nil without any, once gone is closed.
-	ended *results.LoadSessions
-	out   atomic.Pointer[outbox[pb.RunResponse]] // of the last step
-	ahead time.Duration                          // of the session's clock, before the clock of the records
-
-	now sessionState
-}
 
 // verbPrepare is the first verb that uses a session.
 const verbPrepare = "Prepare"
-
-// sessionState is the part of a session that changes, guarded by server.mu.
-type sessionState struct {
-	state pb.LoadState
-	busy  string // the verb that uses the session, verbPrepare at first; "" if none does
-	// stopStep ends the running step; nil without one.
-	stopStep context.CancelCauseFunc
-}
 
 // open opens the session of a run, with Prepare using it, or returns an old session to end first.
 func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old *session, err error) {

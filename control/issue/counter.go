@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -80,3 +81,20 @@ func (c *counter) end() Counts {
 }
 
 var _ load.MemberSink = (*counter)(nil)
+
+// Counts count over all steps of a load since [Set.Restart]. Keys are counted over all steps.
+type Counts struct {
+	Totals results.Totals
+	// Surely and Perhaps bound the number of keys that all steps created, like
+	// [load.Recorder.Created].
+	Surely, Perhaps int64
+	// Lost is why generators were lost, by part; nil for the others. Requests of a lost generator
+	// after its last second are not counted.
+	Lost []error
+	// Own is the end of this process's part, if it issued the load; nil if generators did.
+	Own *issuer.End
+	// Resent and Waits count over all steps, including those before [Set.Restart]: requests that
+	// clients sent again by themselves, and waits of clients for the watch of the load.
+	Resent int64
+	Waits  load.Waits
+}

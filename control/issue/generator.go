@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -19,25 +17,11 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
-	"github.com/coreos/dbtester/pkg/load/contenders/across"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// generator is a machine that issues a part of the load: the connection to its agent, and the
-// facts about its clock.
-type generator struct {
-	*part
-	remote.Session[pb.GeneratorClient]
-	set      *Set
-	holds    bool               // it was asked to hold sessions
-	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
-	samples  samplesFile
-	held     []across.Holding // locks that its requests held, on its session's clock
-	clock    clockState       // part.mu guards it
-}
 
 func newGenerator(index int, addr, runID string) *generator {
 	g := &generator{Session: remote.Session[pb.GeneratorClient]{Kind: "generator", Addr: addr, RunID: runID}}
@@ -167,9 +151,6 @@ func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error)
 	return sessions, nil
 }
 
-// broken returns why a call failed, for a text that already names the generator.
-func broken(ctx context.Context, err error) error { return remote.Explain(ctx, "its agent", err) }
-
 // summary returns the record with the results of the heartbeats.
 func (g *generator) summary() results.Generator {
 	r := g.record
@@ -184,9 +165,4 @@ func (g *generator) summary() results.Generator {
 		r.ClockSet = g.clock.set
 	}
 	return r
-}
-
-// Folder returns the folder of a generator's files, by its index, below the tag's folder.
-func Folder(dir string, index int) string {
-	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
 }

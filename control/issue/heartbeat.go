@@ -14,14 +14,6 @@ import (
 // The exchange with the shortest round trip counts.
 const exchanges = 16
 
-// clockState holds the facts about a generator's clock.
-type clockState struct {
-	all   clocks.Estimate   // of all exchanges
-	since clocks.Estimate   // from the last comparison on
-	set   time.Duration     // the largest change of the machine's wall clock
-	list  []clocks.Exchange // all, of a load whose parts may take the same locks
-}
-
 // compareClocks exchanges time stamps with a generator, one exchange after the other. Their
 // offset holds until the next comparison: over hours clocks drift further apart than the error of
 // one exchange.

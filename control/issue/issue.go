@@ -20,122 +20,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/control/fleet/claim"
 	"github.com/coreos/dbtester/control/fleet/remote"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 	"github.com/coreos/dbtester/pkg/load/merge"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// Options are the inputs of a set. They do not change after [New].
-type Options struct {
-	// Local issues the whole load from this process if there are no Addrs.
-	Local Local
-	// Connect dials the generator of the agent at an address. The closer is called once.
-	Connect func(ctx context.Context, addr string) (pb.GeneratorClient, io.Closer, error)
-	// Addrs are the addresses of the agents, in the order of the parts.
-	Addrs []string
-	// RunID is the id of the sessions. Owner names this control to people.
-	RunID, Owner string
-	// Version is the version of this control's program: generators of another version refuse.
-	Version string
-	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
-	Lead time.Duration
-	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
-	// [merge.DefaultAhead].
-	Ahead int
-	// Dir is the tag's folder. Each generator's samples go to a folder of its own below it; ""
-	// drops them.
-	Dir string
-	// Sample is called with each sample of a generator's machine, by one goroutine for each
-	// generator; nil discards them.
-	Sample func(generator int, s results.Sample)
-	// LostMembers returns the members that are known to be lost; it may be nil.
-	LostMembers func() []int
-	// LoseMember is called with a member that accepts no connection from a generator, and why;
-	// nil makes that an error.
-	LoseMember func(member int, why string)
-	// Writes returns a watch of the writes of generators as they arrive, or nil: the writes that
-	// may have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
-	// generators Local.Watch watches.
-	Writes func(load.Spec) (load.Watch, error)
-	// Event is called with the events of generators and connections, by any goroutine; nil
-	// discards them.
-	Event func(results.Event)
-}
-
-// Job is a load to issue. The part of this process needs only the Spec.
-type Job struct {
-	Database string
-	// Tag names the database in the run. Generators show it.
-	Tag string
-	// Options are the driver's options, as YAML with every default filled in.
-	Options []byte
-	// Spec is the whole load. Its Part is not used.
-	Spec load.Spec
-	// Target is how clients reach the members. Its TLS and Auth are not used: the generators'
-	// machines read the TLS files and the password of Auth.
-	Target database.Target
-	TLS    *pb.ClientTLS
-	Auth   *pb.ClientAuth
-	// Reserved are the hosts of members that control reserves at their agents.
-	Reserved []string
-	// Sample is the time between two samples of a machine.
-	Sample time.Duration
-	// Judging has each generator judge the answers to its part; see [Set.Judge]. Nil judges
-	// nothing.
-	Judging *pb.Judging
-	// SelfCheck makes each generator measure the latency that it adds to its part.
-	SelfCheck bool
-}
-
-// Set is the parts of one load. One goroutine calls its methods, in the order Prepare, Preload,
-// Begin, Step for each step, perhaps with Restart between two steps, End and Close.
-type Set struct {
-	opts  Options
-	parts []*part
-	gens  []*generator // which issue the parts, in their order; empty if this process does
-	spec  load.Spec
-	// base is when Prepare was called. Times are base plus the monotonic clock, so setting this
-	// machine's wall clock moves no start.
-	base time.Time
-
-	beats     sync.WaitGroup
-	stopBeats context.CancelFunc // nil unless heartbeats are sent
-
-	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram of a
-	// second, and there may be a thousand streams.
-	decoders *loadwire.Decoders
-
-	stopping atomic.Bool // the load was interrupted
-	relay    *relay      // nil unless the writes of generators are watched
-
-	// mu guards merger, over and returned.
-	mu       sync.Mutex
-	merger   *merge.Merger // nil before Begin
-	over     bool          // the load has ended: losing a generator no longer matters
-	returned error         // the merger's error that a method returned last
-
-	counts *counter // nil before Begin
-	// previous is how many request numbers the previous step used up in all parts.
-	previous int64
-	forget   bool // the next step is the first of new records
-	// resent and waits count over all steps; see [Counts].
-	resent int64
-	waits  load.Waits
-}
 
 // New returns a set without connections.
 func New(o Options) *Set {
@@ -243,11 +140,6 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 	}, nil
 }
 
-// each calls do for all elements of a list at once and joins every error.
-func each[T any](list []T, do func(T) error) error {
-	return errors.Join(claim.Each(list, do)...)
-}
-
 // Begin declares the sink of the load's records. progress, if not nil, is called once a second.
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	ops := s.spec.Operations()
@@ -314,23 +206,6 @@ func (s *Set) Restart() error {
 	s.forget = true
 	s.merge()
 	return err
-}
-
-// Counts count over all steps of a load since [Set.Restart]. Keys are counted over all steps.
-type Counts struct {
-	Totals results.Totals
-	// Surely and Perhaps bound the number of keys that all steps created, like
-	// [load.Recorder.Created].
-	Surely, Perhaps int64
-	// Lost is why generators were lost, by part; nil for the others. Requests of a lost generator
-	// after its last second are not counted.
-	Lost []error
-	// Own is the end of this process's part, if it issued the load; nil if generators did.
-	Own *issuer.End
-	// Resent and Waits count over all steps, including those before [Set.Restart]: requests that
-	// clients sent again by themselves, and waits of clients for the watch of the load.
-	Resent int64
-	Waits  load.Waits
 }
 
 // End ends the load: losing a generator no longer matters. It returns the error of the records,
@@ -405,43 +280,6 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	return all, unknown
 }
 
-// lose records that a generator issues nothing more. Only the first cause counts.
-func (s *Set) lose(p *part, cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over || !p.lose(cause) {
-		return
-	}
-	if s.merger != nil {
-		s.merger.Part(p.index).Lost(cause)
-	}
-	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
-}
-
-// out returns the sink of a part's records.
-func (s *Set) out(p *part) *merge.Part {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.merger.Part(p.index)
-}
-
-// living returns the parts whose generators are not lost, or an error if there is none.
-func (s *Set) living() ([]*part, error) {
-	var list []*part
-	var errs []error
-	for _, p := range s.parts {
-		if lost := p.lostBy(); lost != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", p, lost))
-		} else {
-			list = append(list, p)
-		}
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("every generator is lost: %w", errors.Join(errs...))
-	}
-	return list, nil
-}
-
 // DefaultLead is how long before its start a step is announced. At the announcement each
 // generator has its connections open, and makes its clients.
 const DefaultLead = 2 * time.Second
@@ -465,11 +303,4 @@ func (s *Set) start(first bool) time.Time {
 		d += 3*time.Second + leadPerKey*time.Duration(min(s.spec.Existing(), math.MaxInt32))
 	}
 	return time.Now().Add(d)
-}
-
-func indexes(members []int) (list []int32) {
-	for _, m := range members {
-		list = append(list, int32(m))
-	}
-	return list
 }

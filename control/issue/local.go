@@ -5,30 +5,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/issuer"
 	"github.com/coreos/dbtester/pkg/results"
 )
-
-// Local has the options of a process that issues a load by itself.
-type Local struct {
-	// Database is the name of the database for people. Driver makes its clients.
-	Database string
-	Driver   database.Driver
-	// Locks are the facts of the database's locks, nil without any.
-	Locks *database.LockFacts
-	// Dial calls open with a dialer of the members that are not lost, and again after one of them
-	// was found lost.
-	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
-	// Event is called with the events of connections, by any goroutine.
-	Event func(kind string, member int, text string)
-	// Gone reports whether all of some members are lost.
-	Gone func(members []int) bool
-	// Watch returns a watch of every request of a load, or nil. Watch may be nil too.
-	Watch func(load.Spec) (load.Watch, error)
-}
 
 // local is this process, which issues the whole load.
 type local struct {

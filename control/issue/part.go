@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coreos/dbtester/control/fleet/remote"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/connect"
 	"github.com/coreos/dbtester/pkg/load/issuer"
@@ -190,3 +191,12 @@ func (in *intake) Total(load.Total) error { return nil }
 
 // Member receives the histogram of a member.
 func (in *intake) Member(t load.MemberTotal) error { return in.to.Member(t) }
+
+// Preload describes how keys are written before a load, over connections to some members in turn.
+type Preload struct {
+	issuer.Preload
+	Members []int
+}
+
+// broken returns why a call failed, for a text that already names the generator.
+func broken(ctx context.Context, err error) error { return remote.Explain(ctx, "its agent", err) }

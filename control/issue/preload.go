@@ -5,14 +5,7 @@ import (
 	"sync"
 
 	"github.com/coreos/dbtester/pkg/load"
-	"github.com/coreos/dbtester/pkg/load/issuer"
 )
-
-// Preload describes how keys are written before a load, over connections to some members in turn.
-type Preload struct {
-	issuer.Preload
-	Members []int
-}
 
 // Preload has each part write its share of the keys. progress is called with the progress of all
 // parts together, by any goroutine. The first part that fails or is lost ends the preload of all.

@@ -2,25 +2,12 @@ package issue
 
 import (
 	"math"
-	"sync"
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
-
-// relay passes the writes of generators on to a watch. It is safe for concurrent use.
-type relay struct {
-	set        *Set
-	watch      load.Watch
-	operations int
-
-	mu     sync.Mutex
-	before []int64 // by part: all writes that were sent before have come
-	least  int64   // that was passed on
-	list   []load.Ended
-}
 
 func newRelay(s *Set, watch load.Watch) *relay {
 	return &relay{set: s, watch: watch, operations: len(s.spec.Operations()), before: make([]int64, len(s.parts))}

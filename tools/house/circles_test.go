@@ -10,12 +10,12 @@ import (
 // inOrder are packages whose files use one another in one direction, so that they can be read from
 // the lowest to the highest.
 var inOrder = []string{
-	"agent",
-	"analyze/abilities/cause", "analyze/answers", "analyze/answers/compare", "analyze/answers/headline", "analyze/figure", "analyze/publish/live", "analyze/publish/page",
+	"agent", "agent/generator",
+	"analyze/abilities/cause", "analyze/answers", "analyze/answers/compare", "analyze/answers/headline", "analyze/figure", "analyze/publish/live", "analyze/publish/page", "analyze/table",
 	"cmd/dbtester",
-	"control/abilities/faults", "control/judge",
+	"control/abilities/faults", "control/issue", "control/judge",
 	"pkg/ability/faults", "pkg/config", "pkg/config/classic", "pkg/database/cetcd", "pkg/database/consul", "pkg/database/etcd", "pkg/databasetest", "pkg/fault", "pkg/files/linefile", "pkg/install", "pkg/load/schedule", "pkg/mark", "pkg/metric", "pkg/remotestorage", "pkg/results",
-	"tools/discovery", "tools/holders", "tools/house", "tools/watchers",
+	"tools/audit", "tools/discovery", "tools/holders", "tools/house", "tools/watchers",
 }
 
 func TestFilesInOrder(t *testing.T) {

@@ -1,27 +1,9 @@
 package service
 
 import (
-	"time"
-
 	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/database"
 )
-
-// consumer watches all instances.
-type consumer struct {
-	follower
-	n    int
-	last int64 // when it last received a change, for the goroutine of the watch
-}
-
-// heard records when consumers received a change, in nanoseconds of the clock.
-type heard struct {
-	at    []int64 // by consumer, 0 for those that were not
-	n     int
-	first int64
-	// resolution is the longest time between the last look without the change and the first with it.
-	resolution time.Duration
-}
 
 // changed notes a change that the consumer receives.
 func (c *consumer) changed(change database.Change) {

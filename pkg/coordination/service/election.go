@@ -5,31 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/coordination/keeper"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/sleep"
 )
-
-// term is the time of a leader, which follows that of the leader before. All of it is under the lock of
-// Service.
-type term struct {
-	by *registration
-	// elected is when its session had the key that is for one alone.
-	elected time.Time
-	// came and gone record the changes of the leader's own key, which names the term.
-	came, gone *heard
-}
-
-// elections has the contenders and the terms of elections.
-type elections struct {
-	contenders []*contender
-	tasks      tasks         // of the contenders
-	elected    chan struct{} // has something when a leader was elected
-	terms      []*term       // under the lock of Service
-}
 
 // incumbent returns the last term and its leader, nil if it no longer leads. The lock of Service is
 // held.
@@ -39,16 +20,6 @@ func (e *elections) incumbent() (term int, by *registration) {
 		return term, nil
 	}
 	return term, e.terms[term].by
-}
-
-// contender is an instance that leads if no other does. It follows the leaders' keys.
-type contender struct {
-	follower
-	is   *registration
-	free chan struct{} // has something when the last leader is gone
-
-	mu     sync.Mutex
-	leader int // the term that it knows, or -1
 }
 
 // takeAgain is the time after which a key without a known owner is taken again.

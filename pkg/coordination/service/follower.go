@@ -9,17 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// follower watches keys over a connection of its own.
-type follower struct {
-	of        *Service
-	conn      int    // number of the connection
-	who, what string // in errors: the follower, and the followed key
-	on        database.Sessions
-	ready     chan struct{} // closed when it misses nothing any more
-	over      chan struct{} // closed when it has stopped watching
-	err       error         // why it stopped before its end; set before over is closed
-}
-
 // newFollower returns a follower that has not begun.
 func newFollower(of *Service, conn int, who, what string) follower {
 	return follower{of: of, conn: conn, who: who, what: what, ready: make(chan struct{}), over: make(chan struct{})}

@@ -9,22 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/keeper"
 )
 
-// registration is a session of an instance, with its key.
-type registration struct {
-	name
-	keeper.Session
-	// begun is before its session was requested.
-	begun time.Time
-
-	// ended is, under Mu, when the instance died, or when its release was sent; zero while it lives. Dead is
-	// which of the two.
-	ended time.Time
-	dead  bool
-
-	// came and gone are under the lock of Service, nil before the first consumer received them.
-	came, gone *heard
-}
-
 // over reports whether a session is no longer renewed.
 func (r *registration) over() bool {
 	r.Mu.Lock()

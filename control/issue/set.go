@@ -1,0 +1,221 @@
+package issue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/dbtester/control/fleet/claim"
+	"github.com/coreos/dbtester/control/fleet/remote"
+	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/load/connect"
+	"github.com/coreos/dbtester/pkg/load/contenders/across"
+	"github.com/coreos/dbtester/pkg/load/loadwire"
+	"github.com/coreos/dbtester/pkg/load/merge"
+	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/results/clocks"
+)
+
+// Options are the inputs of a set. They do not change after [New].
+type Options struct {
+	// Local issues the whole load from this process if there are no Addrs.
+	Local Local
+	// Connect dials the generator of the agent at an address. The closer is called once.
+	Connect func(ctx context.Context, addr string) (pb.GeneratorClient, io.Closer, error)
+	// Addrs are the addresses of the agents, in the order of the parts.
+	Addrs []string
+	// RunID is the id of the sessions. Owner names this control to people.
+	RunID, Owner string
+	// Version is the version of this control's program: generators of another version refuse.
+	Version string
+	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
+	Lead time.Duration
+	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
+	// [merge.DefaultAhead].
+	Ahead int
+	// Dir is the tag's folder. Each generator's samples go to a folder of its own below it; ""
+	// drops them.
+	Dir string
+	// Sample is called with each sample of a generator's machine, by one goroutine for each
+	// generator; nil discards them.
+	Sample func(generator int, s results.Sample)
+	// LostMembers returns the members that are known to be lost; it may be nil.
+	LostMembers func() []int
+	// LoseMember is called with a member that accepts no connection from a generator, and why;
+	// nil makes that an error.
+	LoseMember func(member int, why string)
+	// Writes returns a watch of the writes of generators as they arrive, or nil: the writes that
+	// may have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
+	// generators Local.Watch watches.
+	Writes func(load.Spec) (load.Watch, error)
+	// Event is called with the events of generators and connections, by any goroutine; nil
+	// discards them.
+	Event func(results.Event)
+}
+
+// Job is a load to issue. The part of this process needs only the Spec.
+type Job struct {
+	Database string
+	// Tag names the database in the run. Generators show it.
+	Tag string
+	// Options are the driver's options, as YAML with every default filled in.
+	Options []byte
+	// Spec is the whole load. Its Part is not used.
+	Spec load.Spec
+	// Target is how clients reach the members. Its TLS and Auth are not used: the generators'
+	// machines read the TLS files and the password of Auth.
+	Target database.Target
+	TLS    *pb.ClientTLS
+	Auth   *pb.ClientAuth
+	// Reserved are the hosts of members that control reserves at their agents.
+	Reserved []string
+	// Sample is the time between two samples of a machine.
+	Sample time.Duration
+	// Judging has each generator judge the answers to its part; see [Set.Judge]. Nil judges
+	// nothing.
+	Judging *pb.Judging
+	// SelfCheck makes each generator measure the latency that it adds to its part.
+	SelfCheck bool
+}
+
+// Set is the parts of one load. One goroutine calls its methods, in the order Prepare, Preload,
+// Begin, Step for each step, perhaps with Restart between two steps, End and Close.
+type Set struct {
+	opts  Options
+	parts []*part
+	gens  []*generator // which issue the parts, in their order; empty if this process does
+	spec  load.Spec
+	// base is when Prepare was called. Times are base plus the monotonic clock, so setting this
+	// machine's wall clock moves no start.
+	base time.Time
+
+	beats     sync.WaitGroup
+	stopBeats context.CancelFunc // nil unless heartbeats are sent
+
+	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram of a
+	// second, and there may be a thousand streams.
+	decoders *loadwire.Decoders
+
+	stopping atomic.Bool // the load was interrupted
+	relay    *relay      // nil unless the writes of generators are watched
+
+	// mu guards merger, over and returned.
+	mu       sync.Mutex
+	merger   *merge.Merger // nil before Begin
+	over     bool          // the load has ended: losing a generator no longer matters
+	returned error         // the merger's error that a method returned last
+
+	counts *counter // nil before Begin
+	// previous is how many request numbers the previous step used up in all parts.
+	previous int64
+	forget   bool // the next step is the first of new records
+	// resent and waits count over all steps; see [Counts].
+	resent int64
+	waits  load.Waits
+}
+
+// generator is a machine that issues a part of the load: the connection to its agent, and the
+// facts about its clock.
+type generator struct {
+	*part
+	remote.Session[pb.GeneratorClient]
+	set      *Set
+	holds    bool               // it was asked to hold sessions
+	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
+	samples  samplesFile
+	held     []across.Holding // locks that its requests held, on its session's clock
+	clock    clockState       // part.mu guards it
+}
+
+// clockState holds the facts about a generator's clock.
+type clockState struct {
+	all   clocks.Estimate   // of all exchanges
+	since clocks.Estimate   // from the last comparison on
+	set   time.Duration     // the largest change of the machine's wall clock
+	list  []clocks.Exchange // all, of a load whose parts may take the same locks
+}
+
+// relay passes the writes of generators on to a watch. It is safe for concurrent use.
+type relay struct {
+	set        *Set
+	watch      load.Watch
+	operations int
+
+	mu     sync.Mutex
+	before []int64 // by part: all writes that were sent before have come
+	least  int64   // that was passed on
+	list   []load.Ended
+}
+
+// lose records that a generator issues nothing more. Only the first cause counts.
+func (s *Set) lose(p *part, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over || !p.lose(cause) {
+		return
+	}
+	if s.merger != nil {
+		s.merger.Part(p.index).Lost(cause)
+	}
+	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
+}
+
+// out returns the sink of a part's records.
+func (s *Set) out(p *part) *merge.Part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.merger.Part(p.index)
+}
+
+// living returns the parts whose generators are not lost, or an error if there is none.
+func (s *Set) living() ([]*part, error) {
+	var list []*part
+	var errs []error
+	for _, p := range s.parts {
+		if lost := p.lostBy(); lost != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p, lost))
+		} else {
+			list = append(list, p)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("every generator is lost: %w", errors.Join(errs...))
+	}
+	return list, nil
+}
+
+func indexes(members []int) (list []int32) {
+	for _, m := range members {
+		list = append(list, int32(m))
+	}
+	return list
+}
+
+// each calls do for all elements of a list at once and joins every error.
+func each[T any](list []T, do func(T) error) error {
+	return errors.Join(claim.Each(list, do)...)
+}
+
+// Local has the options of a process that issues a load by itself.
+type Local struct {
+	// Database is the name of the database for people. Driver makes its clients.
+	Database string
+	Driver   database.Driver
+	// Locks are the facts of the database's locks, nil without any.
+	Locks *database.LockFacts
+	// Dial calls open with a dialer of the members that are not lost, and again after one of them
+	// was found lost.
+	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
+	// Event is called with the events of connections, by any goroutine.
+	Event func(kind string, member int, text string)
+	// Gone reports whether all of some members are lost.
+	Gone func(members []int) bool
+	// Watch returns a watch of every request of a load, or nil. Watch may be nil too.
+	Watch func(load.Spec) (load.Watch, error)
+}
