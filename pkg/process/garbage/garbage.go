@@ -1,37 +1,75 @@
 // Package garbage trades processor time for memory: it sets how far memory may grow before garbage
-// is collected. The setting applies to the whole process, so each function returns another that
-// restores it. The environment variable GOGC takes precedence.
+// is collected. The setting applies to the whole process, so each function returns another that ends
+// its request. Requests of several goroutines may overlap; when the last one ends, the setting is as
+// it was before the first. The environment variable GOGC takes precedence.
 package garbage
 
 import (
 	"os"
 	"runtime/debug"
+	"slices"
+	"sync"
 )
 
-// CollectAt makes garbage collections start when memory has grown by a percentage, until restore is
-// called.
-func CollectAt(percent int) (restore func()) {
-	return change(func(int) int { return percent })
+// usual is how far memory grows in other Go programs, in percent.
+const usual = 100
+
+// request asks for a percentage, or with asUsual for at least the usual one.
+type request struct {
+	percent int
+	asUsual bool
 }
 
-// CollectAsUsual makes garbage collections start no sooner than in other Go programs, until restore
-// is called.
-func CollectAsUsual() (restore func()) {
-	const usual = 100
-	return change(func(before int) int {
-		if before < 0 { // collection was off
-			return before
-		}
-		return max(before, usual)
-	})
+// requests holds the requests that have not ended.
+var requests struct {
+	mu     sync.Mutex
+	all    []*request
+	before int // the setting without them
 }
 
-// change computes the percentage from the current one, unless the environment sets it.
-func change(to func(before int) int) (restore func()) {
+// CollectAt makes garbage collections start when memory has grown by a percentage, until end is
+// called. Of several percentages the lowest counts.
+func CollectAt(percent int) (end func()) { return add(&request{percent: percent}) }
+
+// CollectAsUsual makes garbage collections start no sooner than in other Go programs, until end is
+// called. It takes precedence over CollectAt.
+func CollectAsUsual() (end func()) { return add(&request{asUsual: true}) }
+
+func add(r *request) (end func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	before := debug.SetGCPercent(-1)
-	debug.SetGCPercent(to(before))
-	return func() { debug.SetGCPercent(before) }
+	requests.mu.Lock()
+	defer requests.mu.Unlock()
+	if len(requests.all) == 0 {
+		requests.before = debug.SetGCPercent(-1)
+	}
+	requests.all = append(requests.all, r)
+	debug.SetGCPercent(resulting(requests.before, requests.all))
+	return sync.OnceFunc(func() {
+		requests.mu.Lock()
+		defer requests.mu.Unlock()
+		requests.all = slices.DeleteFunc(requests.all, func(o *request) bool { return o == r })
+		debug.SetGCPercent(resulting(requests.before, requests.all))
+	})
+}
+
+// resulting returns the percentage of a setting with some requests.
+func resulting(before int, all []*request) int {
+	percent, asUsual := before, false
+	var asked []int
+	for _, r := range all {
+		if r.asUsual {
+			asUsual = true
+		} else {
+			asked = append(asked, r.percent)
+		}
+	}
+	if len(asked) > 0 {
+		percent = slices.Min(asked)
+	}
+	if asUsual && percent >= 0 { // below 0 collection is off
+		return max(percent, usual)
+	}
+	return percent
 }
