@@ -163,14 +163,17 @@ func (m *machine) readFile(file *machineFile, values metric.Values) error {
 
 // readLines sets the metrics of a source that is parsed line by line.
 func (m *machine) readLines(s *machineSource, values metric.Values) error {
-	clear(s.readings)
-	line := func(line []byte) error { return s.Line(line, s.readings) }
-	err := m.files.lines(line, s.File)
-	if s.Also != "" && err == nil {
-		if err = m.files.lines(line, s.Also); unsupported(err) {
-			err = nil
+	err := walkOf(m.files.path(s.File)).take(s.readings, func(readings []metric.Reading) error {
+		clear(readings)
+		line := func(line []byte) error { return s.Line(line, readings) }
+		err := m.files.lines(line, s.File)
+		if s.Also != "" && err == nil {
+			if err = m.files.lines(line, s.Also); unsupported(err) {
+				err = nil
+			}
 		}
-	}
+		return err
+	})
 	if err != nil {
 		return err
 	}
