@@ -175,7 +175,7 @@ no-flap: build ## keep 200 instances alive in etcd, ZooKeeper, Consul and Consul
 tap: build ## compare delays of fsync by faults of disks with etcd's own histogram, and measure what members under the tap cost without a fault, in 20 pairs of two loads: test-results/tap.md; half an hour
 	$(GO) run ./tools/tap -dbtester $(CURDIR)/bin/dbtester $(publish)
 
-viewers: build ## measure what three viewers of the live page cost a load, in 10 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour
+viewers: build ## measure what three viewers of the live page cost a load, in 12 pairs of runs with and without them at two rates: test-results/viewers.md; a quarter of an hour
 	$(GO) run ./tools/viewers -dbtester $(CURDIR)/bin/dbtester $(publish)
 
 causes: build ## plant causes in etcd, ZooKeeper and Consul, and count how often reports name them and something else, as root: test-results/causes.md; make causes [CAUSES=quota,fsync RUNS=20]; resumes with results/causes.jsonl; an hour and a quarter

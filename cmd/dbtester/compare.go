@@ -51,7 +51,7 @@ func newCompare(a *app) *cobra.Command {
 		a.completeVersions(cmd, side.name+"-version", &f.made.config, side.file)
 	}
 	flags.StringVar(&f.margin, "margin", "3%", "largest difference that does not matter")
-	f.format.register(cmd, append(reportFormats(), "benchstat")...)
+	f.format.register(cmd, append(usualFormats(), formatJUnit, "benchstat")...)
 	flags.StringVar(&f.output, "output", "", "folder to write the report to in all formats, with its picture (default: none for recorded runs, otherwise the folder of --results)")
 	flags.BoolVar(&a.bisect, "bisect", false, "exit with the codes of git bisect run: 0 for better or equivalent, 1 for worse, 125 for a commit that cannot be judged, and 128, which stops git bisect, after a wrong flag or file")
 	f.fetch.register(flags, "file with the credentials for runs at a URL (default: credentials from the environment)")

@@ -105,6 +105,25 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A comparison is printed in each format that the flag offers.
+func TestCompareFormats(t *testing.T) {
+	t.Parallel()
+	a, b := recordedRuns(t, "a", 1, 2*time.Millisecond, nil), recordedRuns(t, "b", 1, 3*time.Millisecond, nil)
+	code, offered, _ := program(t, "__complete", "compare", "--format", "")
+	if code != exitDone || !strings.Contains(offered, formatJUnit) {
+		t.Fatalf("the formats of compare: exit code %d: %s", code, offered)
+	}
+	for _, format := range strings.Fields(offered) {
+		if strings.HasPrefix(format, ":") { // what the shell shall do
+			break
+		}
+		code, out, errs := program(t, "compare", "--format", format, a[0], "--to", b[0])
+		if code != exitInconclusive || out == "" {
+			t.Errorf("--format %s: exit code %d, want %d and a text: %q\n%s", format, code, exitInconclusive, out, errs)
+		}
+	}
+}
+
 // TestComparePlan: a length that depends on a guessed throughput is not planned, and differing
 // steps are separate stages.
 func TestComparePlan(t *testing.T) {
