@@ -77,7 +77,7 @@ func phases(r *run.Run) (out []figure.Stretch) {
 }
 
 // greyNote explains grey areas.
-const greyNote = "grey: warm-up and cool-down, which no number in the table includes"
+const greyNote = "grey: warm-up and cool-down, which throughput and latency in the table leave out"
 
 // phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median start
 // to the median end. same is false if the trials have different numbers of them.
@@ -122,6 +122,6 @@ func (d *Data) markPhases(f *figure.Figure) {
 		f.Grey = first
 		f.Notes = append(f.Notes, greyNote)
 	case some:
-		f.Notes = append(f.Notes, "the lines include warm-ups and cool-downs, which no number in the table includes and which differ between the databases")
+		f.Notes = append(f.Notes, "the lines include warm-ups and cool-downs, which differ between the databases and which throughput and latency in the table leave out")
 	}
 }
