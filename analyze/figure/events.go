@@ -36,8 +36,11 @@ func (p *page) eventEntries(room vg.Length) (all []entry) {
 	return all
 }
 
-// drawEvents draws a thin line and a symbol for each event. Events of the same kind and colour that
-// would touch are drawn once.
+// mostEventLines is the largest number of events with lines: more would hide the data.
+const mostEventLines = 120
+
+// drawEvents draws a symbol for each event, and unless there are many a thin line. Events of the same
+// kind and colour that would touch are drawn once.
 func (p *page) drawEvents(d pen) {
 	names := p.eventKinds
 	type lane struct{ kind, key int }
@@ -62,7 +65,11 @@ func (p *page) drawEvents(d pen) {
 	}
 	// Grouping equal looks makes files small.
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Or(a.key-b.key, a.kind-b.kind) })
-	for _, m := range marks {
+	lines := marks
+	if len(lines) > mostEventLines {
+		lines = nil
+	}
+	for _, m := range lines {
 		d.line(stroke{color: mixed(eventColor(m.key), paper, 0.45), width: 0.7}, vg.Point{X: m.at, Y: p.plot.bottom}, vg.Point{X: m.at, Y: p.plot.top})
 	}
 	for _, m := range marks {

@@ -407,6 +407,26 @@ func TestPartialPointsArePale(t *testing.T) {
 	}
 }
 
+// The lines of many events would hide the data.
+func TestManyEventsHaveNoLines(t *testing.T) {
+	for _, each := range []int{mostEventLines / 3, mostEventLines/3 + 1} {
+		f := unnamed([]float64{0, 100}, []float64{1, 2})
+		for _, kind := range []string{"leader lost", "snapshot", "fault"} {
+			for i := range each {
+				f.Events = append(f.Events, Event{X: 100 * (float64(i) + 0.5) / float64(each), Kind: kind})
+			}
+		}
+		all := drawn(t, f)
+		if got := texts(all); !slices.Contains(got, fmt.Sprintf("leader lost (%d)", each)) {
+			t.Errorf("texts %q", got)
+		}
+		lined := slices.ContainsFunc(all, func(e element) bool { return e.name == "path" && e.strokedIn(mixed(soft, paper, 0.45)) })
+		if want := 3*each <= mostEventLines; lined != want {
+			t.Errorf("%d events: lines %v, want %v", 3*each, lined, want)
+		}
+	}
+}
+
 // Kinds of events are in the legend with their numbers, and each event has a line.
 func TestEventsAreMarked(t *testing.T) {
 	f := unnamed([]float64{0, 10}, []float64{1, 2})

@@ -120,12 +120,13 @@ class Plane {
     }
   }
 
-  // drawEvents marks what happened, with its name on hover.
+  // drawEvents marks what happened, with its name on hover. Lines of many events would hide the data:
+  // as in pictures, more than 120 have none.
   drawEvents() {
-    for (const e of this.own(this.data.events)) {
-      if (!this.x.has(e.x) || e.x < this.x.low || e.x > this.x.high) continue;
+    const shown = this.own(this.data.events).filter(e => this.x.has(e.x) && e.x >= this.x.low && e.x <= this.x.high);
+    for (const e of shown) {
       const x = this.x.place(e.x), g = svg('g', {'class': 'event', stroke: e.color || '#777777', fill: 'none'}), top = this.box.top;
-      g.append(svg('path', {d: 'M' + x.toFixed(1) + ' ' + top + 'V' + this.box.bottom, 'stroke-width': .6}));
+      if (shown.length <= 120) g.append(svg('path', {d: 'M' + x.toFixed(1) + ' ' + top + 'V' + this.box.bottom, 'stroke-width': .6}));
       g.append(svg('path', {d: 'M' + (x - 3.5).toFixed(1) + ' ' + top + 'h7l-3.5 6z', 'stroke-width': 1}));
       g.append(svg('title', {}, e.label));
       this.root.append(g);
