@@ -1,7 +1,7 @@
 package etcd
 
 import (
-	"go.etcd.io/bbolt/version"
+	"go.etcd.io/etcd/api/v3/version"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
