@@ -65,12 +65,10 @@ func (p *page) drawEvents(d pen) {
 	}
 	// Grouping equal looks makes files small.
 	slices.SortStableFunc(marks, func(a, b mark) int { return cmp.Or(a.key-b.key, a.kind-b.kind) })
-	lines := marks
-	if len(lines) > mostEventLines {
-		lines = nil
-	}
-	for _, m := range lines {
-		d.line(stroke{color: mixed(eventColor(m.key), paper, 0.45), width: 0.7}, vg.Point{X: m.at, Y: p.plot.bottom}, vg.Point{X: m.at, Y: p.plot.top})
+	if len(marks) <= mostEventLines {
+		for _, m := range marks {
+			d.line(stroke{color: mixed(eventColor(m.key), paper, 0.45), width: 0.7}, vg.Point{X: m.at, Y: p.plot.bottom}, vg.Point{X: m.at, Y: p.plot.top})
+		}
 	}
 	for _, m := range marks {
 		// Each kind has its own height, so that simultaneous symbols remain visible.

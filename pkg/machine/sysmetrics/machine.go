@@ -39,6 +39,7 @@ type machineSource struct {
 	metric.Source
 	index    []int
 	readings []metric.Reading
+	walk     *walk // of a source that is parsed line by line
 }
 
 func newMachineSource(s metric.Source) machineSource {
@@ -66,7 +67,11 @@ func newMachine(f *files, device, iface string) *machine {
 			at = len(m.sources)
 			m.sources = append(m.sources, machineFile{name: s.File, every: s.Every})
 		}
-		m.sources[at].sources = append(m.sources[at].sources, newMachineSource(s))
+		source := newMachineSource(s)
+		if s.Line != nil {
+			source.walk = walkOf(f.path(s.File))
+		}
+		m.sources[at].sources = append(m.sources[at].sources, source)
 	}
 	return m
 }
@@ -163,7 +168,7 @@ func (m *machine) readFile(file *machineFile, values metric.Values) error {
 
 // readLines sets the metrics of a source that is parsed line by line.
 func (m *machine) readLines(s *machineSource, values metric.Values) error {
-	err := walkOf(m.files.path(s.File)).take(s.readings, func(readings []metric.Reading) error {
+	err := s.walk.take(s.readings, func(readings []metric.Reading) error {
 		clear(readings)
 		line := func(line []byte) error { return s.Line(line, readings) }
 		err := m.files.lines(line, s.File)

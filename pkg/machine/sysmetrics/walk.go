@@ -1,7 +1,6 @@
 package sysmetrics
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +38,6 @@ func (w *walk) take(readings []metric.Reading, read func([]metric.Reading) error
 	if err := read(readings); err != nil {
 		return err
 	}
-	w.at, w.readings = time.Now(), slices.Clone(readings)
+	w.at, w.readings = time.Now(), append(w.readings[:0], readings...)
 	return nil
 }
