@@ -1,15 +1,15 @@
-// Package agent runs one database member at a time on one machine, asked over
-// gRPC: it is opened for one run, started, watched, stopped and collected.
+// Package agent runs one database member at a time on one machine, asked over gRPC: it is opened
+// for one run, started, watched, stopped and collected.
 //
-// An agent keeps no state outside its [Agent] value and its work directory, so several can live
-// in one process.
+// An agent keeps no state outside its [Agent] value and its work directory, so several can live in
+// one process.
 //
-// A session is idle, open, starting, running, stopping or stopped. Every verb carries the run id.
-// A repeated request gets the same answer. Stop is allowed in every state. A fault can be applied
-// to a member: a death that it causes does not end the session. The agent undoes a fault when its
+// A session is idle, open, starting, running, stopping or stopped. Every verb carries the run id. A
+// repeated request gets the same answer. Stop is allowed in every state. A fault can be applied to
+// a member: a death that it causes does not end the session. The agent undoes a fault when its
 // duration is over, before the session ends, and after a restart. An agent that hears nothing for
-// its lease (15 s) stops its session by itself. An agent that restarts ends only children whose
-// pid and start ticks match its record.
+// its lease (15 s) stops its session by itself. An agent that restarts ends only children whose pid
+// and start ticks match its record.
 package agent
 
 import (
@@ -29,9 +29,9 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// New returns an idle agent. If its work directory holds the session of an agent that ended
-// without closing it, New kills the session's children that are still alive, but only those whose
-// pid and start time match the record. It keeps the session, stopped, until the next Open.
+// New returns an idle agent. If an earlier agent ended without closing its session in the work
+// directory, New kills the session's children that are still alive, but only those whose pid and
+// start time match the record. It keeps the session, stopped, until the next Open.
 func New(opts Options) (*Agent, error) {
 	opts, err := opts.filled()
 	if err != nil {
@@ -101,9 +101,9 @@ func (a *Agent) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterAgentServer(r, bounded{service: service{agent: a}})
 }
 
-// Close stops the session, waits for every goroutine of the agent, and releases the work
-// directory. The session's directory stays for the next agent there. If ctx ends first, Close
-// returns its error. The stop continues within its own deadlines, and Close may be called again.
+// Close stops the session, waits for all the agent's goroutines, and releases the work directory.
+// The session's directory stays for the next agent there. If ctx ends first, Close returns its
+// error. The stop continues within its own deadlines, and Close may be called again.
 func (a *Agent) Close(ctx context.Context) error {
 	a.mu.Lock()
 	a.closed = true

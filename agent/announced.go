@@ -64,7 +64,7 @@ func announces(req *pb.StartRequest, needs func(fault.Kind, fault.Record) bool) 
 	})
 }
 
-// tapOf returns the tap that the announced faults need, nil for none.
+// tapOf returns the tap that the announced faults need, or nil.
 func tapOf(req *pb.StartRequest) *tap.Tap {
 	if announces(req, fault.Kind.NeedsTap) {
 		return tap.New()
@@ -72,8 +72,8 @@ func tapOf(req *pb.StartRequest) *tap.Tap {
 	return nil
 }
 
-// shares reports whether a start announces faults that must distinguish the members of this
-// machine, and there are others.
+// shares reports whether a start announces faults that must tell this machine's members apart, and
+// there are others.
 func shares(req *pb.StartRequest, m database.Member) bool {
 	return announces(req, fault.Kind.SharesGroups) && sharesMachine(m)
 }

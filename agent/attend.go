@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// freeTimeout is how long the addresses of an ended member may stay in use before it is
-	// started again. freeEvery is how often the start is retried.
+	// freeTimeout is how long an ended member's addresses may stay in use before it is started
+	// again. freeEvery is how often the start is retried.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond
 )
@@ -175,8 +175,8 @@ func (a *attended) release() {
 	}
 }
 
-// endedItself records that the member has ended because of a fault, and ends the rest of it. The
-// member is started again when the fault is over.
+// endedItself records that a fault made the member end, and ends what is left running. The member
+// is started again when the fault is over.
 func (a *attended) endedItself() {
 	s := a.s
 	a.quoteDead(a.member)
@@ -225,8 +225,8 @@ func (a *attended) End(_ context.Context, id string, graceful bool) error {
 	return nil
 }
 
-// Upgrade implements [fault.Victim]. From then on the member is the one that was planned with
-// that release at the start of the session.
+// Upgrade implements [fault.Victim]. From then on the member is the one that was planned with that
+// release when the session started.
 func (a *attended) Upgrade(version string) error {
 	next := a.p.upgrades[version]
 	if next == nil {

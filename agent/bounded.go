@@ -15,7 +15,7 @@ import (
 // session if they wait for one, each within the grace. A verb then abandons what it waits for, a
 // driver or a client that does not read.
 //
-// Stop and Close of a session wait for its children, whose ends have deadlines.
+// Stop and Close wait for the session's children, whose ends have deadlines.
 type bounded struct {
 	pb.UnimplementedAgentServer
 	service service
@@ -73,9 +73,8 @@ func (b bounded) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return unary(ctx, b.service.agent, "Close", b.service.agent.ctx, req, b.service.Close)
 }
 
-// life returns a context that ends when the session of a run is to stop. If the run has no
-// session, or its session has stopped, it returns the agent's context: then there is nothing to
-// wait for.
+// life returns a context that ends when a run's session is to stop. If the run has no session, or
+// its session has stopped, it returns the agent's context: then there is nothing to wait for.
 func (a *Agent) life(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -112,8 +111,8 @@ func unary[Req, Resp any](ctx context.Context, a *Agent, verb string, over conte
 }
 
 // bound makes a call and returns its error, or why its time is over: over has ended, or ctx has.
-// The call has the grace to answer by itself. Then its context is cancelled and it is abandoned.
-// A panic of the call is an error.
+// The call has the grace to answer by itself. Then its context is cancelled and it is abandoned. A
+// panic in the call becomes an error.
 func bound(ctx context.Context, a *Agent, verb string, over context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// clientFile keeps the last number of clients in a file, for programs that watch it.
+// clientFile keeps the last client count in a file, for programs that watch it.
 type clientFile struct {
 	mu   sync.Mutex // guards the file's content
-	path string     // "" for none
+	path string     // "" keeps no file
 	last int64
 }
 

@@ -15,12 +15,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// chunkBytes is the size of a message of Collect.
+// chunkBytes is how many bytes one Collect message carries.
 const chunkBytes = 64 << 10
 
-// Collect streams one file of the session up to its current length. A log of a running member may
-// grow meanwhile. If it grew past the bound of logs, its kept part is sent. A file that does not
-// exist yet is empty.
+// Collect streams one session file up to its current length. A running member's log may grow
+// meanwhile. If it grew past the log bound, its kept part is sent. A file that does not exist yet
+// is empty.
 func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServer[pb.CollectChunk]) error {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -56,8 +56,8 @@ func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServ
 	return send(stream, name, io.LimitReader(f, info.Size()))
 }
 
-// checkDir returns an error if the directory of the session was removed: its files are lost, and
-// must not pass for empty ones.
+// checkDir returns an error if the session directory was removed: its files are lost, and must not
+// pass for empty ones.
 func (s *session) checkDir(dir string) error {
 	if dir == "" {
 		return nil
@@ -71,7 +71,7 @@ func (s *session) checkDir(dir string) error {
 	return nil
 }
 
-// send streams r in chunks, followed by the checksum of all of them.
+// send streams r in chunks, followed by a checksum over them all.
 func send(stream grpc.ServerStreamingServer[pb.CollectChunk], name string, r io.Reader) error {
 	sum := sha256.New()
 	for {

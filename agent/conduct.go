@@ -21,8 +21,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// prepare plans the member of a request and checks that it could run here and now, apart from
-// limits. It has no effects.
+// prepare plans the requested member and checks that it could run here and now, apart from limits.
+// It has no effects.
 func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	a := s.agent
 	if err := a.checkWorkDir(); err != nil {
@@ -38,7 +38,7 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	return p, nil
 }
 
-// measurable finds what to sample for a planned member, and the facts of its disk. It has no
+// measurable finds what to sample for a planned member, and the facts about its disk. It has no
 // effects.
 func (s *session) measurable(p *planned) (err error) {
 	a := s.agent
@@ -92,8 +92,8 @@ func (p *planned) checkable(o member.Options) member.Options {
 	return o
 }
 
-// conduct runs a planned member, from the making of its directory to the end of its commands.
-// When it returns, nothing is running and the session's context has ended.
+// conduct runs a planned member, from making its directory until its commands end. When it returns,
+// nothing is running and the session's context has ended.
 func (l life) conduct(t *attempt) {
 	s, p := l.s, l.p
 	if p.tap != nil {
@@ -238,7 +238,7 @@ func (l life) stop(m *member.Member) {
 }
 
 // pids returns the children to sample: those that were spawned and still run. It leaves out a
-// process that later got the number of a child.
+// process that later got a child's number.
 func (s *session) pids() []int {
 	s.agent.mu.Lock()
 	spawned := s.now.spawned

@@ -33,7 +33,7 @@ func (v service) Fault(ctx context.Context, req *pb.FaultRequest) (*pb.FaultResp
 	return s.change(ctx, &change{record: r})
 }
 
-// Heal undoes a fault of the member, or returns the outcome of one that is over.
+// Heal undoes a fault, or returns the outcome if it is already over.
 func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if err != nil {
@@ -45,7 +45,7 @@ func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultRespon
 	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
 }
 
-// The cost of a tap is measured by so many calls with it and without, within this time.
+// A tap's cost is measured by so many calls with it and without, within this time.
 const (
 	tapCalls = 200
 	tapLimit = 2 * time.Second
@@ -64,7 +64,7 @@ func (l life) tapCost() *results.TapCost {
 	return &results.TapCost{N: cost.N, With: cost.With, Without: cost.Without}
 }
 
-// measureTap measures the cost of a tap on the disk of a directory.
+// measureTap measures what a tap costs on a directory's disk.
 func measureTap(ctx context.Context, t *tap.Tap, dir string) (cost tap.Cost, err error) {
 	probe, err := sysmetrics.NewFsyncProbe(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *session) abortedChange() error {
 	return status.Errorf(codes.Aborted, "the session stopped: %s", s.reason())
 }
 
-// faultMessage returns the outcome of a fault as a message.
+// faultMessage returns a fault's outcome as a message.
 func (s *session) faultMessage(r fault.Record) (*pb.FaultResponse, error) {
 	release, err := s.upgradeOf(r)
 	if err != nil {

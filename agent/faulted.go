@@ -24,7 +24,7 @@ func tooMany() error {
 	return status.Error(codes.ResourceExhausted, fmt.Sprintf("the session has had %d faults already", maxFaults))
 }
 
-// fault returns the fault of an id.
+// fault returns the fault with an id.
 func (s *session) fault(id string) (fault.Record, bool) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *session) fault(id string) (fault.Record, bool) {
 	return fault.Record{}, false
 }
 
-// noteFault replaces the record of a fault.
+// noteFault replaces a fault's record.
 func (s *session) noteFault(r fault.Record) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()

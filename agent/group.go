@@ -36,7 +36,7 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 // nameOf returns the name of a member's group. Members count from 0.
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
-// facts returns the resources of the machine that a member with the limits can use.
+// facts returns the machine resources that a member with the limits can use.
 func (g grouping) facts(memory int64, cpus int) database.HostFacts {
 	f := database.HostFacts{MemoryBytes: memory, CPUs: cpus}
 	if most := g.limits.MemoryBytes; most > 0 && (memory == 0 || most < memory) {
@@ -48,7 +48,7 @@ func (g grouping) facts(memory int64, cpus int) database.HostFacts {
 	return f
 }
 
-// limit puts the limits into the environment of the commands, unless their own environment has
+// limit puts the limits into the commands' environment, unless a command's own environment has
 // another value.
 func (g grouping) limit(plan *database.Plan) {
 	commands := make([]database.Command, len(plan.Commands))
@@ -107,8 +107,8 @@ func (l life) makeGroup() (err error) {
 	return err
 }
 
-// removeGroup records the member's use of resources, and removes its group with all that still
-// runs in it.
+// removeGroup records the member's resource use, and removes its group with all that still runs in
+// it.
 func (l life) removeGroup() {
 	s, group := l.s, l.p.grouping.group
 	if group == nil {
@@ -120,7 +120,7 @@ func (l life) removeGroup() {
 		s.now.use = &use
 		s.agent.mu.Unlock()
 	}
-	// Not s.ctx, which has ended: the removal has a bound of its own.
+	// Not s.ctx, which has ended: the removal has its own bound.
 	if err := group.Remove(context.Background()); err != nil {
 		s.problem("the member's control group was not removed", err)
 	}
@@ -145,19 +145,18 @@ func (l life) place(o *member.Options) {
 	}
 }
 
-// killedByLimit reports whether the kernel killed a process of the member because of
-// its memory limit.
+// killedByLimit reports whether the kernel killed a member process because of its memory limit.
 func (l life) killedByLimit() bool {
 	group := l.p.grouping.group
 	return group != nil && group.Use().OOMKills > 0
 }
 
-// memoryLimit is the reason for the end of a member that its limit killed.
+// memoryLimit is why a member ended that its limit killed.
 func (l life) memoryLimit() reason {
 	return reason(pb.ReasonMemoryLimit + l.p.grouping.limits.MemoryText())
 }
 
-// explained adds to the error of a start that the memory limit caused it.
+// explained adds to a start's error that the memory limit caused it.
 func (l life) explained(err error) error {
 	if !l.killedByLimit() {
 		return err

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 )
 
-// resolveTimeout bounds the lookup of a member's name.
+// resolveTimeout bounds the lookup for a member's name.
 const resolveTimeout = 5 * time.Second
 
 // Hold implements [fault.Victim].
@@ -60,7 +60,7 @@ func (a *attended) Network() (fault.Network, error) {
 	return n, nil
 }
 
-// addressesOf returns the addresses of a member.
+// addressesOf returns a member's addresses.
 func addressesOf(host string) (addrs []netip.Addr, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
@@ -74,8 +74,8 @@ func addressesOf(host string) (addrs []netip.Addr, err error) {
 	return addrs, nil
 }
 
-// sharesMachine reports whether other members have addresses of this machine. The source of a
-// packet then does not show who sent it.
+// sharesMachine reports whether other members have addresses on this machine. A packet's source
+// then does not show who sent it.
 func sharesMachine(m database.Member) bool {
 	own := map[netip.Addr]bool{}
 	if list, err := net.InterfaceAddrs(); err == nil {
@@ -102,14 +102,14 @@ func sharesMachine(m database.Member) bool {
 	return false
 }
 
-// attended is the member of a session while it runs, and the victim of its faults. Only the
-// session's goroutine uses it.
+// attended is a session's member while it runs, and the victim of its faults. Only the session's
+// goroutine uses it.
 type attended struct {
 	life
 	member *member.Member // that ran last
 	// held are the resources that faults need until they are over, by their ids.
 	held map[string]io.Closer
-	// endedBy is the fault that ended the member, and whose end starts it again; "" for none: the end
-	// of any fault starts a member that has ended itself.
+	// endedBy is the fault that ended the member and that starts it again when undone. If "", the
+	// end of any fault starts a member that has ended itself.
 	endedBy string
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// logTo writes what this process logs to the session in a directory, until the session is
-// released. It appends to the log of an earlier agent. A log that cannot be written is a problem
-// of the run, and does not end it.
+// logTo writes what this process logs to the session in a directory, until the session is released.
+// It appends to an earlier agent's log. A log that cannot be written is a problem for the run to
+// record, and does not end it.
 func (s *session) logTo(dir string) {
 	f, err := s.agent.root.OpenFile(dir+"/"+results.FileAgentLog, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {

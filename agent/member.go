@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tailLines is how many lines are quoted of a child that died by itself.
+// tailLines is how many log lines are quoted from a child that died by itself.
 const tailLines = 20
 
 // memberOptions returns how to execute the plan. The record is on disk before the first child,
@@ -44,7 +44,7 @@ func (l life) running(m *member.Member) {
 	s.log.Info("member runs", "tag", tag, "pids", m.Pids())
 }
 
-// quoteDead keeps the last log lines of the children that have ended, before others are stopped.
+// quoteDead keeps the last log lines from children that have ended, before others are stopped.
 func (l life) quoteDead(m *member.Member) {
 	s := l.s
 	tails := map[string]string{}

@@ -66,7 +66,7 @@ func (a *Agent) open(ctx context.Context, req *pb.OpenRequest) (*session, error)
 	}
 }
 
-// Close ends the session and removes its directory. Close of an idle agent does nothing.
+// Close ends the session and removes its directory. On an idle agent it does nothing.
 func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {
@@ -81,8 +81,8 @@ func (v service) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return &pb.CloseResponse{}, nil
 }
 
-// release stops a session, removes its directory and frees the agent. Of several callers, one
-// does it and the others wait.
+// release stops a session, removes its directory and frees the agent. If several callers come at
+// once, one does it and the others wait.
 func (a *Agent) release(ctx context.Context, s *session) error {
 	s.end(reasonAsked)
 	if err := wait(ctx, "stop session", s.ended); err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// DefaultLease is how long a session lives without a sign of its control.
+// DefaultLease is how long a session lives without a sign from its control.
 const DefaultLease = tenant.DefaultLease
 
 // DefaultGrace is how long a verb may take to answer after its wait has ended.
 const DefaultGrace = 900 * time.Millisecond
 
-// Options are the inputs of an agent. They do not change after [New].
+// Options are an agent's inputs. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this agent can run.
 	Registry *database.Registry
@@ -31,19 +31,18 @@ type Options struct {
 	// Tools are the executables or directories that plans may use, by the names in
 	// [database.Info.Tools].
 	Tools map[string]string
-	// Cache is the directory of releases, see [install.Installer]. Agents on one machine may
-	// share it. Without a cache there are no releases.
+	// Cache is the directory for releases, see [install.Installer]. Agents on one machine may share
+	// it. Without a cache there are no releases.
 	Cache string
 	// Self is the argv that Self commands' arguments follow: this executable and
 	// its verb "serve".
 	Self []string
-	// Lease is how long a session lives without a sign of its control;
-	// 0 is [DefaultLease].
+	// Lease is how long a session lives without a sign from its control; 0 is [DefaultLease].
 	Lease time.Duration
-	// Deadlines bound the stop of a member; zero is [process.DefaultDeadlines].
+	// Deadlines bound how long stopping a member takes; zero is [process.DefaultDeadlines].
 	Deadlines process.Deadlines
-	// Grace is how long a verb may take to answer after the end of its session or of the
-	// agent; 0 is [DefaultGrace].
+	// Grace is how long a verb may take to answer after its session or the agent has ended; 0 is
+	// [DefaultGrace].
 	Grace time.Duration
 	// AllowBinary lets a Start name the executable to run.
 	AllowBinary bool
@@ -51,24 +50,22 @@ type Options struct {
 	AllowFlags bool
 	// AllowFaults are the kinds of faults that may be applied to the member.
 	AllowFaults []string
-	// Disk gives each member a disk of its own, which faults may fill: "loop:SIZE", see
-	// [owndisk.Size], which faults may also cut, or a directory, see [owndisk.CheckDir]. "" gives
-	// no disk.
+	// Disk gives each member its own disk, which faults may fill: "loop:SIZE", see [owndisk.Size],
+	// which faults may also cut, or a directory, see [owndisk.CheckDir]. "" gives no disk.
 	Disk string
 	// Device and Interface are sampled; "" finds the data directory's device and the member's
 	// interface.
 	Device, Interface string
-	// LogBound bounds the kept part of the log of each command of a member; zero is
+	// LogBound bounds what is kept from the log of each of a member's commands; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
 	// Log receives events that no verb caused; nil discards them. A session's file
-	// [results.FileAgentLog] receives them too. If the log belongs to a [runlog.Handler], the
-	// file also has what the rest of the process logs meanwhile.
+	// [results.FileAgentLog] receives them too. If the log belongs to a [runlog.Handler], the file
+	// also has what the rest of the process logs meanwhile.
 	Log *slog.Logger
-	// Version is the version of this program.
+	// Version is this program's version.
 	Version string
-	// ClientNumPath, if not "", is a file that always holds the last number of
-	// clients as text.
+	// ClientNumPath, if not "", is a file that always holds the last client count as text.
 	ClientNumPath string
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// fileDisk is the file of a member's own disk, in the session directory.
+// fileDisk is the file that holds a member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
 // holdDisk locks the disk that the user has mounted for the member, if there is one.
@@ -27,7 +27,7 @@ func (a *Agent) holdDisk() (err error) {
 	return err
 }
 
-// memberDir returns the folder of the member's files for a session directory.
+// memberDir returns the folder for the member's files, given a session directory.
 func (a *planner) memberDir(session string) string {
 	if a.own.Dir != "" {
 		return owndisk.In(a.own.Dir).Point
@@ -35,13 +35,13 @@ func (a *planner) memberDir(session string) string {
 	return a.inFile(session).Point
 }
 
-// inFile returns the disk in a file that the member of a session directory has with "loop:SIZE".
+// inFile returns the disk in a file that the member has in a session directory with "loop:SIZE".
 func (a *planner) inFile(session string) owndisk.Disk {
 	dir := filepath.Join(a.opts.WorkDir, session)
 	return owndisk.Disk{Image: filepath.Join(dir, fileDisk), Point: filepath.Join(dir, dirData)}
 }
 
-// dataOn returns a directory of the file system that will hold the data.
+// dataOn returns a directory on the file system that will hold the data.
 func (a *planner) dataOn() string { return cmp.Or(a.own.Dir, a.opts.WorkDir) }
 
 // allowsDisk returns why a fault cannot use the member's own disk.
@@ -60,8 +60,8 @@ func (a *planner) allowsDisk(k fault.Kind) error {
 	return nil
 }
 
-// makeDisk gives the member's directory a disk of its own, if the agent has such disks. The
-// record holds the disk before.
+// makeDisk gives the member's directory its own disk, if the agent has such disks. The disk is
+// recorded before.
 func (l life) makeDisk() error {
 	s, p := l.s, l.p
 	own := s.agent.planner.own
@@ -91,17 +91,17 @@ func (l life) makeDisk() error {
 // session's directory. On a disk that the user has mounted, the member's folder is removed.
 func (l life) removeDisk() {
 	if d, ok := l.s.ownDisk(); ok {
-		// Not the session's context, which has ended: this has a bound of its own.
+		// Not the session's context, which has ended: this has its own bound.
 		if err := d.Unmount(context.Background()); err != nil {
 			l.s.problem("the member's own disk was not given back", err)
 		}
 	}
 }
 
-// age syncs, once, what the member wrote on its own disk until it was ready: its configuration,
-// and what a store writes at its first start. A kernel keeps that in its cache for up to half a
-// minute. A power failure in that time would end a cluster that is a minute old in ways in which
-// it ends no other.
+// age syncs, once, what the member wrote on its own disk until it was ready: its configuration, and
+// what a store writes when it first starts. A kernel keeps that in its cache for up to half a
+// minute. A power failure in that time would end a cluster that is a minute old in ways in which it
+// ends no other.
 func (s *session) age() error {
 	d, ok := s.ownDisk()
 	s.agent.mu.Lock()
@@ -119,7 +119,7 @@ func (s *session) age() error {
 	return nil
 }
 
-// ownDisk returns the own disk of the session's member, if it has one.
+// ownDisk returns the session's own disk for its member, if there is one.
 func (s *session) ownDisk() (owndisk.Disk, bool) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -129,9 +129,9 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 	return *s.now.disk, true
 }
 
-// freeDisk releases a disk of an earlier agent's session.
+// freeDisk releases a disk that an earlier agent's session had.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
-	// Only what a session of this directory can have had: records may have been edited.
+	// Only what a session in this directory can have had: records may have been edited.
 	var err error
 	switch {
 	case d == a.planner.inFile(l.dir):

@@ -13,8 +13,7 @@ import (
 // errIdle reports that no session is open.
 var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
 
-// own returns the session of a run and renews its lease. The error says why the run has no
-// session.
+// own returns a run's session and renews its lease. The error says why the run has no session.
 func (a *Agent) own(run string) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -38,14 +37,14 @@ func (now *sessionState) refusal(code codes.Code) error {
 	return now.Refusal(code, "agent", more, now.ownerMessage())
 }
 
-// ownerMessage returns the owner of the session as a message. agent.mu is held.
+// ownerMessage returns the session's owner as a message. agent.mu is held.
 func (now *sessionState) ownerMessage() *pb.Owner {
 	m := now.Message()
 	m.Tag, m.Detached = now.tag, now.detached
 	return m
 }
 
-// leave records the last call of a control that leaves its member running, or the files of a
+// leave records the last call from a control that leaves its member running, or the files of a
 // stopped one.
 func (s *session) leave() {
 	s.agent.mu.Lock()

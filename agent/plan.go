@@ -94,7 +94,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	return p, nil
 }
 
-// joined returns one status with the texts of all errs in one line and the code of the first.
+// joined returns one status with the texts of all errs in one line and the first one's code.
 func joined(errs ...error) error {
 	var code codes.Code
 	var texts []string
@@ -130,7 +130,7 @@ func (a *planner) driver(db database.Database, options []byte, facts database.Ho
 	return driver, nil
 }
 
-// checkTag refuses a tag that is not one plain, visible name of a folder.
+// checkTag refuses a tag that is not one plain, visible folder name.
 func checkTag(tag string) error {
 	switch {
 	case !tenant.Printable(tag, maxTag) || tag == "":
@@ -205,7 +205,7 @@ func checkDistinct(hosts []database.Host) error {
 	return errors.Join(problems...)
 }
 
-// targetOf returns the target of every member's client port.
+// targetOf returns the target with every member's client port.
 func targetOf(hosts []database.Host) database.Target {
 	t := database.Target{Prefer: -1}
 	for _, h := range hosts {
@@ -214,8 +214,8 @@ func targetOf(hosts []database.Host) database.Target {
 	return t
 }
 
-// collectable lists the files of a session that Collect serves. The list depends only on the
-// request, so an index means the same file for the whole session.
+// collectable lists the session files that Collect serves. The list depends only on the request, so
+// an index means the same file for the whole session.
 func (p *planned) collectable() []string {
 	files := []string{results.FileServer}
 	if p.metrics != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// planned is a Start that passed every check of its request.
+// planned is a Start whose request passed every check.
 type planned struct {
 	db     database.Database
 	driver database.Driver
@@ -21,7 +21,7 @@ type planned struct {
 	target database.Target
 	tools  tools
 	plan   database.Plan
-	argv   [][]string // of every command, as it will run
+	argv   [][]string // for every command, as it will run
 	tag    string
 	dir    string   // the session directory, below the work directory
 	files  []string // the files that Collect indexes, below dir
@@ -34,14 +34,13 @@ type planned struct {
 	// tap intercepts the member's calls that put writes on disk; nil if no announced fault needs
 	// it.
 	tap *tap.Tap
-	// upgrades are the plans of the member with the releases that faults start it with, by
-	// version.
+	// upgrades are the member's plans with the releases that faults start it with, by version.
 	upgrades map[string]*planned
 	disk     results.Disk // the file system that holds the data, and what its probes measured
 	free     int64        // free bytes there; 0 if not known
 }
 
-// planner turns requests into planned members, using the agent's options and the facts of its
+// planner turns requests into planned members, using the agent's options and the facts about its
 // machine. It is safe for concurrent use.
 type planner struct {
 	opts Options
@@ -49,7 +48,7 @@ type planner struct {
 	host results.Host
 }
 
-// grouping is the control group of a planned member with limits, or with faults that must
+// grouping is the control group for a planned member with limits, or with faults that must
 // distinguish it from other members on this machine.
 type grouping struct {
 	limits resources.Limits
@@ -67,7 +66,7 @@ type grouping struct {
 // tools are the executables that a plan may run in addition to this binary.
 type tools struct {
 	paths map[string]string
-	// release is the release in the cache that holds the tools; nil for none.
+	// release is the release in the cache that holds the tools; nil if they are not from one.
 	release *install.Release
 	// given reports whether the server is an executable that the agent was started with.
 	given bool

@@ -14,7 +14,7 @@ import (
 // recordFormat increases when an older agent would misread a record.
 const recordFormat = 1
 
-// record is session.json: the facts of a session that an agent needs after a restart.
+// record is session.json: the facts about a session that an agent needs after a restart.
 type record struct {
 	Format int       `json:"format"`
 	RunID  string    `json:"run_id"`
@@ -48,7 +48,7 @@ type childRecord struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// record writes session.json, if the session has a directory. A failure is a problem of the run
+// record writes session.json, if the session has a directory. A failure is recorded as a problem
 // and does not stop the transition.
 func (s *session) record() {
 	if err := s.writeRecord(); err != nil {
@@ -74,7 +74,7 @@ func (s *session) writeRecord() error {
 	return nil
 }
 
-// currentRecord returns the current record of the session, and its directory.
+// currentRecord returns the session's current record and directory.
 func (s *session) currentRecord() (record, string) {
 	now := s.snapshot()
 	children := now.children()

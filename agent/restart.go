@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// killTimeout bounds the wait for the end of a leftover child.
+// killTimeout bounds the wait until a leftover child has ended.
 const killTimeout = 5 * time.Second
 
 // recoverSession kills the children that an earlier agent left running here. The last session
@@ -85,9 +85,9 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover undoes the faults of a session, kills the children that still run, and removes
-// their control group. Pids of another boot, or with other start ticks, belong to other
-// processes, which it leaves alone.
+// endLeftover undoes a session's faults, kills the children that still run, and removes their
+// control group. Pids from another boot, or with other start ticks, belong to other processes,
+// which it leaves alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.bootID {
 		return nil
@@ -109,8 +109,8 @@ func (a *Agent) endLeftover(l leftover) error {
 	return nil
 }
 
-// killLeftover kills the group of a process that is not our child, if the process started at
-// those ticks, and waits until it has ended.
+// killLeftover kills the group of a process that is not our child, if the process started at those
+// ticks, and waits until it has ended.
 func killLeftover(pid int, ticks uint64) error {
 	if pid <= 1 {
 		return nil
@@ -132,7 +132,7 @@ func killLeftover(pid int, ticks uint64) error {
 	return awaitEnd(fd)
 }
 
-// awaitEnd waits until the process of a descriptor has ended.
+// awaitEnd waits until the process behind a descriptor has ended.
 func awaitEnd(fd int) error {
 	deadline := time.Now().Add(killTimeout)
 	for {
@@ -151,8 +151,8 @@ func awaitEnd(fd int) error {
 	}
 }
 
-// recoveredSession returns the stopped session of an earlier agent. Its lease has expired: its
-// run may still collect, and the next Open may take the agent.
+// recoveredSession returns an earlier agent's session, stopped. Its lease has expired: its run may
+// still collect, and the next Open may take the agent.
 func (a *Agent) recoveredSession(l leftover) *session {
 	r := l.record
 	s := &session{

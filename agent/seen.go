@@ -6,7 +6,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// States are the words of [Seen.State].
+// States returns the words that [Seen.State] can be.
 func States() (words []string) {
 	for state := pb.State_STATE_IDLE; state <= pb.State_STATE_STOPPED; state++ {
 		words = append(words, stateWord(state))
@@ -14,8 +14,8 @@ func States() (words []string) {
 	return words
 }
 
-// Seen returns the state of the agent and its session. While the agent is idle, the rest is that of
-// the last session.
+// Seen returns what the agent and its session show. While the agent is idle, the rest is from the
+// last session.
 func (a *Agent) Seen() Seen {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *session) seen() Seen {
 	return seen
 }
 
-// Lasting counts the faults of a kind that were applied, and those of them that are not over.
+// Lasting counts the faults of a kind that were applied, and those that are not over yet.
 func (s Seen) Lasting(kind string) (lasting, applied int) {
 	for _, f := range s.Faults {
 		if f.Kind != kind || f.Applied.IsZero() {

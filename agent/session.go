@@ -56,7 +56,7 @@ func (s *session) live() {
 		s.problem("the agent's log is not whole", err)
 	}
 	close(s.ended)
-	// A Start that was accepted as the session ended still needs its answer. None is accepted
+	// A Start that was accepted as the session ended still needs its answer. No Start is accepted
 	// after the state has changed.
 	select {
 	case t := <-s.attempts:
@@ -82,8 +82,8 @@ func (s *session) try(t *attempt) {
 	life{s, p}.conduct(t)
 }
 
-// prepared plans the member of a request and checks that it could run, or returns an error if the
-// session ends first. Work without effects may be abandoned then. The check of limits makes and
+// prepared plans the requested member and checks that it could run, or returns an error if the
+// session ends first. Work without effects may be abandoned then. Checking the limits makes and
 // removes a group, so prepared waits for it.
 func (s *session) prepared(req *pb.StartRequest) (*planned, error) {
 	p, err := s.unlessEnded(func() (*planned, error) { return s.prepare(req) })
@@ -118,8 +118,8 @@ func (s *session) unlessEnded(f func() (*planned, error)) (*planned, error) {
 	}
 }
 
-// checkLimits checks that the member can have its limits. It waits for the kernel, and at most
-// ten seconds for the removal of the group on which it tests them.
+// checkLimits checks that the member can have its limits. It waits for the kernel, and at most ten
+// seconds until the group on which it tests them is removed.
 func (s *session) checkLimits(p *planned) (err error) {
 	defer recovered(s.agent.opts.Log, "check the limits", &err)
 	return p.grouping.find()
@@ -146,10 +146,10 @@ func (s *session) accept(req *pb.StartRequest) (*attempt, error) {
 	}
 }
 
-// takeOver makes the run of req the owner of a detached session, which may be nil, or returns why
+// takeOver makes the run in req the owner of a detached session, which may be nil, or returns why
 // not. The session must run what the request describes: its records would otherwise be another
-// cluster's. Of two controls that want it, the first has it until it leaves or is silent for a
-// lease. agent.mu is held.
+// cluster's. If two controls want it, the first has it until it leaves or is silent for a lease.
+// agent.mu is held.
 func (s *session) takeOver(req *pb.OpenRequest) error {
 	want := req.GetTakeOver()
 	switch {

@@ -30,17 +30,17 @@ import (
 type Agent struct {
 	opts     Options
 	host     []byte    // this machine, as a record for messages
-	bootID   string    // of this machine
-	diskHold io.Closer // locks the disk that the user has mounted for the member; nil for none
+	bootID   string    // this machine's
+	diskHold io.Closer // locks the disk that the user has mounted for the member; nil if there is no such disk
 	planner  *planner
-	runs     *runlog.Handler // of opts.Log
-	root     *os.Root        // of WorkDir; sessions write and remove files through it
+	runs     *runlog.Handler // behind opts.Log
+	root     *os.Root        // opens WorkDir; sessions write and remove files through it
 	hold     *os.File        // locked while this agent owns WorkDir
 
-	// ctx ends with Close; every session's context is a child of it.
+	// ctx ends with Close; every session's context is its child.
 	ctx  context.Context
 	end  context.CancelCauseFunc
-	wg   sync.WaitGroup // the goroutines of sessions, and installs
+	wg   sync.WaitGroup // for sessions' goroutines and installs
 	done func() <-chan struct{}
 
 	clientFile clientFile
@@ -49,7 +49,7 @@ type Agent struct {
 	// during file operations.
 	mu      sync.Mutex
 	session *session // nil when idle
-	last    Seen     // of the last session that was closed
+	last    Seen     // from the session that was closed last
 	closed  bool
 }
 
@@ -64,8 +64,8 @@ type service struct {
 //
 //	open -> starting -> running -> stopping -> stopped
 //
-// Its own goroutine, live, makes every one of these transitions; verbs ask for
-// them, through attempts and the end of ctx, and wait on a channel.
+// Its own goroutine, live, makes all these transitions; verbs ask for them, through attempts and by
+// ending ctx, and wait on a channel.
 type session struct {
 	agent *Agent
 	log   *slog.Logger
@@ -79,13 +79,13 @@ type session struct {
 	// changes carries faults to apply or undo while the member runs.
 	changes chan *change
 	ended   chan struct{} // closed once stopped
-	gone    chan struct{} // closed once the agent is free of this session
+	gone    chan struct{} // closed once this session no longer holds the agent
 	// kept ends, by drop, when the session's directory is to be removed.
 	kept context.Context
 	drop context.CancelCauseFunc
-	// clients is the last number of clients from control, for the sampler.
+	// clients is the last client count from control, for the sampler.
 	clients atomic.Int64
-	// newest is the last sample of the member, nil before the first.
+	// newest is the member's last sample, nil before the first.
 	newest    atomic.Pointer[results.Sample]
 	recording sync.Mutex // held while session.json is written
 
@@ -93,7 +93,7 @@ type session struct {
 	now sessionState
 }
 
-// sessionState is the part of a session that changes.
+// sessionState is what changes in a session.
 type sessionState struct {
 	tenancy
 	faulted
@@ -110,8 +110,7 @@ type sessionState struct {
 	group    []string // the directories of the member's control group
 }
 
-// tenancy is the owner of a session. Its run and owner change when a detached session is taken
-// over.
+// tenancy is who owns a session. Its run and owner change when a detached session is taken over.
 type tenancy struct {
 	tenant.Tenant
 	detached bool
@@ -119,24 +118,24 @@ type tenancy struct {
 	expired  bool // the lease has ended, or the control has left what stopped: the next Open may have the agent
 }
 
-// faulted is the state of faults on a session's member.
+// faulted is what faults did to a session's member.
 type faulted struct {
-	disk   *owndisk.Disk  // the member's own, nil for none
-	faults []fault.Record // in the order of their requests
+	disk   *owndisk.Disk  // the member's own, or nil
+	faults []fault.Record // in request order
 	down   bool           // a fault ended the member: the session goes on
 	older  bool           // the member's writes until it was ready are on its own disk
 }
 
 // remains are the facts about a member that has ended.
 type remains struct {
-	tails    map[string]string // the last log lines of children that died by themselves, by name
-	exits    map[string]string // how children of an earlier agent ended, by name
+	tails    map[string]string // the last log lines from children that died by themselves, by name
+	exits    map[string]string // how an earlier agent's children ended, by name
 	sizes    sizes
-	use      *resources.Use // the member's use of resources, once its group is removed
+	use      *resources.Use // what resources the member used, once its group is removed
 	problems []string       // what could not be recorded
 }
 
-// sizes are the sizes of the data directories after the stop, in bytes; -1 if not measured.
+// sizes are the data directories' sizes after the stop, in bytes; -1 if not measured.
 type sizes struct{ apparent, allocated int64 }
 
 // attempt is one Start: its request and, after done is closed, its answer.
@@ -207,7 +206,7 @@ func (s *session) abortedStart() error {
 	return status.Errorf(codes.Aborted, "the session stopped while starting: %s", s.reason())
 }
 
-// setClients sets the number of clients from control, for the sampler and the file.
+// setClients sets the client count from control, for the sampler and the file.
 func (s *session) setClients(n int64) {
 	s.clients.Store(n)
 	if err := s.agent.clientFile.set(n); err != nil {
@@ -225,14 +224,14 @@ func wait(ctx context.Context, what string, c <-chan struct{}) error {
 	}
 }
 
-// life is one start of a member, from the making of its directory to the end of its
-// commands. The session's goroutine runs it.
+// life is one start of a member, from making its directory until its commands end. The session's
+// goroutine runs it.
 type life struct {
 	s *session
 	p *planned
 }
 
-// change asks the session's goroutine to apply a fault, or to undo the fault of an id.
+// change asks the session's goroutine to apply a fault, or to undo the one with an id.
 type change struct {
 	record fault.Record
 	undo   bool
@@ -247,24 +246,24 @@ type changed struct {
 
 // Seen is what an agent shows to those who may look at it.
 type Seen struct {
-	State string // of [States]
+	State string // one of [States]
 	Down  bool   // a fault ended the member, which is to be started again
-	// Run and Tag name the run and the database of the session, or of the last one, and Member its
+	// Run and Tag name the run and the database in the session, or in the last one, and Member its
 	// number, from 0; -1 before a member is planned.
 	Run, Tag string
 	Member   int
-	// Sample is the newest of the member and its machine, nil before the first.
+	// Sample is the newest for the member and its machine, nil before the first.
 	Sample *results.Sample
-	// Faults are all faults of the session, in the order of their requests.
+	// Faults are all the session's faults, in request order.
 	Faults []fault.Record
 }
 
-// Names of the files in a session directory, besides results.FileServer, the member's logs and
+// Names in a session directory, besides results.FileServer, the member's logs and
 // results.FileAgentLog.
 const (
 	dirData    = "data"
 	fileRecord = "session.json"
 )
 
-// logFile returns the path of a command's log in the session directory.
+// logFile returns the path to a command's log in the session directory.
 func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }

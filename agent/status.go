@@ -17,9 +17,8 @@ import (
 // probeTimeout bounds a readiness probe whose call has no deadline.
 const probeTimeout = 5 * time.Second
 
-// Heartbeat renews the lease, sets the number of clients and returns the agent's clock. It
-// answers in every state of its session, so that control learns of an end that it did not
-// request.
+// Heartbeat renews the lease, sets the client count and returns the agent's clock. It answers in
+// every state of its session, so that control learns of an end that it did not request.
 func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	received := time.Now()
 	s, err := v.agent.own(req.GetRunId())
@@ -40,13 +39,13 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 	if newest := s.newest.Load(); newest != nil && req.GetSample() {
 		resp.Sample = results.AppendSample(nil, newest)
 	}
-	// The clock may be set meanwhile: both stamps must be of one clock.
+	// The clock may be set meanwhile: both stamps must use one clock.
 	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))
 	return resp, nil
 }
 
-// Status returns the state of the agent and its owner. Only the session's run gets the facts,
-// executables and logs of the member. Status renews no lease.
+// Status returns the agent's state and owner. Only the session's run gets the member's facts,
+// executables and logs. Status renews no lease.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
 	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.host}
@@ -99,15 +98,15 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 	return s.age()
 }
 
-// Machine returns a record, for messages, of the agent's machine when the agent began, and
-// reports whether a member has a session.
+// Machine returns a record, for messages, that describes the agent's machine when the agent began,
+// and reports whether a member has a session.
 func (a *Agent) Machine() (host []byte, member bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.host, a.session != nil
 }
 
-// environmentOf returns the environment of running children. Facts that cannot be read are
+// environmentOf returns the environment in which children run. Facts that cannot be read are
 // missing.
 func environmentOf(log *slog.Logger, children []member.Child) (all []environment.Facts) {
 	for _, c := range children {
@@ -120,8 +119,8 @@ func environmentOf(log *slog.Logger, children []member.Child) (all []environment
 	return all
 }
 
-// fileMessages returns the files of a session with their current sizes. A file that does not
-// exist yet is empty.
+// fileMessages returns a session's files with their current sizes. A file that does not exist yet
+// is empty.
 func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	messages := make([]*pb.FileInfo, len(files))
 	for i, name := range files {

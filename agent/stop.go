@@ -12,7 +12,7 @@ import (
 )
 
 // Stop ends the member's commands and answers when they have ended and their data is measured. It
-// may be called in every state, any number of times. If a call ends early, the stop continues.
+// may be called in every state, and repeatedly. If a call ends early, the stop continues.
 func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tools returns the tools for a request. A requested release must be in the cache, unless this is
-// the dry run of one that is to be installed.
+// tools returns the tools for a request. A requested release must be in the cache, unless this is a
+// dry run for one that is to be installed.
 func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, error) {
 	if err := a.checkBinary(db, req.GetBinary()); err != nil {
 		return tools{}, err
@@ -36,7 +36,7 @@ func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, erro
 	case toolbox.Cached:
 		r := choice.Release
 		if !req.GetDryRun() {
-			// The record of a run holds these hashes, so they must match the files.
+			// A run's record holds these hashes, so they must match the files.
 			if err := r.Verify(); err != nil {
 				return tools{}, status.Errorf(codes.FailedPrecondition, "the release %s %s is damaged (remove %s and install it again): %v", db.Name, choice.Version, r.Dir, err)
 			}
@@ -66,7 +66,7 @@ func (a *planner) checkBinary(db database.Database, binary string) error {
 	}
 }
 
-// absent returns the tools of a release that is not in the cache: in a dry run that precedes an
+// absent returns the tools for a release that is not in the cache: in a dry run that precedes an
 // install, the tools that the release will have.
 func (a *planner) absent(db database.Database, req *pb.StartRequest, choice toolbox.Choice) (tools, error) {
 	recipes, err := db.Recipes(choice.Version)
@@ -89,7 +89,7 @@ func (a *planner) find(name, version string) (install.Release, error) {
 	return a.installer(nil).Find(name, version)
 }
 
-// pending returns the paths of tools as if the release were in the cache. The programs that its
+// pending returns the paths to tools as if the release were in the cache. The programs that its
 // installation needs must exist on this machine.
 func (a *planner) pending(name, version string, recipes []recipe.Recipe) (map[string]string, error) {
 	paths := map[string]string{}
@@ -120,7 +120,7 @@ func releaseOf(r *install.Release) *results.Release {
 	return &results.Release{Name: r.Name, Version: r.Version, Kind: r.Kind, Source: r.Source, SHA256: r.SHA256, Notes: r.Notes}
 }
 
-// commands returns the argv of every command of a plan. Whatever the options of the request, only
+// commands returns the argv for every command in a plan. Whatever options the request has, only
 // this program and the tools may run. Any other executable is refused.
 func (a *planner) commands(plan database.Plan, tools map[string]string) ([][]string, error) {
 	argv := make([][]string, len(plan.Commands))

@@ -66,8 +66,8 @@ func (a *planner) upgrade(req *pb.StartRequest, p *planned, version string) (*pl
 
 func sameName(a, b database.Command) bool { return a.Name == b.Name }
 
-// upgradeOf returns the release with which a fault has started the member, as results record it;
-// nil for none.
+// upgradeOf returns the release with which a fault has started the member, as results record it, or
+// nil.
 func (s *session) upgradeOf(r fault.Record) (release []byte, err error) {
 	version, err := r.Version()
 	if err != nil || version == "" {

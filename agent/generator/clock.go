@@ -2,9 +2,9 @@ package generator
 
 import "time"
 
-// sessionClock is the clock that control compares with its own: this machine's wall clock at the
-// start of the session, advanced by the monotonic clock. Setting the wall clock therefore moves
-// neither the start of a step nor the seconds of a load.
+// sessionClock is the clock that control compares with its own: this machine's wall clock when the
+// session started, advanced by the monotonic clock. Setting the wall clock therefore moves neither
+// a step's start nor a load's seconds.
 type sessionClock struct {
 	wall func(time.Time) time.Time // the wall clock's reading at a time
 	base time.Time                 // when the session began
@@ -23,7 +23,7 @@ func newSessionClock(wall func(time.Time) time.Time) sessionClock {
 // start is when the session began.
 func (c *sessionClock) start() time.Time { return c.unix }
 
-// at converts a time of this process to this clock.
+// at converts a time in this process to this clock.
 func (c *sessionClock) at(t time.Time) time.Time { return c.unix.Add(t.Sub(c.base)) }
 
 // now returns the current time.

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// Connect opens the connections of this part for a step.
+// Connect opens this part's connections for a step.
 func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.ConnectResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -54,7 +54,7 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	return &pb.ConnectResponse{Connections: int32(s.issuer.Connections()), Clients: int32(clients)}, nil
 }
 
-// clientsOf checks a step and returns the dialer of its connections, and how many of its clients
+// clientsOf checks a step and returns a dialer for its connections, and how many of its clients
 // this part has.
 func (p *part) clientsOf(step load.Step, members []int32) (*connect.Dialer, int, error) {
 	own := p.spec.Part.Count(int64(step.Clients))

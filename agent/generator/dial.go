@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/connect"
 )
 
-// newDialer returns a dialer of the members with some indexes.
+// newDialer returns a dialer for the members with some indexes.
 func newDialer(p *part, indexes []int32) (*connect.Dialer, error) {
 	if len(indexes) == 0 {
 		return nil, errors.New("connections must go to at least one member, got none")

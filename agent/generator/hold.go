@@ -19,8 +19,8 @@ import (
 // maxHolders bounds the requests for sessions that run at the same time.
 const maxHolders = 1024
 
-// hold lets a verb use what a run holds, alone, beside the verbs of its load. The verb calls done at
-// its end.
+// hold lets a verb use what a run holds, alone, beside the verbs for its load. The verb calls done
+// when it ends.
 func (v service) hold(run string) (s *session, done func(), err error) {
 	if s, err = v.server.own(run); err != nil {
 		return nil, nil, err
@@ -32,7 +32,7 @@ func (v service) hold(run string) (s *session, done func(), err error) {
 	return s, func() { s.held.mu.Unlock(); s.work.Done() }, nil
 }
 
-// use keeps what Prepare opened until the end of a verb, which calls work.Done.
+// use keeps what Prepare opened until a verb ends, which calls work.Done.
 func (s *session) use() error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *session) use() error {
 	return nil
 }
 
-// GrantSessions begins this part of the sessions that are held beside the load.
+// GrantSessions begins this part's sessions that are held beside the load.
 func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest) (*pb.GrantSessionsResponse, error) {
 	s, done, err := v.hold(req.GetRunId())
 	if err != nil {
@@ -76,8 +76,7 @@ func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest
 	return &pb.GrantSessionsResponse{}, nil
 }
 
-// heldBy returns what a request asks to hold, without the connections. The caller has the lock of
-// what is held.
+// heldBy returns what a request asks to hold, without the connections. The caller holds s.held.mu.
 func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Options, err error) {
 	entry, err := v.opts.Registry.Get(s.part.database)
 	if err != nil {

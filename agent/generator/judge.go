@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// answers returns a judge of the answers to this part, if control asks for judging.
+// answers returns a judge for this part's answers, if control asks for judging.
 func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil
@@ -39,7 +39,7 @@ func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 // longestBack bounds how long keys are read back.
 const longestBack = 10 * time.Minute
 
-// Judge ends the judging of answers, reads back what this part wrote, and streams the findings.
+// Judge stops judging answers, reads back what this part wrote, and streams the findings.
 func (v service) Judge(req *pb.JudgeRequest, stream grpc.ServerStreamingServer[pb.JudgeResponse]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Bounds of a request.
+// Bounds on a request.
 const (
 	maxPath      = 4096 // bytes
 	maxEndpoints = 1000
 	maxParts     = 10_000
-	maxClients   = 1 << 20 // of a part
+	maxClients   = 1 << 20 // in a part
 )
 
 // part is the load that a generator issues, and its target. It does not change.
@@ -35,10 +35,10 @@ type part struct {
 	locks    *database.LockFacts // nil without any
 	target   database.Target
 	spec     load.Spec
-	period   time.Duration // of samples
+	period   time.Duration // between samples
 }
 
-// planned returns the part that a request describes. The error joins all problems of the request.
+// planned returns the part that a request describes. The error joins all the request's problems.
 // Files that the request names are not read yet.
 func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error) {
 	p := &part{database: req.GetDatabase(), spec: load.Spec{
@@ -71,7 +71,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	return p, errors.Join(errs...)
 }
 
-// decodeOptions decodes the options of a driver as control does.
+// decodeOptions decodes a driver's options as control does.
 func decodeOptions(data []byte, driver database.Driver) error {
 	if err := yamlfile.DecodeOptions(data, driver); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 }
 
 // readCredentials reads the files and the password that the request names, on this machine, after
-// [Secrets] allowed them. The error joins all problems and holds no part of a password.
+// [Secrets] allowed them. The error joins all problems and reveals nothing from a password.
 func (p *part) readCredentials(req *pb.PrepareRequest) error {
 	var errs []error
 	if t := req.GetTls(); t != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/issuer"
 )
 
-// Preload writes this part of the keys that exist before the load.
+// Preload writes this part's keys that exist before the load.
 func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServer[pb.PreloadProgress]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -36,7 +36,7 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 	return relay(stream.Context(), s, stream.Send, func(out *outbox[pb.PreloadProgress]) error {
 		p := &written{out: out, many: req.GetPerRequest() > 1}
 		err := s.preload(d, req, p)
-		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns of the end
+		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns that it ended
 		if err != nil {
 			if cause := context.Cause(s.issuing); cause != nil {
 				return status.Errorf(codes.Aborted, "write keys before the load: %v", cause)
@@ -48,14 +48,14 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 	})
 }
 
-// preload writes the keys of the session's part.
+// preload writes the keys in the session's part.
 func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	defer recoveredIn(s.log, "Preload", &err)
 	how := issuer.Preload{Clients: int(req.GetClients()), Connections: int(req.GetConnections()), PerRequest: int(req.GetPerRequest())}
 	return s.issuer.Preload(s.issuing, d, how, progress.reach)
 }
 
-// written reports how many keys are written, and the outcomes of the requests of each second.
+// written reports how many keys are written, and each second's request outcomes.
 type written struct {
 	out *outbox[pb.PreloadProgress]
 	// many reports whether a request writes many keys: then each request reports, not each
@@ -67,7 +67,7 @@ type written struct {
 	sent time.Time
 }
 
-// reach records the progress of the keys. It is safe for concurrent use.
+// reach records how far the keys are. It is safe for concurrent use.
 func (w *written) reach(p load.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

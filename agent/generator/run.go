@@ -31,7 +31,7 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 	}
 	return relay(stream.Context(), s, stream.Send, func(out *outbox[pb.RunResponse]) error {
 		end, err := s.runNext(req, out)
-		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns of the end
+		s.done(pb.LoadState_LOAD_STATE_PREPARED) // before control learns that it ended
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,7 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 	})
 }
 
-// FailBack has connections of the running step go back to their first members.
+// FailBack has the running step's connections go back to their first members.
 func (v service) FailBack(ctx context.Context, req *pb.FailBackRequest) (*pb.FailBackResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -80,14 +80,14 @@ func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end 
 // furthestClock bounds how far control's clock may be from this machine's, and a start from now.
 const furthestClock = 50 * 365 * 24 * time.Hour
 
-// ready prepares the connected step, and returns its start in the clock of the records.
+// ready prepares the connected step, and returns when it starts by the records' clock.
 func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 	if next := s.issuer.Next().Index; next != int(req.GetStep()) {
 		return start, fmt.Errorf("the step must be the one that is connected, %d, got %d", next, req.GetStep())
 	}
 	ahead := time.Duration(req.GetOffsetNs())
-	// Beyond this bound the seconds of the load would wrap around, and all seconds between would
-	// be written.
+	// Beyond this bound the load's seconds would wrap around, and all seconds between would be
+	// written.
 	if ahead.Abs() > furthestClock {
 		return start, fmt.Errorf("the clocks must differ by at most %v, got %v", furthestClock, ahead)
 	}
@@ -133,7 +133,7 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	return end
 }
 
-// event sends an event of a connection of the running step.
+// event sends an event on a connection in the running step.
 func (s *session) event(kind string, member int, text string) {
 	s.out.Load().offer(&pb.RunResponse{Record: &pb.RunResponse_Event{Event: &pb.LoadEvent{
 		Kind: kind, Member: int32(member), Text: strings.ToValidUTF8(text, "\uFFFD"), UnixNs: s.clock.now().Add(-s.ahead).UnixNano(),
@@ -152,10 +152,10 @@ func (r *records) Second(s load.Second) error {
 	return r.out.put(&pb.RunResponse{Record: &pb.RunResponse_Second{Second: m}})
 }
 
-// Total ignores the total of a series: control computes totals from the seconds.
+// Total ignores a series total: control computes totals from the seconds.
 func (r *records) Total(load.Total) error { return nil }
 
-// Member sends the histogram of one member.
+// Member sends one member's histogram.
 func (r *records) Member(t load.MemberTotal) error {
 	m, err := r.encoder.Member(t)
 	if err != nil {

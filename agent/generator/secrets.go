@@ -13,12 +13,12 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Secrets are what a generator may read for the clients of a load, whoever sends the request. The
-// zero value allows nothing.
+// Secrets are what a generator may read for a load's clients, whoever sends the request. The zero
+// value allows nothing.
 type Secrets struct {
-	// Dirs are absolute paths of folders. Files are read only below them, even through links.
+	// Dirs are absolute folder paths. Files are read only below them, even through links.
 	Dirs []string
-	// Variables are names of variables of the environment.
+	// Variables are names of environment variables.
 	Variables []string
 }
 
@@ -60,7 +60,7 @@ func (s Secrets) check(req *pb.PrepareRequest) error {
 	return nil
 }
 
-// below returns why a plain absolute path does not lie below one of the folders.
+// below returns why a plain absolute path does not lie below any folder.
 func (s Secrets) below(path string) error {
 	for _, dir := range s.Dirs {
 		if !inside(dir, path) {

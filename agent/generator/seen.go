@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// States are the words of [Seen.State], by the state of a session. A free generator has none.
+// States are the words for [Seen.State], by session state. A free generator has no session.
 var States = []string{
 	pb.LoadState_LOAD_STATE_UNSPECIFIED: "free",
 	pb.LoadState_LOAD_STATE_PREPARED:    "prepared",
@@ -17,7 +17,7 @@ var States = []string{
 	pb.LoadState_LOAD_STATE_STOPPED:     "stopped",
 }
 
-// Seen returns the state of the generator and of its last load.
+// Seen returns what the generator shows, with its last load.
 func (s *Server) Seen() Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *session) show(tag string) {
 	s.server.shown = s.shown
 }
 
-// second counts the records of a second.
+// second counts a second's records.
 func (s *shown) second(second load.Second) {
 	if s != nil {
 		s.load.Second(second)

@@ -1,35 +1,34 @@
-// Package generator issues one part of a load on an agent's machine, asked over gRPC: it
-// is prepared for one run, writes its keys, runs its part of each step, and streams the
-// records.
+// Package generator issues one part of a load on an agent's machine, asked over gRPC: it is
+// prepared for one run, writes its keys, runs its part of each step, and streams the records.
 //
-// A generator keeps no state outside its [Server] value, so several can live in one
-// process.
+// A generator keeps no state outside its [Server] value, so several can live in one process.
 //
-// A generator is a service beside the agent, with the agent's credentials and a session,
-// lease and single owner of its own. Its verbs:
+// A generator is a service beside the agent, with the agent's credentials and its own session,
+// lease and single owner. Its verbs:
 //
-//	Prepare             the load, seed, first key, part and number of parts, endpoints, paths
-//	                    of secrets on the generator, both if [Targets] and [Secrets] allow
+//	Prepare             the load, seed, first key, part and part count, endpoints, paths
+//	                    to secrets on the generator, both if [Targets] and [Secrets] allow
 //	                    them -> its machine, version and self-check,
 //	                    and whether the agent has a member
 //	GeneratorHeartbeat  which members are lost -> time stamps
-//	Preload             clients, or keys in a request -> a stream of how many keys are written
+//	Preload             clients, or keys in a request -> a stream that says how many keys
+//	                    are written
 //	Connect             a step of the whole load and the members to connect to -> how many
 //	                    connections are open, or which member took none
-//	Run                 the start, and how far the generator's clock is ahead -> a stream of
-//	                    seconds, totals of members, events, samples, and one StepEnd
-//	Judge               the mode and the members to read keys back from -> a stream of what was
-//	                    judged of the answers, if Prepare asked for it
+//	Run                 the start, and how far the generator's clock is ahead -> a stream with
+//	                    seconds, member totals, events, samples, and one StepEnd
+//	Judge               the mode and the members to read keys back from -> a stream with the
+//	                    judgements on the answers, if Prepare asked for it
 //	GrantSessions       how many sessions are held beside the load, and how they end -> all are
 //	                    granted, and renewed from then on
 //	HoldSessions        nothing -> their holders have died, and the sessions have ended
 //	EndSessions         nothing -> what became of them; those that are left are ended
-//	StopLoad            nothing more is issued, in this step or at all, and the stream of Run
+//	StopLoad            nothing more is issued, in this step or at all, and Run's stream
 //	                    completes
 //	CloseLoad           the generator is free
 //
 // An agent may have a member and a part of a load at once, for example on one machine for a test.
-// Both then share the machine, and the answer of Prepare says so.
+// Both then share the machine, and Prepare's answer says so.
 package generator
 
 import (
@@ -48,7 +47,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// DefaultLease is how long a session lives without a verb of its run.
+// DefaultLease is how long a session lives without a verb from its run.
 const DefaultLease = tenant.DefaultLease
 
 // New returns a generator without a session.
@@ -96,13 +95,13 @@ func (s *Server) Close(ctx context.Context) error {
 
 var _ pb.GeneratorServer = service{}
 
-// errNotAllowed refuses every verb of an agent that was started without loads.
+// errNotAllowed refuses every verb if the agent was started without loads.
 var errNotAllowed = status.Error(codes.PermissionDenied, "this agent does not issue loads: start it with dbtester agent --allow-load")
 
 // errFree reports that no session is open.
 var errFree = status.Error(codes.FailedPrecondition, "no load is prepared on this generator")
 
-// own returns the session of a run and renews its lease. The error says why the run has none.
+// own returns a run's session and renews its lease. The error says why the run has no session.
 func (s *Server) own(run string) (*session, error) {
 	if !s.opts.Allowed {
 		return nil, errNotAllowed
@@ -135,7 +134,7 @@ func (v service) GeneratorHeartbeat(_ context.Context, req *pb.GeneratorHeartbea
 	return resp, nil
 }
 
-// StopLoad stops issuing requests, of the load or of the running step.
+// StopLoad stops issuing requests, for the load or for the running step.
 func (v service) StopLoad(_ context.Context, req *pb.StopLoadRequest) (*pb.StopLoadResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {

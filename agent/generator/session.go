@@ -15,7 +15,7 @@ import (
 // verbPrepare is the first verb that uses a session.
 const verbPrepare = "Prepare"
 
-// open opens the session of a run, with Prepare using it, or returns an old session to end first.
+// open opens a session for a run, with Prepare using it, or returns an old session to end first.
 func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old 
 	return o, nil, nil
 }
 
-// live waits for the end of the session and frees its resources.
+// live waits until the session ends and frees its resources.
 func (s *session) live() {
 	tenant.Await(s.ctx, s.server.opts.Lease, s.leaseLeft)
 	_ = s.state() // takes the lock: a verb accepted before has counted itself by then
@@ -65,7 +65,7 @@ func (s *session) live() {
 	close(s.gone)
 }
 
-// free closes what Prepare and Connect opened, and ends the sessions of the load.
+// free closes what Prepare and Connect opened, and ends the load's sessions.
 func (s *session) free() error {
 	if s.issuer == nil {
 		return nil
@@ -88,8 +88,8 @@ func (s *session) leaseLeft() time.Duration {
 	return left
 }
 
-// begin lets a verb use the session in one of some states, and sets its state meanwhile. The verb
-// calls done at its end.
+// begin lets a verb use the session if its state is one in from, and sets its state meanwhile. The
+// verb calls done when it ends.
 func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) error {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) e
 	return nil
 }
 
-// done ends the use of the session by a verb.
+// done ends a verb's use of the session.
 func (s *session) done(state pb.LoadState) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *session) lose(members []int32) {
 	s.lost.Store(&list)
 }
 
-// allLost reports whether all of some members are lost.
+// allLost reports whether some members are all lost.
 func (s *session) allLost(members []int) bool {
 	lost := s.lost.Load()
 	if lost == nil {
@@ -182,7 +182,7 @@ func (s *session) allLost(members []int) bool {
 	return !slices.ContainsFunc(members, func(m int) bool { return !slices.Contains(*lost, int32(m)) })
 }
 
-// over returns the error of verbs after the session has ended.
+// over returns the error for verbs after the session has ended.
 func (s *session) over() error {
 	return status.Errorf(codes.Aborted, "the session of this load is over: %v", context.Cause(s.ctx))
 }

@@ -22,35 +22,35 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options are the inputs of a generator. They do not change after [New].
+// Options are a generator's inputs. They do not change after [New].
 type Options struct {
-	// Registry holds the databases that this generator can be a client of.
+	// Registry holds the databases that this generator can be a client for.
 	Registry *database.Registry
 	// Allowed lets loads be issued; without it every verb is refused.
 	Allowed bool
 	// Targets are the addresses that it may connect to. Secrets are what it may read.
 	Targets Targets
 	Secrets Secrets
-	// Lease is how long a session lives without a verb of its run; 0 is [DefaultLease].
+	// Lease is how long a session lives without a verb from its run; 0 is [DefaultLease].
 	Lease time.Duration
-	// Version is the version of this program. Runs of another version are refused.
+	// Version is this program's version. Runs with another version are refused.
 	Version string
-	// Mirror is the command line of dbtester selfcheck mirror; without it there are no
+	// Mirror is the command line for dbtester selfcheck mirror; without it there are no
 	// self-checks.
 	Mirror []string
-	// Device and Interface are sampled; "" finds the interface that leads to the first
-	// member, and the device of temporary files.
+	// Device and Interface are sampled; "" finds the interface that leads to the first member, and
+	// the device for temporary files.
 	Device, Interface string
 	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
 	// on its agent; nil means that neither is known.
 	Machine func() (host []byte, member bool)
-	// Shown keeps counts of the last load for [Server.Seen].
+	// Shown keeps the last load's counts for [Server.Seen].
 	Shown bool
 	// Log receives events that no verb caused; nil discards them.
 	Log *slog.Logger
 
-	// wall returns the reading of this machine's wall clock at a time. Tests set it; nil returns
-	// the time.
+	// wall returns what this machine's wall clock reads at a time. Tests set it; nil returns the
+	// time.
 	wall func(time.Time) time.Time
 }
 
@@ -58,16 +58,16 @@ type Options struct {
 type Server struct {
 	opts Options
 
-	// ctx ends with Close; every session's context is a child of it.
+	// ctx ends with Close; every session's context is its child.
 	ctx context.Context
 	end context.CancelCauseFunc
-	wg  sync.WaitGroup // the goroutines of sessions
+	wg  sync.WaitGroup // for sessions' goroutines
 
 	// mu guards the fields below, and session.now. It is never held while waiting.
 	mu      sync.Mutex
 	session *session // nil while the generator is free
 	closed  bool
-	shown   *shown // of the last load; nil before, and unless [Options.Shown]
+	shown   *shown // the last load; nil before, and unless [Options.Shown]
 }
 
 // service implements the generator's verbs, in the files named after them.
@@ -103,23 +103,23 @@ type session struct {
 	shown   *shown // nil unless the server shows loads
 	records records
 	held    held
-	// ended are the counts of the load's sessions, nil without any, once gone is closed.
+	// ended counts what became of the load's sessions, nil if it had none, once gone is closed.
 	ended *results.LoadSessions
-	out   atomic.Pointer[outbox[pb.RunResponse]] // of the last step
-	ahead time.Duration                          // of the session's clock, before the clock of the records
+	out   atomic.Pointer[outbox[pb.RunResponse]] // for the last step
+	ahead time.Duration                          // how far the session's clock is ahead of the records' clock
 
 	now sessionState
 }
 
-// sessionState is the part of a session that changes, guarded by server.mu.
+// sessionState is what changes in a session, guarded by server.mu.
 type sessionState struct {
 	state pb.LoadState
-	busy  string // the verb that uses the session, verbPrepare at first; "" if none does
+	busy  string // the verb that uses the session, verbPrepare at first; "" if it is unused
 	// stopStep ends the running step; nil without one.
 	stopStep context.CancelCauseFunc
 }
 
-// held are the sessions that are held beside the load. The zero value is none.
+// held are the sessions that are held beside the load. The zero value holds nothing.
 type held struct {
 	mu     sync.Mutex // a verb has it
 	on     database.Sessions
@@ -130,7 +130,7 @@ type held struct {
 // records is the recorder's sink. It sends the records as messages.
 type records struct {
 	encoder loadwire.Encoder
-	out     *outbox[pb.RunResponse] // of the current step
+	out     *outbox[pb.RunResponse] // for the current step
 	shown   *shown                  // nil shows nothing
 }
 
@@ -142,7 +142,7 @@ type shown struct {
 	sample   atomic.Pointer[results.Sample]
 }
 
-// samples keeps the newest of the samples that it writes.
+// samples keeps the newest sample that it writes.
 type samples struct {
 	*results.SampleLines
 	shown *shown
@@ -150,14 +150,14 @@ type samples struct {
 
 // Seen is what a generator shows to those who may look at it.
 type Seen struct {
-	State string // of [States]
-	// Load is the part of the load that is prepared, or of the last one; nil before the first, and
-	// of a generator that was not asked to show any.
+	State string // one of [States]
+	// Load is the part of the load that is prepared, or the last one; nil before the first, and on
+	// a generator that was not asked to show any.
 	Load *exposition.Part
 	// Run and Tag name the load's run and database, and Part is its number, from 0.
 	Run, Tag string
 	Part     int
-	// Sample is the newest of this machine and process while steps of the load ran; nil before.
+	// Sample is the newest for this machine and process while the load's steps ran; nil before.
 	Sample *results.Sample
 }
 
@@ -171,10 +171,10 @@ var (
 	errStopped  = errors.New("control stopped the load")
 )
 
-// errClosed ends the session of a generator that is closed.
+// errClosed ends a session because the generator is closed.
 var errClosed = errors.New("the agent is closing")
 
-// outbox receives the messages of a stream.
+// outbox receives a stream's messages.
 type outbox[M any] struct {
 	session *session
 	queue   chan *M

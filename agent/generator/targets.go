@@ -16,7 +16,7 @@ import (
 )
 
 // Targets are the addresses that a generator may connect to, whoever sends the request. The zero
-// value allows none.
+// value allows no address.
 type Targets struct {
 	reserved bool
 	ranges   []netip.Prefix // IPv4 addresses are not written as IPv6
@@ -28,11 +28,11 @@ type Targets struct {
 // Control's claim about which members these are is trusted.
 const Reserved = "reserved"
 
-// hostName matches names of hosts.
+// hostName matches host names.
 var hostName = pattern.New(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 
-// ParseTargets parses [Reserved], ranges of addresses such as 10.0.0.0/24, addresses, and host
-// names. A name allows endpoints with that name, whatever its addresses are.
+// ParseTargets parses [Reserved], address ranges such as 10.0.0.0/24, addresses, and host names. A
+// name allows endpoints with that name, whatever its addresses are.
 func ParseTargets(texts []string) (Targets, error) {
 	t := Targets{texts: texts}
 	var errs []error

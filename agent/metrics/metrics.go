@@ -18,7 +18,7 @@ type Options struct {
 	Agent *agent.Agent
 	// Generator is nil if the agent issues no loads.
 	Generator *generator.Server
-	// Faults are the kinds of faults that the agent may apply.
+	// Faults are the fault kinds that the agent may apply.
 	Faults  []string
 	Version string
 }
@@ -26,7 +26,7 @@ type Options struct {
 // Handler returns the endpoint.
 func Handler(o Options) (http.Handler, error) { return exposition.Handler(newCollector(o)) }
 
-// collector exports the state of an agent at the time of a scrape.
+// collector exports an agent's state when it is scraped.
 type collector struct {
 	opts                            Options
 	info, state, down, lasting, had *prometheus.Desc

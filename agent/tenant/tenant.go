@@ -1,5 +1,5 @@
 // Package tenant names the run that holds an agent or its generator, checks the names that it
-// gives, refuses other runs, and waits for the end of its lease.
+// gives, refuses other runs, and waits until its lease ends.
 package tenant
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// DefaultLease is how long a session lives without a call of its run.
+// DefaultLease is how long a session lives without a call from its run.
 const DefaultLease = 15 * time.Second
 
 // MaxName bounds the text that names an owner, in bytes.
@@ -43,7 +43,7 @@ func CheckName(what, text string) error {
 	return nil
 }
 
-// Printable reports whether text is at most limit bytes of printable UTF-8.
+// Printable reports whether text is printable UTF-8 and at most limit bytes long.
 func Printable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -53,19 +53,19 @@ func Printable(text string, limit int) bool {
 type Tenant struct {
 	Run, Owner string
 	Since      time.Time
-	Alive      time.Time // the last call of its control
+	Alive      time.Time // its control's last call
 }
 
-// Left returns how much is left of a lease.
+// Left returns how long a lease still lasts.
 func (t *Tenant) Left(lease time.Duration) time.Duration { return lease - time.Since(t.Alive) }
 
 // Message returns the tenant as a message, which names the run by its hash: whoever knows the id
-// has the rights of its control.
+// has its control's rights.
 func (t *Tenant) Message() *pb.Owner {
 	return &pb.Owner{RunHash: pb.RunHash(t.Run), Name: t.Owner, SinceUnixNs: t.Since.UnixNano(), LastHeartbeatUnixNs: t.Alive.UnixNano()}
 }
 
-// Refusal returns the error for a call of another run to an agent or a generator, the callee. more
+// Refusal returns the error for another run's call to an agent or a generator, the callee. more
 // ends its text. The error carries owner, by which control knows that another run is the reason.
 func (t *Tenant) Refusal(code codes.Code, callee, more string, owner *pb.Owner) error {
 	text := fmt.Sprintf("the %s belongs to %s (run %s) since %s, last heard from %s ago%s",
@@ -77,8 +77,8 @@ func (t *Tenant) Refusal(code codes.Code, callee, more string, owner *pb.Owner) 
 	return st.Err()
 }
 
-// Await waits for the end of a lease and reports true, or false if ctx ends first. left returns
-// how much is left of the lease, which calls renew meanwhile.
+// Await waits until a lease ends and reports true, or false if ctx ends first. left returns how
+// long the lease still lasts, which calls renew meanwhile.
 func Await(ctx context.Context, lease time.Duration, left func() time.Duration) bool {
 	timer := time.NewTimer(lease)
 	defer timer.Stop()
