@@ -1,10 +1,5 @@
 package consistency
 
-import (
-	"cmp"
-	"slices"
-)
-
 // History is the recorded requests on one key.
 type History struct {
 	Key int64
@@ -112,17 +107,4 @@ func (s *sample) violated(key, violations int64) {
 	if h := s.all[key]; h != nil && !h.closed {
 		h.Violations += violations
 	}
-}
-
-// Sampled returns the histories of the first keys, by key. Call it after Finish.
-func (j *Judge) Sampled() (list []History) {
-	if j.sample == nil {
-		return nil
-	}
-	for _, h := range j.sample.all {
-		slices.SortFunc(h.Ops, func(a, b Op) int { return cmp.Or(cmp.Compare(a.Sent, b.Sent), cmp.Compare(a.Request, b.Request)) })
-		list = append(list, h.History)
-	}
-	slices.SortFunc(list, func(a, b History) int { return cmp.Compare(a.Key, b.Key) })
-	return list
 }

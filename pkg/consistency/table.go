@@ -13,12 +13,6 @@ const (
 	together = 16
 )
 
-// Instead of the number of a request, heads have these.
-const (
-	none     = -1 // the key is listed, and its list has no request (yet)
-	unlisted = -2
-)
-
 // table is the keys of a judge, by place and by number.
 type table struct {
 	opts  Options

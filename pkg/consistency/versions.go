@@ -6,36 +6,6 @@ import (
 	"sort"
 )
 
-// Replaced is a version of a key that a guarded write replaced.
-type Replaced struct {
-	Version int64 `json:"version"`
-	Request int64 `json:"request"`
-	Client  int32 `json:"client"`
-	Sent    int64 `json:"sent_ns"`
-	End     int64 `json:"end_ns"`
-}
-
-// contradicts reports whether no store can have applied both of two writes in the given order. Either
-// both replaced one version, or the second was sent after the first had ended and replaced an earlier
-// version. Each write of a key gives it a greater version.
-func (r *Replaced) contradicts(later *Replaced) bool {
-	return r.Version == later.Version || r.End < later.Sent && r.Version > later.Version
-}
-
-// replacement is a version that was replaced, which is reported at most once.
-type replacement struct {
-	Replaced
-	reported bool
-}
-
-// versions tracks the versions of a key that guarded writes replaced.
-type versions struct {
-	// open are of writes that may have run concurrently with writes that are judged later. closed is
-	// the greatest of the others.
-	open   []replacement
-	closed *Replaced
-}
-
 // versionOf adds the version that a request of the batch replaced.
 func (j *Judge) versionOf(o *Op) {
 	if o.Kind == Guarded && o.Known && !j.opts.Weaker {

@@ -7,34 +7,6 @@ import (
 	"time"
 )
 
-// Class is a kind of violation.
-type Class string
-
-// The classes of violations.
-const (
-	StaleValue       Class = "stale read"
-	LostValue        Class = "not found"
-	Phantom          Class = "phantom"
-	ResurrectedValue Class = "read after delete"
-	DoubleSwap       Class = "double swap"
-)
-
-// Classes returns all classes.
-func Classes() []Class {
-	return []Class{StaleValue, LostValue, Phantom, ResurrectedValue, DoubleSwap}
-}
-
-// classOf classifies the violation of reading a value after another one was surely there.
-func classOf(older, newer *zone) Class {
-	switch {
-	case older.number == Absent:
-		return LostValue
-	case newer.is(deletes):
-		return ResurrectedValue
-	}
-	return StaleValue
-}
-
 // Witness is a violation: requests with answers that no register gives.
 type Witness struct {
 	Class Class `json:"class"`
@@ -77,29 +49,6 @@ type Event struct {
 	Request int64 `json:"request"`
 	Client  int32 `json:"client"`
 	At      int64 `json:"at_ns"`
-}
-
-// violate counts a violation and keeps its witness.
-func (j *Judge) violate(k *key, c Class, older, newer *zone, reads int64) {
-	*j.second.of(c) += reads
-	j.sample.violated(k.number, reads)
-	if len(j.witnesses) >= j.opts.MostWitnesses {
-		return
-	}
-	w := Witness{Class: c, Key: k.number, Older: older.value(), Reads: reads}
-	if newer != nil {
-		v := newer.value()
-		w.Newer = &v
-	}
-	j.witnesses = append(j.witnesses, w)
-}
-
-func (j *Judge) doubleSwap(k *key, z *zone, o *Op) {
-	j.second.DoubleSwaps++
-	j.sample.violated(k.number, 1)
-	if len(j.witnesses) < j.opts.MostWitnesses {
-		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Older: z.value(), Swaps: []int64{z.taker - 1, o.Request}, Reads: 1})
-	}
 }
 
 // value describes a zone.
