@@ -47,10 +47,10 @@ func delayPossible() error {
 	return errors.Join(err, q.Close())
 }
 
-// longestBy bounds the delay of a packet.
+// longestBy bounds a packet's delay.
 const longestBy = 10 * time.Second
 
-// line returns the line that the packets pass, and the share of them that is dropped.
+// line returns the line that the packets pass, and which share is dropped.
 func (p Parameters) line() (l queue.Line, share int, err error) {
 	if p.By == "" && p.Rate == "" && p.Loss == "" {
 		return l, 0, wrong("by", "delay needs by, rate or loss: what becomes of the packets")
@@ -87,8 +87,7 @@ const (
 	mostRate  = 100_000_000_000
 )
 
-// slowed owns the resources of a delay until it is over. The queue is nil if packets are only
-// dropped.
+// slowed owns a delay's resources until it is over. The queue is nil if packets are only dropped.
 type slowed struct {
 	table *nft.Table
 	queue *queue.Queue
@@ -103,7 +102,7 @@ func (s slowed) Close() error {
 	return err
 }
 
-// hold delays packets of a victim until the fault is over.
+// hold delays a victim's packets until the fault is over.
 func hold(_ context.Context, v Victim, r Record) (string, error) {
 	p, err := r.decoded()
 	if err != nil {
@@ -125,7 +124,7 @@ func hold(_ context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%d rules hold packets", len(rules)), nil
 }
 
-// slow makes the table and the queue of a delay.
+// slow makes the table and the queue for a delay.
 func slow(name string, rules []nft.Rule, l queue.Line, share int) (s slowed, err error) {
 	if l == (queue.Line{}) {
 		s.table, err = nft.Drop(name, rules, share)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// The values of [Parameters.Fsync], apart from a time.
+// The values that [Parameters.Fsync] may have, apart from a time.
 const (
 	fsyncStall   = "stall"
 	fsyncFails   = "EIO"
@@ -62,7 +62,7 @@ func disk() Kind {
 	}
 }
 
-// intercepted are the calls of a member that a fault changes.
+// intercepted are a member's calls that a fault changes.
 type intercepted struct{ tap *tap.Tap }
 
 // Close lets the calls pass again.
@@ -71,7 +71,7 @@ func (i intercepted) Close() error {
 	return nil
 }
 
-// intercept sets the effect on the calls of a member.
+// intercept sets the effect on a member's calls.
 func intercept(v Victim, r Record, e tap.Effect) (string, error) {
 	switch t := v.Tap(); {
 	case len(r.Processes) == 0:
@@ -99,7 +99,7 @@ func letPass(ctx context.Context, v Victim, r Record, t *tap.Tap) (string, error
 	return fmt.Sprintf("%d calls of which each %s", n, e), nil
 }
 
-// effectOf parses the parameter of a disk fault.
+// effectOf parses a disk fault's parameter.
 func effectOf(fsync string) (e tap.Effect, err error) {
 	switch fsync {
 	case fsyncStall:
@@ -115,5 +115,5 @@ func effectOf(fsync string) (e tap.Effect, err error) {
 	return e, nil
 }
 
-// longestDelay bounds the delay of one call.
+// longestDelay bounds one call's delay.
 const longestDelay = time.Hour

@@ -1,7 +1,7 @@
-// Package fault declares the faults that can be applied to a member of a cluster, and how each is
-// undone. Each kind of fault is a file: its requirements of the machine, its effect, and its
-// undo. A fault is data: its [Record] is on disk before the fault is applied, so that a later
-// process can undo the faults of an earlier process.
+// Package fault declares the faults that can be applied to a cluster member, and how each is
+// undone. Each fault kind is a file: what it requires from the machine, its effect, and its undo. A
+// fault is data: its [Record] is on disk before the fault is applied, so that a later process can
+// undo the faults from an earlier process.
 package fault
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// Kind declares the functions of a kind of fault. One goroutine at a time calls them.
+// Kind declares a fault kind's functions. One goroutine at a time calls them.
 type Kind struct {
 	Name string
 	// Meaning describes the kind in the documentation.
@@ -30,7 +30,7 @@ type Kind struct {
 	taps func(Parameters) bool
 	// groups reports whether control groups must distinguish members on one machine.
 	groups bool
-	// disk reports whether the member needs a disk of its own, which the fault cuts.
+	// disk reports whether the member needs its own disk, which the fault cuts.
 	disk bool
 	// keys are the fault's parameters, by their names in JSON and in files.
 	keys []string
@@ -57,11 +57,11 @@ type Parameters struct {
 	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
 	// From selects packets by their origin, Direction selects incoming packets, outgoing packets,
-	// or both, and Loss is the share of them that is dropped, such as 5%.
+	// or both, and Loss is the share that is dropped, such as 5%.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
-	// By is how much each of them is delayed, and Rate the bandwidth of all together, such as
+	// By is how much each packet is delayed, and Rate the bandwidth for all together, such as
 	// 10Mbit.
 	By   string `json:"by,omitempty"`
 	Rate string `json:"rate,omitempty"`
@@ -72,7 +72,7 @@ type Parameters struct {
 	Version string `json:"version,omitempty"`
 }
 
-// ParameterError reports a wrong parameter of a fault. Key is its name in JSON and in files.
+// ParameterError reports a wrong fault parameter. Key is its name in JSON and in files.
 type ParameterError struct{ Key, Text string }
 
 // Error returns the text, which names the parameter.
@@ -111,15 +111,15 @@ type Victim interface {
 	// Processes returns the running commands, and Lasting the faults that are not over.
 	Processes() []Process
 	Lasting() []Record
-	// End ends the commands for the fault of an id: at once, or as the agent ends a member's
-	// commands at the end of a session. Ended reports whether that fault has begun to end them and
-	// not started them again. Start starts them again on the data that they left, at the end of the
-	// fault of an id. It does nothing if they run, or if another fault ended them.
+	// End ends the commands for the fault with an id: at once, or as the agent ends a member's
+	// commands when a session ends. Ended reports whether that fault has begun to end them and not
+	// started them again. When the fault ends, Start starts them again on the data that they left.
+	// It does nothing if they run, or if another fault ended them.
 	End(ctx context.Context, id string, graceful bool) error
 	Ended(id string) bool
 	Start(ctx context.Context, id string) error
-	// Upgrade replaces the commands, from the next start on, by those of another release, which
-	// the start of the member has announced.
+	// Upgrade has the next and later starts run the commands from another release, which the
+	// member's start has announced.
 	Upgrade(version string) error
 	// Tap intercepts the calls by which the processes put writes on disk; nil if they were
 	// started without one.
@@ -129,26 +129,25 @@ type Victim interface {
 	// Network returns where the members listen.
 	Network() (Network, error)
 	// Hold keeps a fault's resources until it is over, by the fault's id. LetGo closes them, and
-	// so does the end of the session. Held returns them, or nil.
+	// the session closes them when it ends. Held returns them, or nil.
 	Hold(id string, held io.Closer)
 	Held(id string) io.Closer
 	LetGo(id string) error
 }
 
-// Process identifies the leader of a process group by its pid and its start in clock ticks since
-// boot.
+// Process identifies a process group's leader by its pid and its start in clock ticks since boot.
 type Process struct {
 	Pid        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"`
 }
 
-// Record is one fault of a member: its request and its outcome.
+// Record is one fault on a member: its request and its outcome.
 type Record struct {
-	// ID is its name among the faults of a session.
+	// ID is its name among a session's faults.
 	ID         string          `json:"id"`
 	Kind       string          `json:"kind"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// For is the length of the fault.
+	// For is how long the fault lasts.
 	For time.Duration `json:"for_ns"`
 	// Processes are the processes to which it was applied.
 	Processes []Process `json:"processes"`
@@ -190,7 +189,7 @@ func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err err
 	return k.undo(ctx, v, r)
 }
 
-// decoded returns the parameters of a record.
+// decoded returns a record's parameters.
 func (r Record) decoded() (p Parameters, err error) {
 	if len(r.Parameters) == 0 {
 		return p, nil
@@ -203,16 +202,16 @@ func (r Record) decoded() (p Parameters, err error) {
 	return p, nil
 }
 
-// Network is where the members of a cluster listen.
+// Network is where the cluster's members listen.
 type Network struct {
-	// Name is the prefix of the names that faults give this member's tables.
+	// Name is the prefix in the names that faults give this member's tables.
 	Name string
 	// Member is the victim among Hosts.
 	Member int
 	Hosts  []Host
-	// Shared reports whether other members have addresses of this machine. Then the victim's
-	// sockets are recognized by its control group of version 2, whose directory is Group, and the
-	// sockets of each other member by Groups.
+	// Shared reports whether other members have addresses on this machine. Then the victim's
+	// sockets are recognized by its version 2 control group, whose directory is Group, and the
+	// other members' sockets by Groups.
 	Shared bool
 	Group  string
 	Groups []string

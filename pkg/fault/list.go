@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Kinds returns the kinds of faults.
+// Kinds returns the fault kinds.
 func Kinds() []Kind {
 	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss(), delay()}
 }
 
-// Names returns the names of the kinds.
+// Names returns the kinds' names.
 func Names() (names []string) {
 	for _, k := range Kinds() {
 		names = append(names, k.Name)
@@ -30,7 +30,7 @@ func Possible() (names []string) {
 	return names
 }
 
-// Find returns the kind of a name.
+// Find returns the kind with a name.
 func Find(name string) (Kind, error) {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -40,7 +40,7 @@ func Find(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
 }
 
-// Check returns the kind of a record, or why the record is no valid request.
+// Check returns a record's kind, or why the record is no valid request.
 func Check(r Record) (Kind, error) {
 	k, err := Find(r.Kind)
 	if err != nil {
@@ -86,8 +86,8 @@ func MayEnd(records []Record) bool {
 	})
 }
 
-// Release undoes faults that would keep the processes of their member from ending as usual. It
-// ignores faults that are over.
+// Release undoes faults that would keep their member's processes from ending as usual. It ignores
+// faults that are over.
 func Release(records []Record) error {
 	var errs []error
 	for _, r := range slices.Backward(records) {

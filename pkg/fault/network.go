@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/nft"
 )
 
-// The words of [Parameters.From] and [Parameters.Direction].
+// The words for [Parameters.From] and [Parameters.Direction].
 const (
 	fromMembers = "members"
 	fromClients = "clients"
@@ -23,7 +23,7 @@ const (
 	directionOut  = "out"
 )
 
-// Origins and Directions are the values of From and Direction, the default first.
+// Origins and Directions return the values that From and Direction may have, the default first.
 func Origins() []string    { return []string{fromMembers, fromClients, fromAll} }
 func Directions() []string { return []string{directionBoth, directionIn, directionOut} }
 
@@ -54,8 +54,8 @@ func besides(p Parameters) (list []int, err error) {
 	return list, nil
 }
 
-// SharesGroups reports whether a fault with these parameters must distinguish the sockets of
-// members that share a machine.
+// SharesGroups reports whether a fault with these parameters must tell apart the sockets of members
+// that share a machine.
 func (k Kind) SharesGroups(r Record) bool {
 	p, err := r.decoded()
 	return err == nil && k.groups && p.From != fromClients
@@ -94,22 +94,21 @@ func (n Network) rules(p Parameters) (list []nft.Rule, err error) {
 	return list, nil
 }
 
-// stream is the packets of connections to one listener, in both directions.
+// stream is the packets on connections to one listener, in both directions.
 type stream struct {
-	// listener is the end that does not change, and peer the address of the other end; zero for
-	// any.
+	// listener is the end that does not change, and peer the other end's address; zero for any.
 	listener nft.End
 	peer     netip.Addr
-	// group is the control group of the connecting sockets; "" for any. ours reports whether the
-	// victim is the connecting side: incoming packets then come from the listener.
+	// group is the connecting sockets' control group; "" for any. ours reports whether the victim
+	// is the connecting side: incoming packets then come from the listener.
 	group string
 	ours  bool
 }
 
-// rule matches packets that come in to the victim, or that go out of it.
+// rule matches the packets that the victim receives, or those that it sends.
 func (s stream) rule(in bool) nft.Rule {
-	// The sockets of a group are the connecting side, even if that is the other side of the
-	// victim's packets on one machine.
+	// A group's sockets are the connecting side, even if that is the other side of the victim's
+	// packets on one machine.
 	toListener := in != s.ours
 	r := nft.Rule{In: in, Group: s.group}
 	if s.group != "" && !s.ours {
@@ -185,7 +184,7 @@ func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	return n.Name + "-" + r.ID, rules, err
 }
 
-// drop drops packets of a victim until the fault is over.
+// drop drops a victim's packets until the fault is over.
 func drop(v Victim, r Record, share int) (string, error) {
 	name, rules, err := tableOf(v, r)
 	if err != nil {
@@ -215,7 +214,7 @@ func pass(v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%d of %d packets were dropped", n.Dropped, n.Matched), nil
 }
 
-// shareOf parses a share of packets in parts of [nft.Whole].
+// shareOf parses a packet share in parts of [nft.Whole].
 func shareOf(loss string) (int, error) {
 	text, ok := strings.CutSuffix(loss, "%")
 	percent, err := strconv.ParseFloat(text, 64)

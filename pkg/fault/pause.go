@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// pauses is the name of the kind of faults that pause a member.
+// pauses is the name of the fault kind that pauses a member.
 const pauses = "pause"
 
-// pause stops the processes of a member with SIGSTOP. The freezer of control groups is no
-// alternative: in groups of version 1 a frozen process ignores SIGKILL.
+// pause stops a member's processes with SIGSTOP. The control group freezer is no alternative: in
+// version 1 groups a frozen process ignores SIGKILL.
 func pause() Kind {
 	return Kind{
 		Name:    pauses,
@@ -47,8 +47,8 @@ func pause() Kind {
 	}
 }
 
-// pausedByOthers returns which of a fault's processes another pause of the victim keeps stopped, and
-// the rest of them.
+// pausedByOthers splits a fault's processes into those that the victim's other pauses keep stopped,
+// and the rest.
 func pausedByOthers(v Victim, r Record) (paused, rest []Process) {
 	kept := map[Process]bool{}
 	for _, o := range v.Lasting() {
@@ -83,13 +83,13 @@ func signalAll(processes []Process, sig unix.Signal) error {
 }
 
 const (
-	// stateEvery is how often the states of processes are read until a signal has taken effect.
+	// stateEvery is how often processes' states are read until a signal has taken effect.
 	// stateTimeout bounds that time: threads inside the kernel stop late.
 	stateEvery   = 5 * time.Millisecond
 	stateTimeout = 10 * time.Second
 )
 
-// states waits until all processes are stopped, or until none is, and describes them. Processes
+// states waits until all processes are stopped, or no process is, and describes them. Processes
 // that have ended are not stopped.
 func states(ctx context.Context, processes []Process, want bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, stateTimeout)
@@ -109,7 +109,7 @@ func states(ctx context.Context, processes []Process, want bool) (string, error)
 	}
 }
 
-// stopped returns how many of the processes are stopped.
+// stopped returns how many processes are stopped.
 func stopped(processes []Process) (n int) {
 	for _, p := range processes {
 		if process.Stopped(p.Pid, p.StartTicks) {

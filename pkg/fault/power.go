@@ -23,8 +23,8 @@ func power() Kind {
 	}
 }
 
-// powerOff first stops the processes, so that none of them answers meanwhile, then cuts their
-// disk, and only then kills them: killing them first would give the kernel time to write.
+// powerOff first stops the processes, so that they cannot answer meanwhile, then cuts their disk,
+// and only then kills them: killing them first would give the kernel time to write.
 func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	d, ok := v.Disk()
 	if !ok {
@@ -35,7 +35,7 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	}
 	begin := time.Now()
 	if t := v.Tap(); t != nil {
-		t.Freeze() // otherwise the kernel of a stopped process would make the held call
+		t.Freeze() // otherwise a stopped process's kernel would make the held call
 		defer t.Thaw()
 	}
 	err := signalAll(r.Processes, unix.SIGSTOP)
@@ -71,5 +71,5 @@ func powerOn(ctx context.Context, v Victim, r Record) (string, error) {
 	return "the disk is mounted again; " + saw, err
 }
 
-// errNoDisk reports that a member has no disk of its own.
+// errNoDisk reports that a member has no disk for itself.
 var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE, or with --disk DIR to fill it")

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// longestVersion bounds the name of a release, in bytes.
+// longestVersion bounds a release's name, in bytes.
 const longestVersion = 64
 
-// restart ends the commands of a member as its agent does at the end of a session, and starts
-// them again at once: those of another release if there is a version.
+// restart ends a member's commands as its agent does when a session ends, and starts them again at
+// once: those from another release if there is a version.
 func restart() Kind {
 	return Kind{
 		Name:      "restart",

@@ -51,7 +51,7 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended the child, such as "SIGKILL".
 	Signal string
-	// After is the last stage of Stop that was sent before the child ended: "interrupt",
+	// After is the last stage that Stop had reached before the child ended: "interrupt",
 	// "terminate", "kill", or empty if it ended by itself.
 	After string
 	// UserCPU and SystemCPU cover the child and every waited-for descendant.

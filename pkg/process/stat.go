@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// StartTicks returns the start of process pid in clock ticks since boot (field 22 of
+// StartTicks returns when process pid started, in clock ticks since boot (field 22 of
 // /proc/PID/stat). The error wraps fs.ErrNotExist if there is no such process.
 func StartTicks(pid int) (uint64, error) {
 	_, ticks, err := readStat(pid)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Deadlines are how long each stage of Stop waits for the child to end before the next stage
+// Deadlines are how long each stage in Stop waits for the child to end before the next stage
 // begins.
 type Deadlines struct {
 	// Interrupt and Terminate follow SIGINT and SIGTERM; 0 skips the stage.
@@ -36,7 +36,7 @@ func (s stage) String() string {
 	return [...]string{"", "interrupt", "terminate", "kill"}[s]
 }
 
-// signal returns the signal of a stage.
+// signal returns a stage's signal.
 func (s stage) signal() unix.Signal {
 	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
 }
@@ -58,7 +58,7 @@ func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	if d.Terminate > 0 && h.await(ctx, stageTerminate, d.Terminate) {
 		return h.exit
 	}
-	// SIGKILL is the last stage, so the end of ctx no longer matters.
+	// SIGKILL is the last stage, so it no longer matters whether ctx ends.
 	if h.await(context.WithoutCancel(ctx), stageKill, d.Kill) {
 		return h.exit
 	}

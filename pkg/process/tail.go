@@ -10,8 +10,8 @@ import (
 // tailBytes is the most that Tail reads, however long the lines are.
 const tailBytes = 64 << 10
 
-// Tail returns the last lines of a file, at most the last 64 KiB, without the
-// closing newline. It serves errors about a child that died.
+// Tail returns a file's last lines, at most the last 64 KiB, without the closing newline. It serves
+// errors about a child that died.
 func Tail(path string, lines int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func withoutFrames(data []byte) []byte {
 	return data
 }
 
-// panicAt returns where a Go program's last panic begins in a log, -1 if there is none.
+// panicAt returns where a Go program's last panic begins in a log, or -1.
 func panicAt(data []byte) int {
 	at := -1
 	for _, word := range []string{"panic: ", "fatal error: "} {
@@ -59,9 +59,9 @@ func panicAt(data []byte) int {
 // beforePanic is how many lines before a panic are kept: the program's own words.
 const beforePanic = 3
 
-// untilPanic returns the part of a log that ends n lines after the beginning of a Go
-// program's panic, less the lines kept before it. The cause is in its first lines, and
-// stack frames follow. Logs without one are returned whole.
+// untilPanic returns the part of a log that ends n lines after a Go program's panic begins, less
+// the lines kept before it. The cause is in its first lines, and stack frames follow. Logs without
+// a panic are returned whole.
 func untilPanic(data []byte, n int) []byte {
 	at := panicAt(data)
 	if at < 0 {
@@ -78,7 +78,7 @@ func untilPanic(data []byte, n int) []byte {
 	return data[:end]
 }
 
-// lastLines returns the last n lines of data, without the closing newline.
+// lastLines returns the last n lines in data, without the closing newline.
 func lastLines(data []byte, n int) []byte {
 	if n <= 0 {
 		return nil

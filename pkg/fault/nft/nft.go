@@ -1,6 +1,6 @@
-// Package nft drops packets of one program, or hands them to a queue, by a table of nftables, in
-// the network namespace of this process. This process owns the table: the kernel removes it when
-// the process ends, for whatever reason, and no other process can change it.
+// Package nft drops a program's packets, or hands them to a queue, by an nftables table, in this
+// process's network namespace. This process owns the table: the kernel removes it when the process
+// ends, for whatever reason, and no other process can change it.
 package nft
 
 import "net/netip"
@@ -9,10 +9,9 @@ import "net/netip"
 type Rule struct {
 	// In selects incoming packets, else outgoing ones.
 	In bool
-	// From and To are the ends of a TCP or UDP packet.
+	// From and To are the two ends of a TCP or UDP packet.
 	From, To End
-	// Group is the directory of a control group of version 2 to which the local socket must
-	// belong.
+	// Group is the directory of the version 2 control group to which the local socket must belong.
 	Group string
 }
 
@@ -22,8 +21,7 @@ type End struct {
 	Port uint16
 }
 
-// Counted counts the packets that rules matched, and those of them that were dropped or sent to a
-// queue.
+// Counted counts the packets that rules matched, and how many were dropped or sent to a queue.
 type Counted struct{ Matched, Dropped, Queued uint64 }
 
 // Shares are in parts of Whole.

@@ -35,16 +35,16 @@ type Table struct {
 	chains []*nftables.Chain
 }
 
-// usual holds this process's usual port of netlink, its number, so that no connection with tables has
-// it. When a connection closes, the kernel frees its port and then removes the port's tables, also those
-// of a connection that got the port meanwhile. Other ports are not used again.
+// usual holds this process's usual netlink port, its number, so that no connection with tables has
+// it. When a connection closes, the kernel frees its port and then removes the port's tables, even
+// if another connection got the port meanwhile and owns them. Other ports are not used again.
 var usual struct {
 	sync.Mutex
 	held bool
 }
 
-// holdUsual opens a socket with the usual port, which is never closed. While a connection of other code
-// in this process has that port, there is nothing to hold.
+// holdUsual opens a socket with the usual port, which is never closed. While another connection in
+// this process has that port, there is nothing to hold.
 func holdUsual() error {
 	usual.Lock()
 	defer usual.Unlock()
@@ -115,7 +115,7 @@ func Queue(name string, rules []Rule, share int, number uint16) (*Table, error) 
 	return nil, fmt.Errorf("%w: it needs Linux with CONFIG_NFT_QUEUE, or with CONFIG_NFT_COMPAT and CONFIG_NETFILTER_XT_TARGET_NFQUEUE", errors.Join(errs...))
 }
 
-// have makes a table that does things, one after the other, with the packets of rules.
+// have makes a table that does things, one after the other, with the packets that rules match.
 func have(name string, rules []Rule, what ...[]expr.Any) (*Table, error) {
 	t, err := open(name)
 	if err != nil {
@@ -222,7 +222,7 @@ func (t *Table) send() error {
 	return nil
 }
 
-// matches returns the expressions with which a rule matches packets of a protocol.
+// matches returns the expressions with which a rule matches a protocol's packets.
 func (r Rule) matches(protocol byte) ([]expr.Any, error) {
 	list := []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}, is([]byte{protocol})}
 	family, from, to, size := byte(unix.NFPROTO_IPV4), uint32(12), uint32(16), uint32(4)
@@ -258,8 +258,8 @@ func (r Rule) matches(protocol byte) ([]expr.Any, error) {
 // is compares the first register.
 func is(data []byte) expr.Any { return &expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: data} }
 
-// dropped returns the expressions that drop a share of the packets that reach them, and count
-// both kinds.
+// dropped returns the expressions that drop a share of the packets that reach them, and count both
+// kinds.
 func dropped(share int) []expr.Any {
 	if share >= Whole {
 		return []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
@@ -275,7 +275,7 @@ func dropped(share int) []expr.Any {
 }
 
 // queued returns the expressions that count the packets that reach them and send them to a queue.
-// xtQueued returns those for a kernel that has this only as a target of xtables: struct
+// xtQueued returns those for a kernel that has this only as an xtables target: struct
 // xt_NFQ_info_v3.
 func queued(number uint16) []expr.Any {
 	return []expr.Any{&expr.Counter{}, &expr.Queue{Num: number, Flag: expr.QueueFlagBypass}}
@@ -289,7 +289,7 @@ func xtQueued(number uint16) []expr.Any {
 	return []expr.Any{&expr.Counter{}, &expr.Target{Name: "NFQUEUE", Rev: 3, Info: &info}}
 }
 
-// group returns the kernel's number of a control group, and its depth below the root.
+// group returns the kernel's number for a control group, and its depth below the root.
 func group(dir string) (id uint64, level uint32, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -335,7 +335,7 @@ func (t *Table) Counted() (n Counted, err error) {
 	return n, nil
 }
 
-// counters returns the first and the last count of a rule, and whether it drops packets.
+// counters returns a rule's first and last counts, and whether it drops packets.
 func counters(list []expr.Any) (first, last uint64, drops bool) {
 	seen := false
 	for _, e := range list {

@@ -16,20 +16,20 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// fillable are the types of file systems whose space is their own and can be reserved. File
-// systems of btrfs and zfs share a pool, and others belong to other machines.
+// fillable are the file system types whose space is their own and can be reserved. In btrfs and
+// zfs, file systems share a pool, and others belong to other machines.
 var fillable = []string{"ext4", "f2fs", "tmpfs", "xfs"}
 
 // emptyDisk are the names that an empty file system may have at its top.
 var emptyDisk = []string{"lost+found", memberDir}
 
-// memoryShare divides the memory: a file system in memory may have at most one such part. A file
-// system that is mounted without a size has half of the memory.
+// memoryShare divides the memory: a file system in memory may have at most one such part. If it is
+// mounted without a size, it has half the memory.
 const memoryShare = 4
 
 // CheckDir returns why the file system at a directory may not be filled. It must be mounted there
-// only for this, so that neither the machine, nor the agent of a work directory, nor another
-// member needs it. At a second check the directory may contain the member's folder.
+// only for this, so that neither the machine, nor the agent in a work directory, nor another member
+// needs it. At a second check the directory may contain the member's folder.
 func CheckDir(dir, workDir string) error {
 	all, err := mounted()
 	if err != nil {
@@ -108,8 +108,8 @@ func mounted() ([]mounts.Mount, error) {
 	return mounts.Parse(data)
 }
 
-// sameFileSystem reports whether a path, or its nearest existing parent, is on the file system of
-// a directory.
+// sameFileSystem reports whether a path, or its nearest existing parent, is on a directory's file
+// system.
 func sameFileSystem(dir, path string) (bool, error) {
 	var d, p unix.Stat_t
 	if err := unix.Stat(dir, &d); err != nil {
@@ -164,8 +164,8 @@ func Hold(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// MakeIn makes the member's folder on a disk that the user has mounted. It removes the leftovers
-// of an earlier member.
+// MakeIn makes the member's folder on a disk that the user has mounted. It removes what an earlier
+// member left.
 func (d Disk) MakeIn() error {
 	if err := d.clear(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d Disk) clear() error {
 	return nil
 }
 
-// reachable reports whether the member's folder is on the mount of the user.
+// reachable reports whether the member's folder is on the user's mount.
 func (d Disk) reachable() (bool, error) {
 	all, err := mounted()
 	if err != nil || !slices.ContainsFunc(all, func(m mounts.Mount) bool { return m.Point == d.Dir }) {
@@ -220,8 +220,9 @@ func (d Disk) Reclaim(folder bool) error {
 	return d.Drain()
 }
 
-// DrainBelow removes the ballast from the disks of members whose sessions lie below a work
-// directory of agents. Members' folders stay with their data until the next member gets the disk.
+// DrainBelow removes the ballast from the disks that belong to sessions below a directory in which
+// agents have their work directories. Members' folders stay with their data until the next member
+// gets the disk.
 func DrainBelow(dir string) error {
 	links, err := filepath.Glob(filepath.Join(dir, "*", "*", "data"))
 	if err != nil {

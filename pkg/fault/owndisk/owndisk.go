@@ -1,5 +1,5 @@
-// Package owndisk gives a member a file system of its own, which may be filled to its last block.
-// It is ext4 in a file, behind a loop device, which needs root and mkfs.ext4 and may also be cut, as a
+// Package owndisk gives a member its own file system, which may be filled to its last block. It is
+// ext4 in a file, behind a loop device, which needs root and mkfs.ext4 and may also be cut, as a
 // power failure cuts it; or one that the user has mounted for it. No other file system is touched.
 package owndisk
 
@@ -11,10 +11,11 @@ import (
 	"strings"
 )
 
-// Disk describes a file system of a member. It is data: a later process can undo the changes of
-// an earlier process.
+// Disk describes a member's file system. It is data: a later process can undo what an earlier
+// process changed.
 type Disk struct {
-	// Image is the file of the file system, and Point where it is mounted. Both are absolute.
+	// Image is the file that holds the file system, and Point where it is mounted. Both are
+	// absolute.
 	Image string `json:"image,omitempty"`
 	Point string `json:"point"`
 	// Dir is where the user has mounted the file system; "" if it is in a file. Point is then the
@@ -22,11 +23,11 @@ type Disk struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// memberDir is the folder of the member on a disk that the user has mounted. Nothing is ever
-// written outside it.
+// memberDir is the member's folder on a disk that the user has mounted. Nothing is ever written
+// outside it.
 const memberDir = "dbtester-member"
 
-// In returns the disk of a member whose folder is on the file system mounted at dir.
+// In returns the disk for a member whose folder is on the file system mounted at dir.
 func In(dir string) Disk { return Disk{Dir: dir, Point: filepath.Join(dir, memberDir)} }
 
 // errKept reports that a disk that the user has mounted cannot be cut.
@@ -35,9 +36,9 @@ var errKept = errors.New("a disk that was mounted before the agent started canno
 // Least is the smallest size in bytes with room for ext4 and a store.
 const Least = 64 << 20
 
-// Own describes the disk that each member has of its own. The zero value means no such disk.
+// Own describes the disk that each member gets for itself. The zero value means no such disk.
 type Own struct {
-	// Bytes is the size of a file system in a file.
+	// Bytes is how large a file system in a file is.
 	Bytes int64
 	// Dir is where the user has mounted a file system for the member, see [CheckDir].
 	Dir string

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// makeFS is the program that makes the file system. loopControl is the kernel's allocator of
+	// makeFS is the program that makes the file system. Through loopControl the kernel allocates
 	// loop devices.
 	makeFS      = "mkfs.ext4"
 	loopControl = "/dev/loop-control"
 	// ballast is the file that fills a disk, at its top.
 	ballast = ".dbtester-ballast"
-	// shutdown is the number of the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks
+	// shutdown is the number for the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks
 	// that the journal has not written.
 	shutdown   = 0x8004587d
 	noLogFlush = 2
@@ -55,7 +55,7 @@ func Check() error {
 	return f.Close()
 }
 
-// Make makes the file with a file system of size bytes, and mounts it. The mount point must
+// Make makes the file with a file system that has size bytes, and mounts it. The mount point must
 // exist.
 func Make(ctx context.Context, d Disk, size int64) error {
 	f, err := os.OpenFile(d.Image, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -256,7 +256,7 @@ func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 	return size, nil
 }
 
-// Free returns how many bytes of the disk are free.
+// Free returns how many bytes are free on the disk.
 func (d Disk) Free() (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(d.Point, &s); err != nil {

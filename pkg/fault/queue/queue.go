@@ -1,7 +1,7 @@
-// Package queue holds packets back: those that a table of nftables hands to a [Queue] continue
-// later, at a bandwidth, or both. The kernel holds the packets, and this process decides when
-// each continues. When the process ends, for whatever reason, the packets that it held are lost,
-// and later packets are not held.
+// Package queue holds packets back: those that an nftables table hands to a [Queue] continue later,
+// at a bandwidth, or both. The kernel holds the packets, and this process decides when each
+// continues. When the process ends, for whatever reason, the packets that it held are lost, and
+// later packets are not held.
 package queue
 
 import (
@@ -12,7 +12,7 @@ import (
 type Line struct {
 	// Delay is how much each packet is delayed.
 	Delay time.Duration
-	// Rate is the bandwidth of all packets together in bits per second, including IP headers.
+	// Rate is the bandwidth for all packets together in bits per second, including IP headers.
 	Rate int64
 }
 
@@ -22,24 +22,24 @@ type Counted struct {
 	// held.
 	Packets, Bytes uint64
 	Mean, Longest  time.Duration
-	// Busiest is the largest number of bits that passed in a second.
+	// Busiest is the most bits that passed in a second.
 	Busiest uint64
-	// Dropped packets came while more than [LongestWait] of packets waited for the bandwidth.
-	// Lost packets did not fit into the kernel's queue.
+	// Dropped packets came while the packets that waited for the bandwidth needed more than
+	// [LongestWait]. Lost packets did not fit into the kernel's queue.
 	Dropped, Lost uint64
 }
 
 // LongestWait bounds the backlog for a bandwidth.
 const LongestWait = 100 * time.Millisecond
 
-// line adds to a [Line] its state. Times are since the start of the line.
+// line adds to a [Line] its state. Times are since the line's start.
 type line struct {
 	Line
 	free time.Duration // when all packets so far will have passed the bandwidth
 }
 
-// take returns when a packet of a size that comes now is due. It returns false if the backlog is
-// too long.
+// take returns when a packet is due that comes now and has a size. It returns false if the backlog
+// is too long.
 func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 	if l.Rate <= 0 {
 		return now + l.Delay, true
@@ -55,8 +55,8 @@ func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 // tally counts packets as they pass.
 type tally struct {
 	counted Counted
-	held    time.Duration // of all together
-	// second is the number of the current second, and bits the sum of the bits that passed in it.
+	held    time.Duration // for all together
+	// second is the current second's number, and bits how many bits passed in it.
 	second time.Duration
 	bits   uint64
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's constants of nfnetlink_queue.
+// The kernel's constants for nfnetlink_queue.
 const (
 	msgPacket  = unix.NFNL_SUBSYS_QUEUE << 8
 	msgVerdict = unix.NFNL_SUBSYS_QUEUE<<8 | 1
@@ -41,8 +41,8 @@ const (
 const (
 	// answerTimeout bounds the wait for the kernel.
 	answerTimeout = 10 * time.Second
-	// most is how many packets the kernel may hold, and buffer how many bytes of messages about
-	// them.
+	// most is how many packets the kernel may hold, and buffer how many bytes the messages about
+	// them may have.
 	most   = 1 << 20
 	buffer = 16 << 20
 	// tries bounds how many queue numbers are tried that others use.
@@ -57,20 +57,20 @@ type Queue struct {
 	link   *netlink.Conn
 	number uint16
 	began  time.Time
-	line   line // of the goroutine that reads
+	line   line // the reading goroutine's
 
 	mu    sync.Mutex
-	held  []held // in the order of their ids and times
+	held  []held // in the order in which they came, also their ids' order
 	last  uint32 // the id of the packet that came last
 	tally tally
-	err   error // of the first message that could not be read
+	err   error // from the first message that could not be read
 
 	wake chan struct{} // has room for one
 	ends chan struct{}
 	wg   sync.WaitGroup
 }
 
-// held is a waiting packet. Times are since the start of the queue.
+// held is a waiting packet. Times are since the queue's start.
 type held struct {
 	id        uint32
 	came, due time.Duration
@@ -162,7 +162,7 @@ func (q *Queue) fail(err error) {
 	}
 }
 
-// Number returns the number by which a table of nftables sends packets to the queue.
+// Number returns the number by which an nftables table sends packets to the queue.
 func (q *Queue) Number() uint16 { return q.number }
 
 // now returns the time since the start.
@@ -198,7 +198,7 @@ func (q *Queue) read() {
 	}
 }
 
-// packet parses the message of a packet.
+// packet parses a packet's message.
 func packet(data []byte) (id uint32, bytes int, err error) {
 	const head = 4
 	if len(data) < head {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel makes, queries and removes groups through files and directories. Tests use a directory of
-// their own.
+// kernel makes, queries and removes groups through files and directories. Tests use their own
+// directory.
 type kernel interface {
 	mkdir(dir string) error
 	rmdir(dir string) error
@@ -21,7 +21,7 @@ type kernel interface {
 	kill(pid int)
 }
 
-// linux is the kernel of this machine.
+// linux is this machine's kernel.
 type linux struct{}
 
 var _ kernel = linux{}

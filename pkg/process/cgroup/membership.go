@@ -38,9 +38,9 @@ func Parse(data []byte, controller string) ([]Membership, error) {
 	return groups, nil
 }
 
-// Dirs returns the directories of the group and its ancestors, innermost first, because each of
-// them limits the processes. For a group outside the mount, as seen in a container, it returns only
-// the outermost directory.
+// Dirs returns the directories of the group and its ancestors, innermost first, because each limits
+// the processes. For a group outside the mount, as seen in a container, it returns only the
+// outermost directory.
 func (g Membership) Dirs(all []mounts.Mount) (dirs []string) {
 	for _, m := range all {
 		if !g.on(m) {

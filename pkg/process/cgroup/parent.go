@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// top is the directory above all of this program's groups.
+	// top is the directory above all this program's groups.
 	top = "dbtester"
 	// leaf is the group to which this process moves if it is alone in its own group: a version 2
 	// group with limited groups below it must not contain processes.
@@ -32,7 +32,7 @@ type Parent struct {
 	trees  []tree
 }
 
-// tree is a hierarchy of groups: the version 2 hierarchy, or one of version 1.
+// tree is a hierarchy of groups: the version 2 hierarchy, or a version 1 hierarchy.
 type tree struct {
 	unified     bool
 	controllers []string
@@ -49,8 +49,8 @@ type tree struct {
 // use.
 func Find(l resources.Limits) (*Parent, error) { return find(linux{}, "/proc/self", l) }
 
-// FindUnified finds like [Find], for groups that are in the hierarchy of version 2 as well, where
-// the kernel knows which group a socket belongs to. The limits may be zero.
+// FindUnified finds like [Find], for groups that are in the version 2 hierarchy as well, where the
+// kernel knows which group a socket belongs to. The limits may be zero.
 func FindUnified(l resources.Limits) (*Parent, error) {
 	return find(linux{}, "/proc/self", l, "")
 }
@@ -213,7 +213,7 @@ func (p *Parent) stepDown(t *tree) error {
 // pids returns the processes in a group.
 func (p *Parent) pids(dir string) ([]int, error) { return pidsIn(p.kernel, dir) }
 
-// Unified returns the directory of a group in the hierarchy of version 2, "" if it has none there.
+// Unified returns a group's directory in the version 2 hierarchy, or "".
 func (p *Parent) Unified(run, name string) string {
 	for _, t := range p.trees {
 		if t.unified {

@@ -98,7 +98,7 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 			running = append(running, pids...)
 		}
 		for _, pid := range running {
-			// A thread of this process may be in it to start a child there.
+			// A thread in this process may be in it to start a child there.
 			if pid != self() && pid > 0 {
 				k.kill(pid)
 			}

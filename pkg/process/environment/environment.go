@@ -1,5 +1,5 @@
-// Package environment finds the facts of a process that affect its speed: its open file limit,
-// its JVM, and the compiler of its executable.
+// Package environment finds facts that affect a process's speed: its open file limit, its JVM, and
+// the compiler that built its executable.
 package environment
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Unlimited is the number of open files for a process without a limit.
+// Unlimited stands for the open file limit if there is no limit.
 const Unlimited = -1
 
 // Facts describe one command's environment. Unknown facts are "" or 0.
@@ -23,7 +23,7 @@ type Facts struct {
 	// Command is its name in its member's plan.
 	Command string `json:"command"`
 	// OpenFiles is the hard limit on open files, to which Go programs and JVMs raise their own
-	// limit at their start; [Unlimited] if there is none.
+	// limit when they start; [Unlimited] if there is no limit.
 	OpenFiles int64 `json:"open_files,omitempty"`
 	// JVM is the Java runtime's version and vendor; "" for other programs.
 	JVM string `json:"jvm,omitempty"`
@@ -52,7 +52,7 @@ func of(proc, command string) (Facts, error) {
 	case filepath.Base(path) == "java":
 		f.JVM, program = jvm(path)
 	default:
-		if info, err := buildinfo.ReadFile(exe); err == nil { // executables in other languages have none
+		if info, err := buildinfo.ReadFile(exe); err == nil { // executables in other languages lack it
 			f.Compiler = info.GoVersion
 		}
 	}
@@ -85,8 +85,8 @@ func parseLimits(data []byte) (int64, error) {
 	return 0, errors.New("no open files in limits")
 }
 
-// jvm describes the Java runtime of an executable, using the file "release" in the runtime's
-// folder. In Java 8 the file may be one folder further up.
+// jvm describes the Java runtime that an executable belongs to, using the file "release" in the
+// runtime's folder. In Java 8 the file may be one folder further up.
 func jvm(executable string) (string, error) {
 	home := filepath.Dir(filepath.Dir(executable))
 	data, err := os.ReadFile(filepath.Join(home, "release"))

@@ -1,4 +1,4 @@
-// Package fileinspect measures directories of files that are in use.
+// Package fileinspect measures directories whose files are in use.
 package fileinspect
 
 import (
@@ -18,7 +18,7 @@ type Sizes struct {
 	Apparent int64
 	// Allocated is their space on the device in bytes.
 	Allocated int64
-	// Files is the number of files.
+	// Files is the file count.
 	Files int
 }
 

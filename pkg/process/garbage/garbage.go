@@ -1,7 +1,7 @@
 // Package garbage trades processor time for memory: it sets how far memory may grow before garbage
-// is collected. The setting applies to the whole process, so each function returns another that ends
-// its request. Requests of several goroutines may overlap; when the last one ends, the setting is as
-// it was before the first. The environment variable GOGC takes precedence.
+// is collected. The setting applies to the whole process, so each function returns another that
+// ends its request. Requests by several goroutines may overlap; when the last one ends, the setting
+// is as it was before the first. The environment variable GOGC takes precedence.
 package garbage
 
 import (
@@ -28,7 +28,7 @@ var requests struct {
 }
 
 // CollectAt makes garbage collections start when memory has grown by a percentage, until end is
-// called. Of several percentages the lowest counts.
+// called. If there are several percentages, the lowest counts.
 func CollectAt(percent int) (end func()) { return add(&request{percent: percent}) }
 
 // CollectAsUsual makes garbage collections start no sooner than in other Go programs, until end is
@@ -54,7 +54,7 @@ func add(r *request) (end func()) {
 	})
 }
 
-// resulting returns the percentage of a setting with some requests.
+// resulting returns the percentage that results from a setting and some requests.
 func resulting(before int, all []*request) int {
 	percent, asUsual := before, false
 	var asked []int

@@ -9,7 +9,7 @@ import (
 type Writer struct {
 	bound Bound
 	file  *os.File
-	size  int64 // position of the next line
+	size  int64 // where the next line begins
 	next  int64 // position where the log continues after its cut
 }
 

@@ -1,4 +1,4 @@
-// Package mounts parses the list of mounts that Linux keeps for each process.
+// Package mounts parses the mount list that Linux keeps for each process.
 package mounts
 
 import (
@@ -12,7 +12,7 @@ import (
 type Mount struct {
 	// Major and Minor are the file system's device number.
 	Major, Minor uint32
-	// Root is the directory of the file system that is mounted at Point.
+	// Root is the directory in the mounted file system that is seen at Point.
 	Root, Point string
 	// Type is the file system's type, Source its source, and Options its own options.
 	Type, Source, Options string

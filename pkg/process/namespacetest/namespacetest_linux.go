@@ -1,4 +1,4 @@
-// Package namespacetest runs a test again in namespaces of its own, in which it has rights that an
+// Package namespacetest runs a test again in its own namespaces, in which it has rights that an
 // ordinary user has not outside.
 package namespacetest
 
@@ -16,10 +16,10 @@ import (
 // insideEnv is set in the process that runs the test again.
 const insideEnv = "DBTESTER_TEST_NAMESPACE"
 
-// Again reports whether this process runs in namespaces of its own: a user namespace and those in
-// flags. If not, it runs the test there again with a user id, and the test has nothing more to
-// do. The test is skipped where namespaces are not available. In a network namespace of its own
-// the loopback interface is up.
+// Again reports whether this process runs in its own namespaces: a user namespace and those in
+// flags. If not, it runs the test there again with a user id, and the test has nothing more to do.
+// The test is skipped where namespaces are not available. In a separate network namespace the
+// loopback interface is up.
 func Again(t *testing.T, flags uintptr, uid int) (inside bool) {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {

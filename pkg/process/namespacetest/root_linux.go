@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Root runs programs in a root file system in memory. They see no files of this machine except
+// Root runs programs in a root file system in memory. They see no files from this machine except
 // /proc, /sys and a few devices.
 type Root struct {
 	t   *testing.T
 	dir string
 }
 
-// NewRoot makes a root file system with the named programs of this machine and the shared libraries
-// that they need. The test must be in a mount namespace of [Again], as its user 0. The root ends with
-// the test.
+// NewRoot makes a root file system with the named programs from this machine and the shared
+// libraries that they need. The test must be in [Again]'s mount namespace, as its user 0. The root
+// ends with the test.
 func NewRoot(t *testing.T, programs ...string) *Root {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "root-")
@@ -62,7 +62,7 @@ func NewRoot(t *testing.T, programs ...string) *Root {
 	return r
 }
 
-// Path returns where a path of the root is for the test.
+// Path returns where the test finds a path in the root.
 func (r *Root) Path(path string) string { return filepath.Join(r.dir, path) }
 
 // Mkdir makes a folder and those above it.
@@ -82,8 +82,8 @@ func (r *Root) Write(path, text string) {
 	}
 }
 
-// Add copies a file of this machine into the root. If it is a program, the libraries that it needs
-// are copied too.
+// Add copies a file from this machine into the root. If it is a program, the libraries that it
+// needs are copied too.
 func (r *Root) Add(from, to string) {
 	r.t.Helper()
 	if err := r.copy(from, to); err != nil {
@@ -122,7 +122,7 @@ func (r *Root) copy(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// bind shows a file or a folder of this machine in the root.
+// bind shows this machine's file or folder in the root.
 func (r *Root) bind(path string) {
 	r.t.Helper()
 	info, err := os.Stat(path)
@@ -137,9 +137,9 @@ func (r *Root) bind(path string) {
 	}
 }
 
-// Command returns a command that runs in the root as an ordinary user with that id, in a user
-// namespace of its own. The program and the command's folder are paths of the root, and the files
-// there belong to the user.
+// Command returns a command that runs in the root as an ordinary user with that id, in its own user
+// namespace. The program and the command's folder are paths in the root, and the files there belong
+// to the user.
 func (r *Root) Command(uid int, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin"}

@@ -1,4 +1,4 @@
-// Package resources describes the limits of a member's processes, and their use of them.
+// Package resources describes the limits on a member's processes, and what they use.
 package resources
 
 import (
@@ -25,10 +25,9 @@ const (
 	leastMemory    = 16 << 20
 )
 
-// Limits bound the resources of all processes of a member together. The zero value means no
-// limits.
+// Limits bound what all processes of a member use together. The zero value means no limits.
 type Limits struct {
-	// CPUs is a number of processors; 0 means no limit.
+	// CPUs is how many processors may be used; 0 means no limit.
 	CPUs float64 `json:"cpus,omitempty"`
 	// Period is the time over which processor time is counted. Processes that have used up their
 	// share are stopped until it ends.
@@ -65,8 +64,8 @@ func (l Limits) Quota() time.Duration {
 	return time.Duration(math.Round(l.CPUs*float64(l.Period/time.Microsecond))) * time.Microsecond
 }
 
-// GoMaxProcs returns the number of threads that a Go program may run at the same time; 0 without a
-// limit. Programs built before Go 1.25 do not derive it from their control group.
+// GoMaxProcs returns how many threads a Go program may run at the same time; 0 without a limit.
+// Programs built before Go 1.25 do not derive it from their control group.
 func (l Limits) GoMaxProcs() int { return int(math.Ceil(l.CPUs)) }
 
 // GoMemLimit returns the memory at which a Go program collects garbage regardless of GOGC: 90 %

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Cost compares the time of calls under a tap that lets them pass with the time without a tap:
-// the medians of N calls each.
+// Cost compares how long calls take under a tap that lets them pass with how long they take without
+// a tap: the medians over N calls each.
 type Cost struct {
 	N             int
 	With, Without time.Duration
 }
 
 // Cost has n calls made under the tap and n without it, in turns, or as many as begin within limit
-// but at least one of each. Each call returns how long it took; calls are made one at a time, by two
+// but at least one each. Each call returns how long it took; calls are made one at a time, by two
 // threads that end afterwards. The first error ends it.
 func (t *Tap) Cost(ctx context.Context, n int, limit time.Duration, call func() (time.Duration, error)) (Cost, error) {
 	with, without := newCaller(t.Place, call), newCaller(untapped, call)
@@ -36,12 +36,12 @@ func (t *Tap) Cost(ctx context.Context, n int, limit time.Duration, call func() 
 	return Cost{N: len(with.took), With: median(with.took), Without: median(without.took)}, nil
 }
 
-// untapped returns the place of processes that pass no tap.
+// untapped is a Place for processes that pass no tap.
 func untapped(*syscall.SysProcAttr) (leave func() error, err error) {
 	return func() error { return nil }, nil
 }
 
-// caller makes calls on a thread of its own.
+// caller makes calls on its own thread.
 type caller struct {
 	turns   chan struct{}
 	results chan result
@@ -49,7 +49,7 @@ type caller struct {
 	took    []time.Duration
 }
 
-// result describes a call, or the placing of the thread.
+// result describes a call, or how placing the thread went.
 type result struct {
 	took time.Duration
 	err  error

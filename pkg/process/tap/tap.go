@@ -1,6 +1,6 @@
-// Package tap delays, holds or refuses the calls by which processes have their writes put on
-// disk: fsync, fdatasync, msync and sync_file_range. Calls of io_uring, and files opened with
-// O_SYNC or O_DSYNC, bypass it.
+// Package tap delays, holds or refuses the calls by which processes have their writes put on disk:
+// fsync, fdatasync, msync and sync_file_range. Calls through io_uring, and files opened with O_SYNC
+// or O_DSYNC, bypass it.
 //
 // The kernel notifies this process of each call (seccomp), which needs no rights. The thread that
 // starts a process installs the filter, and the process inherits it. A tap lives as long as its
@@ -24,7 +24,7 @@ type Effect struct {
 	Errno syscall.Errno
 }
 
-// Tap is the supervisor of some processes. Its methods are safe for concurrent use.
+// Tap supervises some processes. Its methods are safe for concurrent use.
 type Tap struct {
 	mu     sync.Mutex
 	effect Effect
@@ -59,7 +59,7 @@ func (t *Tap) Set(e Effect) {
 }
 
 // Freeze holds all calls, held and new ones, whatever the effect is, until [Tap.Thaw]: the
-// machine of the processes has no power.
+// processes' machine has no power.
 func (t *Tap) Freeze() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

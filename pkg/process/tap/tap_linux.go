@@ -32,7 +32,7 @@ type (
 
 const (
 	setModeFilter = 1
-	// newListener returns a descriptor of the notifications. waitKillable (5.19) keeps signals
+	// newListener returns a descriptor for the notifications. waitKillable (5.19) keeps signals
 	// that do not end its process from interrupting a held call.
 	newListener  = 1 << 3
 	waitKillable = 1 << 5
@@ -42,7 +42,7 @@ const (
 
 	ioctlReceive = 0xc0502100
 	ioctlSend    = 0xc0182101
-	// ioctlSetFlags sets flags of a listener. syncWakeUp (6.6) makes a caller and the thread that
+	// ioctlSetFlags sets flags on a listener. syncWakeUp (6.6) makes a caller and the thread that
 	// answers it take turns on one processor.
 	ioctlSetFlags = 0x40082104
 	syncWakeUp    = 1
@@ -51,10 +51,10 @@ const (
 	flagContinue = 1
 )
 
-// endEvery is how often the end of a tap is checked while no call comes.
+// endEvery is how often a tap is checked for its end while no call comes.
 const endEvery = 200 * time.Millisecond
 
-// Check returns why this machine cannot have taps. It tries one on a thread of its own.
+// Check returns why this machine cannot have taps. It tries one on a separate thread.
 func Check() error {
 	done := make(chan error, 1)
 	go func() {
@@ -68,8 +68,8 @@ func Check() error {
 	return <-done
 }
 
-// Place makes the next process that this thread starts pass the tap. It is a Place of package
-// process: the thread keeps the filter and ends with its goroutine.
+// Place makes the next process that this thread starts pass the tap. It is a Place as package
+// process has it: the thread keeps the filter and ends with its goroutine.
 func (t *Tap) Place(*syscall.SysProcAttr) (leave func() error, err error) {
 	leave = func() error { return nil }
 	runtime.LockOSThread() // once more than it is unlocked
@@ -81,7 +81,7 @@ func (t *Tap) Place(*syscall.SysProcAttr) (leave func() error, err error) {
 	return leave, nil
 }
 
-// install puts the filter on this thread and returns the descriptor of its notifications.
+// install puts the filter on this thread and returns the descriptor for its notifications.
 func install() (listener int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, fmt.Errorf("tap fsync: give up new privileges: %w", err)
@@ -103,8 +103,8 @@ func install() (listener int, err error) {
 	return -1, fmt.Errorf("tap fsync by seccomp (needs Linux 5.5): %w", err)
 }
 
-// program returns the filter. Its call numbers are those of the architecture for which this program
-// was built. A process of another architecture has other numbers, so its calls pass.
+// program returns the filter. Its call numbers are those for the architecture for which this
+// program was built. On another architecture a process has other numbers, so its calls pass.
 func program() []unix.SockFilter {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_MSYNC, unix.SYS_SYNC_FILE_RANGE}
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}
@@ -116,7 +116,7 @@ func program() []unix.SockFilter {
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: retNotify})
 }
 
-// serve handles the calls of a process until no process has the filter, or the tap ends.
+// serve handles a process's calls until no process has the filter, or the tap ends.
 func (t *Tap) serve(listener int) {
 	defer unix.Close(listener)
 	for {
@@ -133,7 +133,7 @@ func (t *Tap) serve(listener int) {
 		case err != nil || n == 0:
 			continue
 		case ready[0].Revents&unix.POLLIN == 0:
-			return // POLLHUP: all of them have ended
+			return // POLLHUP: they have all ended
 		}
 		var got notification
 		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), ioctlReceive, uintptr(unsafe.Pointer(&got))); errno == 0 {
