@@ -74,7 +74,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	return cmd
 }
 
-// agentFlagError names the replacement of a removed flag of the classic agent.
+// agentFlagError names the replacement for a flag that only the classic agent had.
 func agentFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -156,14 +156,14 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	return cmp.Or(err, closeErr)
 }
 
-// agentParts are what serves the calls of an agent, and its metrics.
+// agentParts serve an agent's calls and its metrics.
 type agentParts struct {
 	agent   *agent.Agent
 	loads   *generator.Server
 	metrics *metricsServer
 }
 
-// startParts starts the parts of an agent. Those that were started are closed if another cannot be.
+// startParts starts an agent's parts. If one fails to start, it closes those already started.
 func (a *app) startParts(ctx context.Context, f agentFlags, o agent.Options) (p agentParts, err error) {
 	defer func() {
 		if err != nil {
@@ -184,7 +184,7 @@ func (a *app) startParts(ctx context.Context, f agentFlags, o agent.Options) (p 
 	return p, err
 }
 
-// close closes the parts that were started. It returns the first error, of the agent's first.
+// close closes the parts that were started. It returns the first error, the agent's before others.
 func (p agentParts) close(ctx context.Context) error {
 	var agentErr, loadErr error
 	var closed sync.WaitGroup // in parallel: neither uses up the other's time
@@ -219,8 +219,8 @@ func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*gen
 	})
 }
 
-// openLog returns a logger to a file as JSON, or to standard error as text; see
-// [logHandler]. Both also go to the records of the run that the agent takes part in.
+// openLog returns a logger to a file as JSON, or to standard error as text; see [logHandler]. Both
+// also go to the records of each run in which the agent takes part.
 func openLog(a *app, path string) (*slog.Logger, func(), error) {
 	if path == "" {
 		return slog.New(runlog.New(logHandler(a.err, os.Getenv("JOURNAL_STREAM")))), func() {}, nil

@@ -39,7 +39,7 @@ const (
 	// checkDuration and checkCount bound the writes to the disk: a p99.9 needs that many.
 	checkDuration = 3 * time.Second
 	checkCount    = 10_000
-	// javaTimeout bounds the query for the version of the JVM.
+	// javaTimeout bounds the query for the JVM's version.
 	javaTimeout = 15 * time.Second
 )
 
@@ -232,7 +232,7 @@ func (c *agentCheck) roundTrips(ctx context.Context) error {
 	return err
 }
 
-// peerAddresses returns the addresses in --peers, with this agent's port if they name none.
+// peerAddresses returns the addresses in --peers. Those without a port get this agent's.
 func (f agentFlags) peerAddresses() ([]string, error) {
 	_, port, err := net.SplitHostPort(f.listen)
 	if err != nil {
@@ -332,7 +332,7 @@ func javaText(ctx context.Context, given string) string {
 	return fmt.Sprintf("%s, %s", path, strings.TrimSpace(version))
 }
 
-// ports prints whether the default ports of each database are free.
+// ports prints whether each database's default ports are free.
 func (c *agentCheck) ports() {
 	host, _, _ := net.SplitHostPort(c.flags.listen) // already checked
 	for _, d := range c.registry.All() {
@@ -395,7 +395,7 @@ func (c *agentCheck) limits() {
 	}
 }
 
-// limitText describes a limit of this process's user.
+// limitText describes a resource limit for this process's user.
 func limitText(resource int) string {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(resource, &l); err != nil {
@@ -468,8 +468,8 @@ func (f agentFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// checkOwnDisk returns why members of an agent cannot have such a disk of their own here; ""
-// means no own disk.
+// checkOwnDisk returns why an agent's members cannot have their own such disks here; "" means no
+// own disk.
 func checkOwnDisk(disk, workDir string) error {
 	own, err := owndisk.Asked(disk)
 	if err == nil && own.Dir != "" {

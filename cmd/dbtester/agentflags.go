@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// agentFlags are the agent's flags. Flags of the classic agent keep their names.
+// agentFlags are the agent's flags. Those from the classic agent keep their names.
 type agentFlags struct {
 	listen      string
 	workDir     string
@@ -25,12 +25,13 @@ type agentFlags struct {
 	loads       issueFlags
 	allowFaults []string
 	dryCheck    bool
-	peers       []string // of the check
+	peers       []string // for the check
 	tools       toolFlags
 	metrics     lookers
 }
 
-// issueFlags decide whether an agent issues parts of loads, to whom, and what it may read for them.
+// issueFlags decide whether an agent issues parts of loads, to which targets, and what it may read
+// for them.
 type issueFlags struct {
 	allow      bool
 	targets    []string

@@ -37,10 +37,10 @@ type analyzeFlags struct {
 	rows    shownRows
 	need    string
 	png     bool // also draw figures as PNG
-	seconds bool // also write the seconds of each run
-	trace   bool // also write a trace of each run
+	seconds bool // also write each run's seconds
+	trace   bool // also write a trace for each run
 	upload  string
-	create  bool // the bucket of upload
+	create  bool // create the bucket for upload
 	project string
 	fetch   fetchFlags
 }
@@ -79,13 +79,13 @@ func newAnalyze(a *app) *cobra.Command {
 	return cmd
 }
 
-// gcPercent trades CPU time for memory: records of hours fill the memory.
+// gcPercent trades CPU time for memory: records from hours of load fill the memory.
 const gcPercent = 60
 
-// memoryFor is the memory in bytes above which the collector spends more CPU time, for records
-// with that many bytes and steps. Each step keeps histograms until the end. Records of three
-// databases over a day, about 1.3 GB, reach this memory. Larger records get more memory,
-// because the CPU time must stay acceptable. Small records have no bound.
+// memoryFor is the memory in bytes above which the collector spends more CPU time, for records with
+// that many bytes and steps. Each step keeps histograms until the end. A day's records for three
+// databases, about 1.3 GB, reach this memory. Larger records get more memory, because the CPU time
+// must stay acceptable. Small records have no bound.
 func memoryFor(records, steps int64) int64 {
 	const small, day, ofDay, ofStep = 100 << 20, 1500 << 20, 190 << 20, 2 << 20
 	switch {
@@ -97,7 +97,7 @@ func memoryFor(records, steps int64) int64 {
 	return ofDay + steps*ofStep
 }
 
-// stepsOf counts the steps of all databases of runs.
+// stepsOf counts the steps of all databases in the runs.
 func stepsOf(runs []*results.Manifest) (n int64) {
 	for _, m := range runs {
 		for _, d := range m.Databases {
@@ -107,8 +107,8 @@ func stepsOf(runs []*results.Manifest) (n int64) {
 	return n
 }
 
-// bytesOf returns the size of the files in folders and below, of compressed ones before that,
-// without unreadable ones.
+// bytesOf returns the size of all files in and below folders, uncompressed. It leaves out
+// unreadable files.
 func bytesOf(folders []string) (sum int64) {
 	for _, folder := range folders {
 		_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -185,8 +185,7 @@ func (a *app) runAnalyze(ctx context.Context, f analyzeFlags, runs []string) (er
 	return a.printReport(ctx, o, f.rows, to)
 }
 
-// noteUndigested reports the runs that are older than digests of records. Their reports do not
-// change.
+// noteUndigested reports runs from before records had digests. Their reports do not change.
 func (a *app) noteUndigested(runs []*results.Manifest) {
 	old := 0
 	for _, m := range runs {
@@ -199,8 +198,7 @@ func (a *app) noteUndigested(runs []*results.Manifest) {
 	}
 }
 
-// runsBelow replaces folders that are no runs but contain some with these runs, in the order
-// of their paths.
+// runsBelow replaces folders that are no runs but contain some with these runs, ordered by path.
 func runsBelow(folders []string) (runs []string) {
 	for _, folder := range folders {
 		found := []string{}
@@ -219,7 +217,7 @@ func runsBelow(folders []string) (runs []string) {
 	return runs
 }
 
-// labelsOf reads --label RUN=NAME. The RUN LAST is searched for below the folder of results.
+// labelsOf reads --label RUN=NAME. The RUN LAST is searched for below the results folder.
 func labelsOf(texts []string, results string, folders []string) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range texts {
@@ -256,8 +254,8 @@ func newIndex(a *app) *cobra.Command {
 	return cmd
 }
 
-// runIndex writes the list of reports. If some are unreadable, it writes the others and returns an
-// error.
+// runIndex writes the report list. If some reports are unreadable, it writes the others and returns
+// an error.
 func (a *app) runIndex(dir, title string) error {
 	entries, unread := index.Find(dir)
 	if len(entries) == 0 {
@@ -296,12 +294,12 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	return runs, nil
 }
 
-// shownRows selects the parts of a report that a command prints.
+// shownRows selects the report parts that a command prints.
 type shownRows struct {
 	outputFlags
 	summary bool // each database in the style of HTTP benchmarks
-	// more is the command that prints every row, and next the command for the next step; "" for
-	// none.
+	// more is the command that prints every row, and next the command for the next step; "" prints
+	// neither.
 	more, next string
 	// written, if not nil, is called with the report's page as soon as the page is written. Its
 	// error is only a warning, because the report exists.
@@ -334,7 +332,7 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	return reportError(report)
 }
 
-// printUnwritten prints the machine-readable report of runs and writes no files. It returns the
+// printUnwritten prints the machine-readable report on runs and writes no files. It returns the
 // run's own error if there is one, else the report's.
 func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
 	report, err := analyze.Read(ctx, o)
@@ -419,7 +417,7 @@ func needError(h *headline.Headline) error {
 	return &inconclusiveError{h.Choice.Verdict}
 }
 
-// plotsOf converts the time plots of an experiment for analyze.
+// plotsOf converts an experiment's time plots for analyze.
 func plotsOf(plots []config.Plot) []analyze.Plot {
 	out := make([]analyze.Plot, len(plots))
 	for i, p := range plots {
@@ -428,8 +426,8 @@ func plotsOf(plots []config.Plot) []analyze.Plot {
 	return out
 }
 
-// classicOf returns the files that a classic experiment names, in the order of its
-// databases. A database without input files is left out.
+// classicOf returns the files that a classic experiment names, in the order of its databases. It
+// leaves out databases without input files.
 func classicOf(e *config.Experiment) *analyze.Classic {
 	c := &analyze.Classic{
 		Path: e.Path, Title: e.Title, Description: e.Description,
@@ -449,7 +447,7 @@ func classicOf(e *config.Experiment) *analyze.Classic {
 	return c
 }
 
-// classicRecord derives the record of a run without a manifest from its experiment file.
+// classicRecord derives the record for a run without a manifest from its experiment file.
 func classicRecord(d config.Database) *results.DatabaseRun {
 	return &results.DatabaseRun{
 		ID: d.ID, Database: d.Name, Tag: d.Tag, Description: d.Description, State: results.StateComplete, Leader: -1,

@@ -35,7 +35,7 @@ func (f *fetchFlags) register(flags *pflag.FlagSet, keyFile string) {
 // fetched holds copies of remote runs in a temporary directory.
 type fetched struct {
 	dir string
-	// runs are the arguments of analyze, with addresses replaced by the copies.
+	// runs are analyze's arguments, with addresses replaced by the copies.
 	runs []string
 	// remote means that there was an address.
 	remote bool
@@ -57,7 +57,7 @@ func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) 
 			return f, err
 		}
 		f.remote = true
-		// A report names a run by the last element of its path.
+		// A report names a run by its path's last element.
 		at := strings.TrimRight(run, "/")
 		f.runs[i] = filepath.Join(dir, fmt.Sprint(i), path.Base(path.Dir(at)), path.Base(at))
 		if err := s.fetchRun(ctx, from, run, f.runs[i]); err != nil {
@@ -156,8 +156,8 @@ type reportStore struct {
 	store   *remotestorage.Bucket
 }
 
-// openReportStore opens the store at an address before the report is made, so a wrong
-// address fails early; "" opens none.
+// openReportStore opens the store at an address before the report is made, so a wrong address fails
+// early. It opens nothing for "".
 func openReportStore(ctx context.Context, address string, o remotestorage.Options) (reportStore, error) {
 	if address == "" {
 		return reportStore{}, nil
@@ -179,9 +179,8 @@ func (r reportStore) close() error {
 	return r.store.Close()
 }
 
-// sendReport copies the files of a report to a store and prints their location. The
-// paths in the README and the page are relative to the folder of the report, and so are
-// the names in the store.
+// sendReport copies a report's files to a store and prints their location. The paths in the README
+// and the page are relative to the report's folder, and so are the names in the store.
 func (s streams) sendReport(ctx context.Context, to reportStore, report *analyze.Report) error {
 	if to.store == nil {
 		return nil

@@ -6,13 +6,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// streams are the inputs and outputs of a command.
+// streams are a command's inputs and outputs.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// app holds the dependencies of every command.
+// app holds what every command depends on.
 type app struct {
 	streams
 	registry *database.Registry

@@ -16,7 +16,7 @@ import (
 // belongs to the user, and stays open.
 const browserPatience = 5 * time.Second
 
-// openHelp is the help of --open.
+// openHelp is the help for --open.
 const openHelp = "open the report's page in the browser that BROWSER names, or that xdg-open does"
 
 // open opens a page in a browser. It fails if no browser can be started; later problems are not

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// defaultCerts is the default folder of a CA.
+// defaultCerts is the default folder for a CA.
 const defaultCerts = "certs"
 
 type certsFlags struct {
@@ -88,7 +88,7 @@ func (f *certsFlags) register(flags *pflag.FlagSet) {
 
 const day = 24 * time.Hour
 
-// folder returns the folder of the CA, or an error for a wrong host or lifetime.
+// folder returns the CA's folder, or an error for a wrong host or lifetime.
 func (f certsFlags) folder() (certs.Folder, error) {
 	if most := int(certs.LongestLife / day); f.days < 1 || f.days > most {
 		return certs.Folder{}, usageError{fmt.Errorf("--days must be 1 to %d, got %d", most, f.days)}

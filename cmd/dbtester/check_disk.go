@@ -85,8 +85,8 @@ func (a *app) runCheckDisk(ctx context.Context, f checkDiskFlags, dir string) er
 	return errors.Join(err, diskError(report), roundtrip.Unreachable(trips))
 }
 
-// checkDisk checks the disk of a folder. An immediate exit also removes its file. The report is
-// nil if nothing was measured; a report with an error has the measurements before the error.
+// checkDisk measures the disk below a folder. An immediate exit also removes its file. The report
+// is nil if nothing was measured; a report with an error has the measurements before the error.
 func (a *app) checkDisk(ctx context.Context, dir string, o diskcheck.Options) (*diskcheck.Report, error) {
 	facts, err := sysmetrics.DiskFacts(dir)
 	if err != nil {
@@ -141,7 +141,7 @@ func printTrips(out io.Writer, trips []roundtrip.Times) error {
 	return t.Flush()
 }
 
-// diskError returns the error that determines the exit code of a check.
+// diskError returns the error that determines a check's exit code.
 func diskError(r *diskcheck.Report) error {
 	switch r.Verdict {
 	case diskcheck.Meets:

@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// chosenFlags select the parts of an experiment file that a command runs, and its changes.
+// chosenFlags select which parts of an experiment file a command runs, and change them.
 type chosenFlags struct {
 	databaseID string // "" for all
 	requests   int64  // 0 for the file's number
-	trials     []int  // none for all
+	trials     []int  // nil for all
 	use        []string
 }
 

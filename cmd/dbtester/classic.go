@@ -20,9 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// classicNames returns the files of control that the classic tool uploaded, by their names
-// in a tag's folder, with their names in an experiment file. It includes the manifest next
-// to the summary.
+// classicNames maps the control files that the classic tool uploaded, by their names in a tag's
+// folder, to their names in an experiment file. It includes the manifest next to the summary.
 func classicNames(export map[string]string) map[string]string {
 	names := map[string]string{results.FileControlLog: results.FileControlLog}
 	for _, name := range []string{
@@ -38,11 +37,11 @@ func classicNames(export map[string]string) map[string]string {
 	return names
 }
 
-// ofMember recognizes the files of one member: samples and logs.
+// ofMember recognizes one member's files: samples and logs.
 var ofMember = regexp.MustCompile(`^[0-9]+-.+\.(csv|log|log\.gz)$`)
 
-// classicFiles names the files of a classic experiment's run as the classic tool named its
-// uploads: TAG-FILE, and TAG-N-FILE for member N. Other runs have none.
+// classicFiles names the files of a classic experiment's run as the classic tool named its uploads:
+// TAG-FILE, and TAG-N-FILE for member N. It returns no files for other runs.
 func classicFiles(run string) (files []remotestorage.File, err error) {
 	folder, err := results.Open(run)
 	if err != nil {
@@ -85,9 +84,9 @@ func classicFiles(run string) (files []remotestorage.File, err error) {
 	return files, nil
 }
 
-// fetchClassic copies the inputs of runs that have none on this machine from the bucket in
-// the experiment file, as uploaded by control. Runs without files there do not change: a
-// report names the missing files.
+// fetchClassic copies inputs for runs without any on this machine from the bucket in the experiment
+// file, as uploaded by control. Runs without files there do not change: a report names the missing
+// files.
 func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Experiment, c *analyze.Classic, to *fetched) error {
 	var absent []*analyze.ClassicRun
 	for i := range c.Runs {
@@ -112,7 +111,7 @@ func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Ex
 	return errors.Join(err, store.Close())
 }
 
-// fetchInputs copies the inputs of one run and makes the run read the copies.
+// fetchInputs copies a run's inputs and makes the run read the copies.
 func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, most remotestorage.Bounds, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
 	dir, err := to.directory()
 	if err != nil {
@@ -148,7 +147,7 @@ func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, mos
 	return nil
 }
 
-// anyExists reports whether any input of a classic run is on this machine.
+// anyExists reports whether a classic run has any input on this machine.
 func anyExists(in analyze.ClassicFiles) bool {
 	for _, path := range in.Files {
 		if _, err := os.Stat(path); err == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
-// collect fetches the records of an interrupted run from its agents. Agents of --local
-// died with control, so agents in this process take over their work directory.
+// collect fetches an interrupted run's records from its agents. Agents for --local died with
+// control, so agents in this process take over their work directory.
 func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	if f.config != "" || f.local || f.dryRun {
 		return usageError{errors.New("--collect takes neither --config, --local nor --dry-run: the result folder knows its run")}
@@ -68,18 +68,18 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	return err
 }
 
-// certsOf returns the folder of control's certificate in a run's experiment, "" if there is
-// none. It is only shown, never read: the run's folder may come from others.
+// certsOf returns the folder with control's certificate in a run's experiment, or "". It is only
+// shown, never read: the run's folder may come from others.
 func certsOf(m *results.Manifest) string {
 	var e config.Experiment
 	if err := json.Unmarshal(m.Config, &e); err != nil {
-		return "" // a manifest of another version
+		return "" // a manifest from another version
 	}
 	return e.AgentCerts
 }
 
-// leftAgents returns agents for the work directory that a run's local agents left. If there
-// is none, their work directory is "".
+// leftAgents returns agents for the work directory that a run's local agents left. If no such
+// directory is found, theirs is "".
 func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Manifest) (*localAgents, error) {
 	below := cmp.Or(f.workDir, filepath.Dir(filepath.Dir(filepath.Clean(folder.Dir()))))
 	agents := newLocalAgents(a, below, nil)
@@ -95,8 +95,7 @@ func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Mani
 	return agents, nil
 }
 
-// leftWorkDir returns the work directory below a folder that contains sessions of a run, ""
-// for none.
+// leftWorkDir returns the work directory below a folder that contains a run's sessions, or "".
 func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) string {
 	for _, db := range m.Databases {
 		note, err := salvage.Read(folder.Path(db.Tag))
@@ -113,14 +112,14 @@ func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) stri
 	return ""
 }
 
-// nothingLeft stands for the agents of a local run whose work directory is not where it was looked for. It
-// may be elsewhere, so that it is worth trying again.
+// nothingLeft stands for a local run's agents whose work directory is not where it was looked for.
+// It may be elsewhere, so that it is worth trying again.
 func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
 	return nil, nil, errors.New("no work directory has records of this run (--work-dir names its parent if it is not beside the results)")
 }
 
-// closeRun ends the agents of a run and removes their work directory, unless it has records that
-// could not be written to the result folder.
+// closeRun ends a run's agents and removes their work directory, unless it has records that could
+// not be written to the result folder.
 func (l *localAgents) closeRun(ctx context.Context, err error) error {
 	if kept := (*fleet.KeptError)(nil); errors.As(err, &kept) {
 		return l.closeCollected(ctx, fmt.Errorf("%w\nthe agents' records are below %s: --collect takes it as --work-dir", err, l.below))

@@ -37,8 +37,8 @@ func (f *makeFlags) files() error {
 	return nil
 }
 
-// session returns the plan of the comparison, without runs yet. Its clock starts with the
-// first run, not with builds before it.
+// session returns the comparison's plan, without runs yet. Its clock starts with the first run, not
+// with builds before it.
 func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	if f.flags.Changed("budget") {
 		if f.flags.Changed("pairs") || f.flags.Changed("until") {
@@ -57,7 +57,7 @@ func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	return s, s.Check()
 }
 
-// makePairs makes the runs of a comparison.
+// makePairs makes a comparison's runs.
 func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.Report, error) {
 	f := &c.flags.made
 	s, err := f.session(o)
@@ -87,7 +87,7 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 	return s.Conduct(ctx)
 }
 
-// progress returns the writer for the progress of a comparison.
+// progress returns the writer to which a comparison's progress goes.
 func (c comparison) progress() io.Writer {
 	if c.flags.made.control.quiet {
 		return io.Discard
@@ -95,7 +95,7 @@ func (c comparison) progress() io.Writer {
 	return c.app.err
 }
 
-// typedSides reads the experiment of sides on standard input.
+// typedSides reads the experiment for sides that name standard input.
 func (c comparison) typedSides() (err error) {
 	for _, side := range []*versus.Side{&c.flags.made.a, &c.flags.made.b} {
 		if side.File != stdinWord {
@@ -109,13 +109,13 @@ func (c comparison) typedSides() (err error) {
 	return nil
 }
 
-// runOverhead is the approximate time of a run besides its load: three members start, stop
-// and are collected.
+// runOverhead is roughly how long a run takes besides its load: three members start, stop and are
+// collected.
 const runOverhead = 5 * time.Second
 
-// prepareSides obtains the programs of both sides, and checks their files. From the files it
-// sets the session's stages of the load and A's seed. It also sets the approximate time of a
-// pair, unless that depends on the throughput.
+// prepareSides obtains both sides' programs, and checks their files. From the files it sets the
+// session's load stages and A's seed. It also sets the approximate time for a pair, unless that
+// depends on the throughput.
 func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error {
 	a, f := c.app, &c.flags.made
 	cache, err := cacheDir(f.control.cache)
@@ -170,8 +170,8 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	return nil
 }
 
-// overruled returns an error if an executable for all members would run instead of the
-// release that a side requests.
+// overruled returns an error if an executable for all members would run instead of the release that
+// a side requests.
 func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, name string) error {
 	entry, err := registry.Get(name)
 	if err != nil || side.Version == "" || side.Exec != "" || side.Source != "" || len(entry.Info.Tools) == 0 {
@@ -184,7 +184,7 @@ func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, na
 	return fmt.Errorf("--%s-exec would run in place of %s's version %s: give one of the two", tool, side.Name, side.Version)
 }
 
-// stagesOf returns how many parts of a load have their own numbers: steps that differ.
+// stagesOf counts a load's distinct steps, each of which has its own numbers.
 func stagesOf(l workload.Load) int {
 	parts := map[workload.Step]bool{}
 	for _, s := range l.Stretches() {

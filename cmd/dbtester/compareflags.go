@@ -22,7 +22,7 @@ type compareFlags struct {
 	made    makeFlags
 }
 
-// comparison is one call of the command.
+// comparison is one call to the command.
 type comparison struct {
 	app   *app
 	flags *compareFlags
@@ -31,7 +31,7 @@ type comparison struct {
 // boundary is --to: the arguments after it belong to B.
 type boundary struct {
 	flags *pflag.FlagSet
-	at    int // number of arguments before the flag, -1 without it
+	at    int // arguments before the flag, -1 without it
 	named []string
 }
 
@@ -41,7 +41,7 @@ func (b *boundary) String() string { return "" }
 
 func (b *boundary) Type() string { return "RUN..." }
 
-// Set records the number of arguments before the flag. A shell that asks for completions has the same
+// Set records how many arguments precede the flag. A shell that asks for completions has the same
 // flags read twice.
 func (b *boundary) Set(value string) error {
 	before := b.flags.NArg()
@@ -64,10 +64,10 @@ func (b *boundary) sides(args []string) (from, to []string) {
 	return args[:b.at], slices.Concat(b.named, args[b.at:])
 }
 
-// here is the value of the flag if it has no "=VALUE".
+// here is the flag's value without "=VALUE".
 const here = " "
 
-// makeFlags are the flags of a comparison that makes its runs.
+// makeFlags are the flags for a comparison that makes its runs.
 type makeFlags struct {
 	config       string
 	a, b         versus.Side

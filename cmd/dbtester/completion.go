@@ -39,8 +39,8 @@ func completeRun(cmd *cobra.Command, flag string) {
 // mostRuns bounds how many runs a shell is offered.
 const mostRuns = 20
 
-// completeRuns offers runs to a shell: LAST and the earlier ones once the L is typed, and the folders of
-// runs below --results whose path begins with what is typed. Otherwise the shell offers files.
+// completeRuns offers runs to a shell: LAST and the earlier ones once the L is typed, and the run
+// folders below --results whose path begins with what is typed. Otherwise the shell offers files.
 func completeRuns(cmd *cobra.Command, _ []string, typed string) (words []string, _ cobra.ShellCompDirective) {
 	if typed == "" {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -72,7 +72,7 @@ func resultsOf(cmd *cobra.Command) string {
 	return cmp.Or(below, defaultResults)
 }
 
-// tagsOf returns the tags of the databases in runs, without unreadable ones.
+// tagsOf returns the tags of the databases in runs. It leaves out unreadable runs.
 func tagsOf(cmd *cobra.Command, runs []string) (tags []string) {
 	var folders []string
 	for _, run := range runs {
@@ -138,8 +138,7 @@ func cachedReleases(named string) (found [][2]string) {
 	return found
 }
 
-// experimentOf reads the first of the files that can be read, nil if there is none. Standard input is not
-// read.
+// experimentOf reads the first readable file, or returns nil. It does not read standard input.
 func (a *app) experimentOf(files ...string) *config.Experiment {
 	for _, file := range files {
 		if file == "" || file == stdinWord {
@@ -152,8 +151,8 @@ func (a *app) experimentOf(files ...string) *config.Experiment {
 	return nil
 }
 
-// completeUse offers NAME=VERSION of the releases in the cache to a shell: all of them, or ID=VERSION and
-// NAME=VERSION of the databases of a file, which --config or the first argument names.
+// completeUse offers cached releases to a shell: all as NAME=VERSION, or as ID=VERSION and
+// NAME=VERSION for the databases in a file, which --config or the first argument names.
 func (a *app) completeUse(cmd *cobra.Command, path *string) {
 	complete(cmd, "use-version", func(args []string, _ string) (words []string) {
 		if path != nil {
@@ -198,8 +197,8 @@ func (a *app) completeChosen(cmd *cobra.Command, path *string) {
 	})
 }
 
-// completeVersions offers the releases in the cache for a flag to a shell: those of the only database of
-// the first file that can be read, or all.
+// completeVersions offers a shell the cached releases for a flag: those for the only database in
+// the first readable file, or all.
 func (a *app) completeVersions(cmd *cobra.Command, flag string, files ...*string) {
 	complete(cmd, flag, func([]string, string) (words []string) {
 		var names []string
@@ -216,13 +215,13 @@ func (a *app) completeVersions(cmd *cobra.Command, flag string, files ...*string
 	})
 }
 
-// cacheOf returns the folder of releases that a command was given, "" for the user's.
+// cacheOf returns the release folder that a command was given, or "" for the user's.
 func cacheOf(cmd *cobra.Command) string {
 	named, _ := cmd.Flags().GetString("cache") // "" for a command without the flag
 	return named
 }
 
-// completeLoad offers words of a load to a shell: those of the database that the arguments name.
+// completeLoad offers load words to a shell: those for the database that the arguments name.
 func (a *app) completeLoad(cmd *cobra.Command) {
 	info := func(args []string) database.Info {
 		if len(args) > 0 {

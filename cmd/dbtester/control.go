@@ -102,9 +102,9 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 	return a.closeControl(ctx, e, f, view, out, withNotFound(err, out))
 }
 
-// closeControl prints the results at the end of a run: folders, verdicts, the first screen and
-// the command that makes the whole report; with --all or --live, the report itself. It returns
-// the error of the run, or of its need. Unreadable records were already reported.
+// closeControl prints the results at the end of a run: folders, verdicts, the first screen and the
+// command that makes the whole report; with --all or --live, the report itself. It returns the
+// run's error, or an error for its unmet need. Unreadable records were already reported.
 func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, view *audience, out *control.Outcome, err error) error {
 	notes := a.notes(f.format)
 	print := func(lines []string) { fmt.Fprint(notes.out, strings.Join(append(lines, ""), "\n")) }
@@ -204,19 +204,19 @@ func withInvalid(err error, reasons []string) error {
 	}
 }
 
-// checkFill prints the warnings of forecasts and returns their refusals.
+// checkFill prints the forecasts' warnings and returns their refusals.
 func checkFill(to io.Writer, all []forecast.Forecast) error {
 	warnings, err := forecast.Problems(all)
 	return printFindings(to, warnings, err)
 }
 
-// checkReleases prints the warnings of releases and returns their refusals.
+// checkReleases prints warnings about releases and returns refusals.
 func (a *app) checkReleases(e *config.Experiment, known control.Agents) error {
 	warnings, err := forecast.Split(slices.Concat(control.Releases(e, a.registry, known), control.Reach(e)))
 	return printFindings(a.err, warnings, err)
 }
 
-// printFindings prints warnings and returns refusals as errors of the file.
+// printFindings prints warnings and returns refusals as errors in the file.
 func printFindings(to io.Writer, warnings []string, err error) error {
 	for _, w := range warnings {
 		fmt.Fprintln(to, plaintext.Visible(w))
@@ -246,7 +246,7 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 	return known, err
 }
 
-// cached describes agents that use a cache on this machine; "" means none.
+// cached describes agents that use a cache on this machine; for "" they have no cache.
 func cached(cache string) control.Agents {
 	in := &install.Installer{Cache: cache}
 	return control.Agents{
@@ -275,8 +275,7 @@ func cached(cache string) control.Agents {
 // runningTimeout bounds the wait for a cluster that is already running.
 const runningTimeout = 10 * time.Second
 
-// readyTimeout bounds the wait for a quorum. It is shorter if no database of e is
-// started.
+// readyTimeout bounds the wait for a quorum. It is shorter if e starts no database.
 func readyTimeout(e *config.Experiment) time.Duration {
 	for _, db := range e.Databases {
 		if len(db.Endpoints) == 0 && db.Steps.Start {

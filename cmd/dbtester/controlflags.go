@@ -18,14 +18,14 @@ type controlFlags struct {
 	noUpload  bool
 	fullSpeed bool
 	commands  bool // --allow-commands
-	create    bool // the bucket of the upload
+	create    bool // create the bucket for the upload
 	link      linkFlags
 	wait      time.Duration // for the hosts' addresses
 	collect   string
-	over      map[string]map[string]string // of abilities, over the file's: see [config.Variant]
+	over      map[string]map[string]string // ability values, over the file's: see [config.Variant]
 }
 
-// register declares the flags of a run.
+// register declares the flags for a run.
 func (f *controlFlags) register(cmd *cobra.Command, a *app) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "experiment file, compact or classic; - reads standard input")

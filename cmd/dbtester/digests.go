@@ -40,7 +40,7 @@ list of what BY changed. Compare before you change files: damage is in the list 
 	return cmd
 }
 
-// runDigests compares the records of a run, or renews their digests if by is not empty.
+// runDigests compares a run's records with their digests, or renews the digests if by is not empty.
 func (a *app) runDigests(run, by string) error {
 	folder, err := results.Open(run)
 	if err != nil {

@@ -41,7 +41,7 @@ start here; 1: they cannot, for the reasons on the last lines.`,
 // helper is a program that some runs need.
 type helper struct{ name, does string }
 
-// helpers are the programs besides those of databases.
+// helpers are programs that databases do not bring.
 func helpers() []helper {
 	return []helper{
 		{"go", "builds servers from checkouts (compare --a-source) and from source (install)"},
@@ -50,7 +50,7 @@ func helpers() []helper {
 	}
 }
 
-// runDoctor prints the facts of agent --check, and then the other needs of runs.
+// runDoctor prints the facts from agent --check, and then what else runs need.
 func (a *app) runDoctor(ctx context.Context, f agentFlags) error {
 	c := &agentCheck{app: a, flags: f, w: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	callers, err := c.callers()

@@ -19,7 +19,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// errInterrupted is the cause of a command's context after a signal.
+// errInterrupted is why a command's context ended after a signal.
 var errInterrupted = errors.New("interrupted")
 
 // usageError is a wrong command line.
@@ -72,8 +72,8 @@ func message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// withNotFound adds the searches that found nothing to the error of a run, unless the run failed
-// and has another exit code.
+// withNotFound adds the searches that found nothing to a run's error, unless the run failed and has
+// another exit code.
 func withNotFound(err error, out *control.Outcome) error {
 	var searches []string
 	what := ""

@@ -15,8 +15,8 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	return a.readOver(path, nil)
 }
 
-// readOver is readExperiment with the command line's values of abilities over the file's; nil
-// keeps the file as it is.
+// readOver is readExperiment with the command line's ability values over the file's; nil keeps the
+// file as it is.
 func (a *app) readOver(path string, over map[string]map[string]string) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}

@@ -25,7 +25,7 @@ const (
 	formatMarkdown = "markdown"
 )
 
-// usualFormats returns these words in the order of the help.
+// usualFormats returns these words in the help's order.
 func usualFormats() []string { return []string{formatText, formatJSON, formatCSV, formatMarkdown} }
 
 // reportFormats returns the formats for reports on runs.
@@ -41,7 +41,7 @@ var _ pflag.Value = (*format)(nil)
 func (f *format) String() string { return f.word }
 func (f *format) Type() string   { return "FORMAT" }
 
-// Set accepts one of the words.
+// Set accepts any word in f.words.
 func (f *format) Set(word string) error {
 	known := strings.Split(f.words, " ")
 	if !slices.Contains(known, word) {
@@ -61,7 +61,7 @@ func (f *format) register(cmd *cobra.Command, words ...string) {
 	complete(cmd, "format", func([]string, string) []string { return words })
 }
 
-// notes returns the streams of a command for output that is not its result.
+// notes returns a command's streams for output that is not its result.
 func (s streams) notes(f format) streams {
 	if f.machine() {
 		s.out = s.err

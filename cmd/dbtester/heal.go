@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// healFlags are the flags of heal. A run's folder may come from others, so heal runs only
-// commands that are also in the experiment file, which its user names.
+// healFlags are heal's flags. A run's folder may come from others, so heal runs only commands that
+// are also in the experiment file, which its user names.
 type healFlags struct {
 	below, config string
 	commands, yes bool
@@ -44,7 +44,7 @@ func newHeal(a *app) *cobra.Command {
 	return cmd
 }
 
-// heal prints the undos of a run that were not done, and runs them if permitted.
+// heal prints a run's undos that were not done, and runs them if permitted.
 func (a *app) heal(ctx context.Context, args []string, f healFlags) error {
 	if f.commands != (f.config != "") {
 		return usageError{errors.New("--allow-commands and --config go together: what the run recorded is run only if your experiment file has it too")}
@@ -80,7 +80,7 @@ func (a *app) heal(ctx context.Context, args []string, f healFlags) error {
 	return nil
 }
 
-// healTag heals one database of a run, and returns how many undos it had to do.
+// healTag heals one database in a run, and returns how many undos it had to do.
 func (a *app) healTag(ctx context.Context, dir, tag string, e *config.Experiment, f healFlags) (int, error) {
 	file, err := faults.OpenUndo(filepath.Join(dir, faults.FileUndo), false)
 	if errors.Is(err, fs.ErrNotExist) {

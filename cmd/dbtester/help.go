@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// helpWidth is the largest width of help in characters.
+// helpWidth is the help's largest width in characters.
 const helpWidth = 100
 
-// group is a part of the help with a heading.
+// group is a help section with a heading.
 type group struct {
 	title string
 	names []string
 }
 
-// commandGroups returns the commands in the order of the help. Commands in no group come last.
+// commandGroups returns the commands in the help's order. Commands in no group come last.
 func commandGroups() []group {
 	return []group{
 		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
@@ -123,7 +123,7 @@ func commandHelp(b *strings.Builder, c *cobra.Command) {
 	list(title, rest)
 }
 
-// flagHelp lists the flags of a command by groups.
+// flagHelp lists a command's flags by groups.
 func flagHelp(b *strings.Builder, c *cobra.Command) {
 	flags := c.Flags()
 	groups := append([]group{{title: "Flags"}}, flagGroups()...)

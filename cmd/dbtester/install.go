@@ -24,7 +24,7 @@ type installFlags struct {
 	cache string
 	list  bool
 
-	format format // of list
+	format format // for list
 }
 
 func newInstall(a *app) *cobra.Command {

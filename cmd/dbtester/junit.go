@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// formatJUnit is the word for test results in the format of continuous integration.
+// formatJUnit is the word for test results as continuous integration reads them.
 const formatJUnit = "junit"
 
 // testSuite is one report as JUnit XML: a case for each possible failure.
@@ -28,8 +28,8 @@ type testSuite struct {
 	Cases    []testCase `xml:"testcase"`
 }
 
-// testCase is one verdict, mark or need. At most one of the results is set; a case without a
-// result passed.
+// testCase is one verdict, mark or need. At most one result field is set; a case without a result
+// passed.
 type testCase struct {
 	Class   string      `xml:"classname,attr"`
 	Name    string      `xml:"name,attr"`
@@ -68,8 +68,8 @@ func (s testSuite) encode() ([]byte, error) {
 	return append([]byte(xml.Header), append(data, '\n')...), nil
 }
 
-// junitOf makes a case for the validity of each database, with its marks as output, and one for
-// a need. The need failed if no database meets it, and is skipped if that is unknown.
+// junitOf makes a case for each database's validity, with its marks as output, and one for a need.
+// The need failed if no database meets it, and is skipped if that is unknown.
 func junitOf(r *analyze.Report) ([]byte, error) {
 	s := testSuite{Name: "dbtester " + r.Title}
 	h := r.Headline
@@ -107,7 +107,7 @@ func junitOf(r *analyze.Report) ([]byte, error) {
 	return s.encode()
 }
 
-// junitOfComparison makes a case for the validity of the runs and one for each deciding metric.
+// junitOfComparison makes one case for whether the runs are valid and one for each deciding metric.
 // A metric failed if B is worse. If that is unknown, it is skipped with the excluded margin.
 func junitOfComparison(r *compare.Report) ([]byte, error) {
 	valid := testCase{Class: "dbtester.compare", Name: "runs are valid"}

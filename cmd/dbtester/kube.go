@@ -56,7 +56,7 @@ recorded a run that is not valid.`,
 	return cmd
 }
 
-// runKubeRender prints the manifests of an experiment file.
+// runKubeRender prints an experiment file's manifests.
 func (a *app) runKubeRender(path string, o kube.Options) error {
 	e, err := a.readExperiment(path)
 	if err != nil {

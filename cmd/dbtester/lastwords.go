@@ -20,8 +20,8 @@ import (
 type lastWords struct {
 	mu      sync.Mutex
 	folders []string
-	workDir string // "" if there is none
-	file    string // to be removed; "" if there is none
+	workDir string // "" if there is no directory
+	file    string // to be removed; "" if there is no file
 	aside   bool   // standard output has only a result
 }
 
@@ -39,7 +39,7 @@ func (l *lastWords) folder(dir string) {
 	l.folders = append(l.folders, dir)
 }
 
-// works records the work directory of local agents; "" removes it.
+// works records the local agents' work directory; "" forgets it.
 func (l *lastWords) works(dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func leftBehind(dir string) string {
 	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
 }
 
-// removeLimit bounds the removal of a file by an immediate exit.
+// removeLimit bounds how long an immediate exit waits for a file's removal.
 const removeLimit = time.Second
 
 // relative returns path relative to the current directory if it is below it.

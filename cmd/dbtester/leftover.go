@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// workDirs is the name pattern of local agents' work directories.
+// workDirs is the name pattern for local agents' work directories.
 const workDirs = ".work-*"
 
 // holdDir locks a directory until the returned file is closed or this process ends.

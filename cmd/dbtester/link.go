@@ -25,8 +25,8 @@ type linkFlags struct {
 	insecure bool
 }
 
-// register adds the flags. dir names the object of --certs in its help, and insecure is the help
-// for --insecure.
+// register adds the flags. dir says whose folder --certs names in its help, and insecure is the
+// help for --insecure.
 func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
 	flags.StringVar(&f.certs, "certs", "", "folder of "+dir+" that dbtester certs made: "+certs.FileCA+", "+certs.FileCert+" and "+certs.FileKey+"; they are read again when they change")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, instead of the one in --certs")
@@ -36,7 +36,7 @@ func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
 	flags.BoolVar(&f.insecure, "insecure", false, insecure)
 }
 
-// pem returns the files of TLS; none means no TLS.
+// pem returns the TLS files. Without any, there is no TLS.
 func (f linkFlags) pem() (files certs.Files, given bool) {
 	if f.certs != "" {
 		files = certs.In(f.certs)
@@ -49,7 +49,8 @@ func (f linkFlags) pem() (files certs.Files, given bool) {
 	return files, files != certs.Files{}
 }
 
-// open opens the certificates, nil if none are given. It warns before they expire.
+// open opens the certificates. It returns nil if no files are given, and warns before certificates
+// expire.
 func (f linkFlags) open(a *app, role certs.Role, log *slog.Logger) (*certs.Source, error) {
 	files, given := f.pem()
 	if !given {
@@ -113,8 +114,8 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 	return agentlink.Server{Token: token, Log: log}, "processes that know the token in " + path, nil
 }
 
-// client returns which agents control calls. dir is the experiment's folder of
-// certificates; flags take precedence.
+// client says which agents control calls, and how. dir is the experiment's certificate folder;
+// flags take precedence.
 func (f linkFlags) client(a *app, dir string) (agentlink.Client, error) {
 	if _, given := f.pem(); !given && !f.insecure {
 		f.certs = dir

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// loadName is the name, in positions, of the file that the flags of load represent.
+// loadName names, in positions, the file for which load's flags stand.
 const loadName = "<load>"
 
 // loadFlags define a load without a file.
@@ -25,13 +25,13 @@ type loadFlags struct {
 	keys      []loadKey
 }
 
-// loadKey is a key of a load that a flag gives.
+// loadKey is a load key that a flag gives.
 type loadKey struct {
 	name string
 	text *string
 }
 
-// shortLoadKeys returns the keys of a load that have flags; others need a file.
+// shortLoadKeys returns the load keys that have flags; others need a file.
 func shortLoadKeys() []string {
 	return []string{"operation", "mix", "workload", "read", "keys", "duration", "warm_up", "rate", "clients", "connections", "key_size", "value_size"}
 }

@@ -31,7 +31,7 @@ import (
 type localAgents struct {
 	app     *app
 	options agent.Options // WorkDir is set per agent
-	below   string        // parent of the work directory
+	below   string        // the work directory's parent
 
 	mu      sync.Mutex
 	workDir string    // "" before the first agent
@@ -57,8 +57,8 @@ func newLocalAgents(a *app, below string, tools map[string]string) *localAgents 
 	}
 }
 
-// connect returns a client of the agent for an address. The first call for an
-// address creates the agent.
+// connect returns a client for the agent at an address. The first call for an address creates the
+// agent.
 func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	if err := refuseLocal(addr); err != nil {
 		return nil, nil, err
@@ -134,8 +134,8 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	return local, nil
 }
 
-// diskOf returns the disk of the member with an agent's address and work directory: the file system
-// mounted for its host below a directory, or the same for all members.
+// diskOf returns the disk for the member with an agent's address and work directory: the file
+// system mounted for its host below a directory, or the same for all members.
 func diskOf(disk, addr, workDir string) (string, error) {
 	own, err := owndisk.Asked(disk)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// localFlags are the flags of agents inside this process.
+// localFlags are the flags for agents inside this process.
 type localFlags struct {
 	local   bool
 	workDir string
-	cache   string // of releases
-	disk    string // each member's own disk; "" means none
+	cache   string // for releases
+	disk    string // each member's own disk; "" means no own disk
 	tools   toolFlags
 }
 
-// register declares the flags of all commands that make runs. cache is the help of --cache.
+// register declares the flags for all commands that make runs. cache is the help for --cache.
 func (f *localFlags) register(flags *pflag.FlagSet, r *database.Registry, cache string) {
 	flags.BoolVar(&f.local, "local", false, "run the agents of loopback hosts inside this process")
 	flags.StringVar(&f.workDir, "work-dir", "", "directory for the databases of --local (default: below the results folder)")
@@ -30,7 +30,7 @@ func (f *localFlags) register(flags *pflag.FlagSet, r *database.Registry, cache 
 	f.tools.register(flags, r)
 }
 
-// registerDisk declares the flag of members' own disks.
+// registerDisk declares the flag for members' own disks.
 func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
 	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage+"; with --local it has one for each host, by its address: DIR/127.0.0.1")
 }
@@ -38,7 +38,7 @@ func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
 // checkDisk returns why members cannot have such disks.
 func (f localFlags) checkDisk() error {
 	if _, err := owndisk.Asked(f.disk); err != nil {
-		return usageError{fmt.Errorf("--disk: %w", err)} // agents check the directories of hosts
+		return usageError{fmt.Errorf("--disk: %w", err)} // agents check the hosts' directories
 	}
 	if f.disk != "" && !f.local {
 		return usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
@@ -58,8 +58,8 @@ func (f localFlags) machine(e *config.Experiment) *forecast.Machine {
 	return forecast.Here(f.localDir(e))
 }
 
-// localCache is the release cache of local agents. It is "" if there is no home
-// directory; only files that name versions need a cache.
+// localCache is the local agents' release cache. It is "" if there is no home directory; only files
+// that name versions need a cache.
 func (f localFlags) localCache() string {
 	dir, err := cacheDir(f.cache)
 	if err != nil {

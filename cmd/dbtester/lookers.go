@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// lookers are who may look at this process: the values of a flag and of its certificates' flag.
+// lookers say who may look at this process: a flag's value, and the value for its certificates.
 type lookers struct {
 	flag    string // such as "live"
 	address string
-	certs   string // folder of this machine's certificate; "" lets only this machine look
+	certs   string // folder with this machine's certificate; "" lets only this machine look
 }
 
 // listen listens on the address, and returns its URL.
@@ -35,7 +35,7 @@ func (f lookers) listen(ctx context.Context, a *app, log *slog.Logger) (net.List
 	return l, scheme + "://" + l.Addr().String() + "/", nil
 }
 
-// tls returns the configuration of the server, nil without certificates.
+// tls returns the server's configuration, or nil without certificates.
 func (f lookers) tls(a *app, log *slog.Logger) (*tls.Config, error) {
 	source, err := linkFlags{certs: f.certs}.open(a, certs.RoleAgent, log)
 	if source == nil {

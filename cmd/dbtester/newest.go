@@ -21,7 +21,7 @@ import (
 // run before it. A folder with that name is ./LAST.
 const newestWord = "LAST"
 
-// defaultResults is the folder of runs unless an experiment or --results names another one.
+// defaultResults is the folder for runs unless an experiment or --results names another one.
 const defaultResults = "results"
 
 // registerNewest adds the flag for the folder in which LAST is searched for.
@@ -45,7 +45,7 @@ func (s streams) namedRuns(runs []string, below string) ([]string, error) {
 	return named, nil
 }
 
-// namedFolder opens the folder of the only given run.
+// namedFolder opens the only given run's folder.
 func (s streams) namedFolder(runs []string, below string) (*results.Folder, error) {
 	runs, err := s.namedRuns(runs, below)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s streams) namedFolder(runs []string, below string) (*results.Folder, erro
 	return folder, nil
 }
 
-// namedRun returns the folder for LAST or LAST~N below a folder of results, and any other
-// argument unchanged.
+// namedRun returns the folder for LAST or LAST~N below a results folder, and any other argument
+// unchanged.
 func namedRun(run, below string) (string, error) {
 	n, is, err := newestNumber(run)
 	if err != nil || !is {
@@ -124,8 +124,8 @@ func timeOf(run string) time.Time {
 	return m.Started
 }
 
-// manifestsOf returns the manifests of runs. An unreadable one is left out: the report has its
-// error.
+// manifestsOf returns the runs' manifests. It leaves out unreadable ones: the report has their
+// errors.
 func manifestsOf(folders []string) (all []*results.Manifest) {
 	for _, dir := range folders {
 		folder, err := results.Open(dir)
@@ -149,8 +149,8 @@ func checkRuns(folders []string) error {
 	return nil
 }
 
-// runsInside names the newest result folder below a folder, "" if there is none.
-// Folders are named by title and time.
+// runsInside names the newest result folder below a folder, or "". Folders are named by title and
+// time.
 func runsInside(dir string) string {
 	var runs []string
 	for _, pattern := range []string{"*", "*/*"} {

@@ -2,19 +2,19 @@ package main
 
 import "github.com/spf13/cobra"
 
-// outputFlags select the output of a command that makes runs.
+// outputFlags select the output for a command that makes runs.
 type outputFlags struct {
-	all     bool // every row of the report, not only the first screen
+	all     bool // every row in the report, not only the first screen
 	open    bool // the report's page in a browser
 	quiet   bool // no progress
 	verbose bool
 	format  format
 }
 
-// quietHelp is the help of --quiet.
+// quietHelp is the help for --quiet.
 const quietHelp = "print no progress; results, warnings and errors are printed as always"
 
-// register declares the flags. The help of all says what the command prints without it.
+// register declares the flags. The help for all says what the command prints without it.
 func (f *outputFlags) register(cmd *cobra.Command, all, open string) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, all)
@@ -24,5 +24,5 @@ func (f *outputFlags) register(cmd *cobra.Command, all, open string) {
 	f.format.register(cmd, reportFormats()...)
 }
 
-// verboseHelp is the help of --verbose.
+// verboseHelp is the help for --verbose.
 const verboseHelp = "print a line for each step of the run also at a terminal, instead of one updated progress line"

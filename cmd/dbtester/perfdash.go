@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// formatPerfdash is the word for the file that perfdash, the dashboard of Kubernetes and etcd,
-// reads for each build.
+// formatPerfdash is the word for the file that perfdash, the Kubernetes and etcd dashboard, reads
+// for each build.
 const formatPerfdash = "perfdash"
 
 // perfData is such a file: https://github.com/kubernetes/perf-tests/tree/master/perfdash.
@@ -24,15 +24,15 @@ type perfData struct {
 	Items   []perfItem `json:"dataItems"`
 }
 
-// perfItem holds numbers of one unit with the labels that a reader of the dashboard can select.
+// perfItem holds numbers in one unit with the labels that a dashboard reader can select.
 type perfItem struct {
 	Data   map[string]float64 `json:"data"`
 	Unit   string             `json:"unit"`
 	Labels map[string]string  `json:"labels"`
 }
 
-// perfMetrics maps metrics of numbers.csv to the numbers in the file: the name of the item, and the
-// name of the number in it.
+// perfMetrics maps metrics in numbers.csv to the numbers in the file: the item's name, and the
+// number's name in it.
 func perfMetrics() map[string][2]string {
 	return map[string][2]string{
 		"Latency p50": {"Latency", "Perc50"}, "Latency p90": {"Latency", "Perc90"}, "Latency p99": {"Latency", "Perc99"},
@@ -40,7 +40,7 @@ func perfMetrics() map[string][2]string {
 	}
 }
 
-// perfdashOf returns the latencies and the throughput of each database, trial, step and operation.
+// perfdashOf returns latencies and throughput for each database, trial, step and operation.
 func perfdashOf(r *analyze.Report) ([]byte, error) {
 	rows, err := csv.NewReader(bytes.NewReader(r.CSV())).ReadAll()
 	if err == nil && len(rows) == 0 {

@@ -6,8 +6,8 @@ import (
 	"runtime/pprof"
 )
 
-// profileCPU writes a CPU profile of this process to path until stop is called. An
-// empty path disables it.
+// profileCPU writes this process's CPU profile to path until stop is called. With an empty path, it
+// does nothing.
 func profileCPU(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil

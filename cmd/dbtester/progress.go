@@ -17,25 +17,25 @@ import (
 )
 
 // progress shows a run's progress. On a terminal it rewrites one line, and prints a line for each
-// event. Elsewhere it also prints a line for each step of the run, and one for the load every
+// event. Elsewhere it also prints a line for each step in the run, and one for the load every
 // plainEvery.
 type progress struct {
 	out     io.Writer
-	columns func() int    // of the terminal; nil if out is not a terminal
+	columns func() int    // on the terminal; nil if out is not a terminal
 	verbose bool          // a line for each step on a terminal too
-	servers func() string // what is known of the members' machines; nil or "" for nothing
+	servers func() string // what is known about the members' machines; nil or "" for nothing
 	started time.Time
 
 	mu    sync.Mutex
-	width int // of the current line on the terminal
+	width int // the current line's width on the terminal
 	last  time.Time
 	load  loadOf        // shown now
-	steps float64       // seconds of its finished steps
+	steps float64       // its finished steps' seconds
 	step  int           // current step
 	prev  time.Duration // elapsed in the current step
 }
 
-// loadOf names the load of one database in one trial.
+// loadOf names one database's load in one trial.
 type loadOf struct {
 	trial int
 	tag   string
@@ -90,7 +90,7 @@ func (p *progress) report(u control.Update) {
 	}
 }
 
-// text shows a step of the run or an event.
+// text shows a run's step or an event.
 func (p *progress) text(u control.Update) {
 	line := p.prefix(u) + plaintext.Visible(u.Text)
 	if u.Step && p.columns != nil && !p.verbose {

@@ -45,13 +45,13 @@ func (f *recheckFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.memory, "porcupine-memory", "1GiB", "most memory for each key")
 }
 
-// limits are those of one check.
+// limits bound one check.
 type limits struct {
 	within time.Duration
 	memory uint64 // bytes
 }
 
-// leastMemory is the least memory of a check: the program itself takes a part of it.
+// leastMemory is the least memory for a check: the program itself takes a part.
 const leastMemory = 64 << 20
 
 func (f *recheckFlags) limits() (limits, error) {
@@ -79,8 +79,8 @@ func (e *differenceError) Error() string {
 	return "the judge of the run and Porcupine differ, so one of them is wrong:\n  " + strings.Join(e.keys, "\n  ")
 }
 
-// recheck checks the recorded requests of a database's run, and prints the verdicts. It returns the
-// differences from the verdict of the run.
+// recheck checks the recorded requests from a database's run, and prints the verdicts. It returns
+// where they differ from the run's verdict.
 func (a *app) recheck(ctx context.Context, dir string, d *results.DatabaseRun, l limits) (differing []string, err error) {
 	path, say := filepath.Join(dir, consistency.FileHistory), sayer(a.out)
 	counts, requests, keys := map[recheck.Verdict]int{}, int64(0), 0
@@ -120,8 +120,8 @@ func (a *app) recheck(ctx context.Context, dir string, d *results.DatabaseRun, l
 	return differing, nil
 }
 
-// difference says how the verdict of the run on a key differs from another one, "" if it does not.
-// What the run found after the recorded part of a key's requests is no difference.
+// difference says how the run's verdict on a key differs from another one, or returns "". What the
+// run found after the recorded part of a key's requests is no difference.
 func difference(h *judge.History, v recheck.Verdict) string {
 	switch {
 	case v == recheck.Violation && h.Violations == 0:
@@ -143,7 +143,7 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 	cmd := exec.CommandContext(limited, self, "recheck-key", path, strconv.FormatInt(key, 10), l.within.String(), strconv.FormatUint(l.memory, 10))
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &failed, process.WithStarter()
-	if _, err := cmd.StdinPipe(); err != nil { // Wait closes it, or the end of this process
+	if _, err := cmd.StdinPipe(); err != nil { // Wait, or this process's end, closes it
 		return r, fmt.Errorf("check key %d with Porcupine: %w", key, err)
 	}
 	runtime.LockOSThread() // the child ends with its thread
@@ -154,7 +154,7 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 		return r, context.Cause(ctx)
 	case limited.Err() != nil:
 		return rechecked{recheck.Unknown, fmt.Sprintf("it did not end within %v", l.within+grace)}, nil
-	case strings.Contains(failed.String(), "out of memory"): // the runtime's words when the system gives it none
+	case strings.Contains(failed.String(), "out of memory"): // the runtime's words when the system gives it no more
 		return rechecked{recheck.Unknown, fmt.Sprintf("more than %s of memory", humanize.IBytes(l.memory))}, nil
 	case ended != nil:
 		return r, fmt.Errorf("check key %d with Porcupine: %w: %s", key, ended, plaintext.Joined(strings.TrimSpace(failed.String())))
@@ -165,8 +165,8 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 	return r, nil
 }
 
-// newRecheckKey returns the hidden command of the child: FILE KEY TIME BYTES. It runs until its
-// standard input ends, at most.
+// newRecheckKey returns the child's hidden command: FILE KEY TIME BYTES. It runs at most until its
+// standard input ends.
 func newRecheckKey(a *app) *cobra.Command {
 	return hidden("recheck-key", "Check the recorded requests of a key with Porcupine", func(ctx context.Context, args []string) error {
 		if len(args) != 4 {
@@ -225,7 +225,7 @@ func (a *app) recheckWithin(ctx context.Context, path string, key int64, l limit
 	return json.NewEncoder(a.out).Encode(r)
 }
 
-// checkRecorded checks the recorded requests of a key without limits.
+// checkRecorded checks a key's recorded requests without limits.
 func checkRecorded(path string, key int64) (rechecked, error) {
 	for h, err := range consistency.Histories(path) {
 		if err != nil {
@@ -243,8 +243,8 @@ func checkRecorded(path string, key int64) (rechecked, error) {
 	return rechecked{}, fmt.Errorf("%s has no key %d", path, key)
 }
 
-// confine bounds the memory of this process: its heap is collected more often near the bound, and
-// the kernel gives it no more than twice as much.
+// confine bounds this process's memory: the garbage collector runs more often near the bound, and
+// the kernel gives the process no more than twice as much.
 func confine(memory uint64) error {
 	debug.SetMemoryLimit(int64(memory))
 	var now unix.Rlimit
@@ -258,7 +258,7 @@ func confine(memory uint64) error {
 	return nil
 }
 
-// watchMemory calls a function once if the memory of this process passes a bound before ctx ends.
+// watchMemory calls a function once if this process's memory passes a bound before ctx ends.
 func watchMemory(ctx context.Context, most uint64, passed func()) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -276,7 +276,7 @@ func watchMemory(ctx context.Context, most uint64, passed func()) {
 	}
 }
 
-// sayer returns a function that prints a line in which text of others is safe to show.
+// sayer returns a function that prints a line in which others' text is safe to show.
 func sayer(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))

@@ -50,8 +50,7 @@ func noAgents(e *config.Experiment) error {
 	return errors.New(hint + ", or pass --local to run all members here")
 }
 
-// connect returns a client of the agent at an address. It does not wait for the
-// connection.
+// connect returns a client for the agent at an address. It does not wait for the connection.
 func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	conn, err := r.dial(addr)
 	if err != nil {
@@ -60,8 +59,8 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 	return dbtesterpb.NewAgentClient(conn), conn, nil
 }
 
-// connectGenerator returns a client of the generator of the agent at an address. It does
-// not wait for the connection.
+// connectGenerator returns a client for the generator in the agent at an address. It does not wait
+// for the connection.
 func (r *remoteAgents) connectGenerator(_ context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error) {
 	conn, err := r.dial(addr)
 	if err != nil {
@@ -77,7 +76,7 @@ func (r *remoteAgents) dial(addr string) (*grpc.ClientConn, error) {
 	}
 	return grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(r.link.Credentials()),
-		// Machines of a cluster reach each other directly.
+		// Machines in a cluster reach each other directly.
 		grpc.WithNoProxy(),
 		grpc.WithUnaryInterceptor(r.explain))
 }

@@ -57,8 +57,7 @@ func asksBisect(args []string) (asked bool) {
 	return asked
 }
 
-// The exit codes of compare --bisect: those of git bisect run, which ends at codes
-// above 127.
+// Exit codes for compare --bisect, as git bisect run reads them: it ends at codes above 127.
 const (
 	bisectGood = 0
 	bisectBad  = 1
@@ -169,7 +168,7 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// firstExamples returns the first example of each command below one.
+// firstExamples returns the first example for each command below c.
 func firstExamples(c *cobra.Command) string {
 	var lines []string
 	for _, child := range c.Commands() {

@@ -84,11 +84,11 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	return report.Print(a.out)
 }
 
-// selfcheckAuto is the value of control's flag that requests a check of each load.
+// selfcheckAuto is the value for control's flag that requests a check with each load.
 const selfcheckAuto = "auto"
 
-// mirrorOf returns the command line of an executable that checks each load, nil if the flag does
-// not request it.
+// mirrorOf returns an executable's command line that checks each load, or nil if the flag does not
+// request it.
 func mirrorOf(executable, flag string) []string {
 	if flag != selfcheckAuto {
 		return nil
@@ -96,7 +96,7 @@ func mirrorOf(executable, flag string) []string {
 	return []string{executable, "selfcheck", "mirror"}
 }
 
-// readSelfcheck reads the part of a check that a run records; nil if file is "" or
+// readSelfcheck reads the part of a check that a run records. It returns nil if file is "" or
 // selfcheckAuto.
 func readSelfcheck(file string) (*results.SelfCheck, error) {
 	if file == "" || file == selfcheckAuto {

@@ -14,10 +14,10 @@ import (
 // one: timeout(1) and service managers signal the process and then its group.
 const oneSignal = 200 * time.Millisecond
 
-// interruptible returns a context that ends at the first INT, TERM or HUP, unless HUP was
-// ignored from the start, as by nohup. A broken standard output or error, as after a lost
-// connection or in "| head", ends nothing. A second signal prints the paths of lastWords and
-// exits at once; local agents' children die with this process.
+// interruptible returns a context that ends at the first INT, TERM or HUP, unless HUP was ignored
+// from the start, as by nohup. A broken standard output or error, as after a lost connection or in
+// "| head", ends nothing. A second signal prints the paths in lastWords and exits at once; local
+// agents' children die with this process.
 func interruptible(errw io.Writer, last func()) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

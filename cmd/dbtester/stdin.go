@@ -34,7 +34,7 @@ func (a *app) standardInput() ([]byte, error) {
 	return data, nil
 }
 
-// fileText returns the contents of an experiment file.
+// fileText returns an experiment file's contents.
 func (a *app) fileText(path string) ([]byte, error) {
 	if path == stdinWord {
 		return a.standardInput()
@@ -62,7 +62,7 @@ func (a *app) readVariant(path string, v config.Variant) (*config.Experiment, []
 	return e, warnings, err
 }
 
-// nameOf returns the name of an experiment file in texts.
+// nameOf returns an experiment file's name for texts.
 func nameOf(path string) string {
 	if path == stdinWord {
 		return yamlfile.Stdin

@@ -61,7 +61,7 @@ func newHelp() *cobra.Command {
 }
 
 // flagError turns a wrong flag into a usage error with the nearest flag. Behind a word that is no
-// command, the word is the mistake: the flag may be one of the command that was meant.
+// command, the word is the mistake: the flag may belong to the command that was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Args != nil {
 		if wrong := cmd.Args(cmd, cmd.Flags().Args()); wrong != nil {
@@ -78,8 +78,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w%s (see %s --help)", err, hint, cmd.CommandPath())}
 }
 
-// didYouMean suggests the command below parent that is nearest to a word, as the end
-// of a message. It returns "" if none is near.
+// didYouMean suggests the command below parent that is nearest to a word, as a message's end. It
+// returns "" if no command is near.
 func didYouMean(parent *cobra.Command, word string) string {
 	var names []string
 	for _, c := range parent.Commands() {

@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// looks are the capabilities of an output beyond plain text.
+// looks are what an output can show beyond plain text.
 type looks struct{ colour, links bool }
 
-// looksOf decides from the environment which looks an output has. Only terminals have any.
-// NO_COLOR (https://no-color.org) disables colour, and a terminal that calls itself dumb, or
-// has no name, has none. The console of Linux prints links as text.
+// looksOf decides from the environment which looks an output has. Only terminals have any. NO_COLOR
+// (https://no-color.org) disables colour, and a terminal that calls itself dumb, or has no name,
+// gets plain text. The Linux console prints links as text.
 func looksOf(terminal bool, env func(string) string) looks {
 	name := env("TERM")
 	able := terminal && name != "" && name != "dumb"
@@ -35,7 +35,7 @@ func isTerminal(out io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// looks returns the looks of standard output.
+// looks returns standard output's looks.
 func (s streams) looks() looks { return looksOf(isTerminal(s.out), os.Getenv) }
 
 // Colours, by their numbers in ECMA-48. Bold is for the answer, red for errors, yellow for
@@ -55,8 +55,7 @@ func (l looks) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// link returns the path of a file or folder as [relative] does, which a terminal with links
-// opens.
+// link returns a path as [relative] does. A terminal with links opens it.
 func (l looks) link(path string) string {
 	shown := plaintext.Line(relative(path))
 	absolute, err := filepath.Abs(path)
@@ -74,7 +73,7 @@ func (l looks) link(path string) string {
 // path returns a path for standard output, as a link if the terminal has links.
 func (s streams) path(path string) string { return s.looks().link(path) }
 
-// screen returns the first screen at the end of a command, with its answer in bold.
+// screen returns the first screen that ends a command's output, with its answer in bold.
 func (s streams) screen(h *headline.Headline) string {
 	text, l := screenText(h), s.looks()
 	if !l.colour {
@@ -91,7 +90,7 @@ func (s streams) screen(h *headline.Headline) string {
 	return strings.Join(lines, "\n")
 }
 
-// screenText returns the first screen at the end of a command.
+// screenText returns the first screen that ends a command's output.
 func screenText(h *headline.Headline) string {
 	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
 }
@@ -106,8 +105,8 @@ func fit(lines []string, n int) []string {
 	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
 }
 
-// A command that ran or analyzed something ends with at most closingLines lines, which fit on
-// a terminal. screenLines of them are the first screen.
+// A command that ran or analyzed something ends with at most closingLines lines, which fit on a
+// terminal. Of these, screenLines are the first screen.
 const (
 	closingLines = 30
 	screenLines  = 24

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// toolFlags are --NAME-exec flags, one for each tool of each database.
+// toolFlags are --NAME-exec flags, one for each database tool.
 type toolFlags struct {
 	values map[string]*string
 }
@@ -55,7 +55,7 @@ func (t *toolFlags) paths() (map[string]string, error) {
 	return paths, errors.Join(errs...)
 }
 
-// findTool finds an executable, or a directory of files that an executable needs.
+// findTool finds an executable, or a directory with files that an executable needs.
 func findTool(value string) (string, error) {
 	path, err := exec.LookPath(value)
 	if err == nil {
@@ -70,8 +70,8 @@ func findTool(value string) (string, error) {
 // useVersionHelp describes --use-version.
 const useVersionHelp = "run a release other than the file's, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
 
-// useVersions makes databases of an experiment run other releases than those in its file.
-// Reports state which version ran.
+// useVersions makes an experiment's databases run other releases than those in its file. Reports
+// state which version ran.
 func useVersions(e *config.Experiment, registry *database.Registry, list []string) error {
 	for _, text := range list {
 		name, version, found := strings.Cut(text, "=")
@@ -112,7 +112,7 @@ func obtainable(registry *database.Registry, name, version string) error {
 	return err
 }
 
-// snapshots returns why members of another release than the file's cannot make the file's
+// snapshots returns why members from another release than the file's cannot make the file's
 // snapshots.
 func snapshots(db *config.Database, version string) error {
 	d := &ability.Database{Version: version, Options: db.Options, Secret: db.TLS != nil && db.Auth != nil}
@@ -122,7 +122,7 @@ func snapshots(db *config.Database, version string) error {
 	return nil
 }
 
-// cacheDir returns the directory of releases: the given one, or the user's.
+// cacheDir returns the release directory: the given one, or the user's.
 func cacheDir(named string) (string, error) {
 	if named != "" {
 		return named, nil

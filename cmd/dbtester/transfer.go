@@ -23,7 +23,7 @@ func offerCreate(err error) error {
 	return err
 }
 
-// withInterrupt adds the cause of ctx to an error after its end.
+// withInterrupt adds the reason why ctx ended to an error after its end.
 func withInterrupt(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(err, cause)
@@ -40,7 +40,7 @@ func registerProject(flags *pflag.FlagSet, project *string) {
 	flags.StringVar(project, "project", "", "project of a bucket of gs:// that --create-bucket creates")
 }
 
-// transferLine describes the progress of a transfer.
+// transferLine describes a transfer's progress.
 func transferLine(what string, p remotestorage.Progress) string {
 	line := fmt.Sprintf("%s: %d of %s, %s of %s", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
 		humanize.Bytes(uint64(p.SentBytes)), humanize.Bytes(uint64(p.Bytes)))

@@ -72,7 +72,7 @@ func (a *app) runUpload(ctx context.Context, f uploadFlags, runs []string, addre
 	return nil
 }
 
-// uploadRun copies one result folder. It is the uploader of [control.Options].
+// uploadRun copies one result folder. It is the uploader in [control.Options].
 func uploadRun(ctx context.Context, run string, to config.Upload, report func(text string)) (err error) {
 	store, err := remotestorage.Open(ctx, to.URL, remotestorage.Options{KeyFile: to.KeyFile, Project: to.Project})
 	if err != nil {
@@ -101,8 +101,8 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 	return sendClassic(ctx, store, run, to, report)
 }
 
-// sendClassic copies the files of a classic experiment's run once more, under the names in
-// the experiment's analyze part.
+// sendClassic copies the files from a classic experiment's run once more, under the names in the
+// experiment's analyze part.
 func sendClassic(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
 	files, err := classicFiles(run)
 	if err != nil || len(files) == 0 {
@@ -162,9 +162,8 @@ func uploadProblem(o control.Options, err error) error {
 	return usageError{fmt.Errorf("%w: %w", err, errNoUpload)}
 }
 
-// uploadPlace returns where the file of an experiment requests an upload, as
-// file:line:col: for all databases or for one that will run. It returns "" if the file
-// requests none.
+// uploadPlace returns where an experiment file requests an upload, as file:line:col: for all
+// databases or for one that will run. It returns "" if the file requests no upload.
 func uploadPlace(e *config.Experiment) string {
 	if at := e.Place("steps.upload"); at != "" && e.Steps.Upload {
 		return at

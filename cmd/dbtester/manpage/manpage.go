@@ -1,4 +1,4 @@
-// Package manpage writes the manual pages of a command tree.
+// Package manpage writes manual pages for a command tree.
 package manpage
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program is common to the pages of all commands.
+// Program holds what all commands' pages share.
 type Program struct {
 	Version string
-	// Date is that of the version, as year-month-day; "" prints none.
+	// Date is the version's, as year-month-day; "" prints no date.
 	Date string
-	// Exits are the exit codes, in the order of the pages.
+	// Exits are the exit codes, in the order in which pages print them.
 	Exits []Exit
 }
 
@@ -56,10 +56,10 @@ func shown(c *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// name is a command's path as the name of its page.
+// name is a command's path as its page's name.
 func name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// page is the page of a command in the language of man(7).
+// page renders a command's page in the man(7) language.
 func page(c *cobra.Command, p Program) []byte {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
@@ -123,7 +123,7 @@ func options(b *bytes.Buffer, heading string, flags *pflag.FlagSet) {
 	})
 }
 
-// byDefault is the default of a flag in words; "" for the empty value of its type.
+// byDefault is a flag's default in words; "" for its type's empty value.
 func byDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]", "<nil>":
@@ -156,7 +156,7 @@ func prose(b *bytes.Buffer, text string) {
 	}
 }
 
-// line escapes text that is one line of a page: nothing in it is a request.
+// line escapes text that is one line on a page: nothing in it is a request.
 func line(text string) string {
 	text = strings.Join(strings.Split(text, "\n"), " ")
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
@@ -166,5 +166,5 @@ func line(text string) string {
 	return text
 }
 
-// quoted is an argument of a request.
+// quoted is a request's argument.
 func quoted(text string) string { return `"` + strings.ReplaceAll(line(text), `"`, `\(dq`) + `"` }
