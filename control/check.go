@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Check returns every reason, of all databases, why a run would fail before its load: agents that
+// Check returns every reason why a run would fail before its load, for all databases: agents that
 // do not answer or are reserved, options an agent refuses, releases that are missing and will not
 // be installed, ports in use, too little memory on a machine. It starts nothing.
 func Check(ctx context.Context, o Options) error {
@@ -34,10 +34,10 @@ func Check(ctx context.Context, o Options) error {
 	return errors.Join(errs...)
 }
 
-// installKey is the advice of an agent that classic files cannot follow: they have no such key.
+// installKey is an agent's advice that classic files cannot follow: they have no such key.
 const installKey = ", or install: true in the experiment file"
 
-// advised returns an error of a database with advice that fits the file's schema.
+// advised returns a database's error with advice that fits the file's schema.
 func advised(o Options, db *config.Database, err error) error {
 	entry, unknown := o.Registry.Get(db.Name)
 	if unknown != nil || !o.Experiment.Classic || !slices.ContainsFunc(
@@ -110,7 +110,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	return errors.Join(append(errs, forecast.CheckAgents(o.Experiment, db, machines))...)
 }
 
-// checkReply refuses a load that does not fit the plan of an agent's member, in JSON.
+// checkReply refuses a load that does not fit the plan, in JSON, for an agent's member.
 func checkReply(e *config.Experiment, db *config.Database, agent string, data []byte) error {
 	var plan database.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
@@ -122,7 +122,7 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 	return nil
 }
 
-// checkAbilities refuses an agent that cannot meet the needs of an ability for its member.
+// checkAbilities refuses an agent that cannot meet an ability's needs for its member.
 func checkAbilities(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
 	for _, a := range all.Abilities() {
 		if a.Refuses == nil {
@@ -160,8 +160,7 @@ func checkPlan(e *config.Experiment, db *config.Database, plan database.Plan) er
 	return nil
 }
 
-// placed returns text after the place and the name of the first of the keys that the file gives
-// for the load.
+// placed returns text after the place and name of the first key that the file gives for the load.
 func placed(e *config.Experiment, db *config.Database, text string, keys ...string) string {
 	for _, path := range []string{"databases." + db.ID + ".load.", "load."} {
 		for _, key := range keys {
@@ -173,7 +172,7 @@ func placed(e *config.Experiment, db *config.Database, text string, keys ...stri
 	return keys[0] + ": " + text
 }
 
-// CheckBinaries returns why loads do not fit members that run an executable of the experiment
+// CheckBinaries returns why loads do not fit members that run an executable from the experiment
 // file. It calls no agent.
 func CheckBinaries(e *config.Experiment, registry *database.Registry) error {
 	var errs []error

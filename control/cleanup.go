@@ -17,21 +17,21 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// CleanupOptions are the inputs of [Cleanup]. Other users may have written the run's folder, so
-// nothing sends the content of a file or a variable that the folder names.
+// CleanupOptions are the inputs to [Cleanup]. Other users may have written the run's folder, so
+// nothing sends what is in a file or a variable that the folder names.
 type CleanupOptions struct {
 	Folder   *results.Folder
 	Registry *database.Registry
-	// Access returns the credentials for the database of a tag on the endpoints that the folder
-	// names, or why the credentials are not for those endpoints.
+	// Access returns a tag's credentials for the endpoints that the folder names, or why the
+	// credentials are not for those endpoints.
 	Access func(tag string, endpoints []string) (*config.TLS, *config.Auth, error)
 	// Prefix is the run's prefix as the user typed it: all keys below it are removed, even keys
-	// of no claim. "" removes the keys of the run's claim.
+	// that no claim covers. "" removes the keys that the run's claim covers.
 	Prefix string
 	// Owner names the user and the process, as for a run.
 	Owner string
-	// Confirm is called before keys are removed, with the cluster, the prefix and the number of
-	// keys.
+	// Confirm is called before keys are removed. Its question has the cluster, the prefix and the
+	// key count.
 	Confirm func(question string) error
 	// Say reports progress.
 	Say func(format string, args ...any)
@@ -67,7 +67,7 @@ func Cleanup(ctx context.Context, o CleanupOptions) error {
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// clean removes the keys of one database of a recorded run.
+// clean removes the keys that a recorded run left in one database.
 func (o CleanupOptions) clean(ctx context.Context, runID string, record *results.DatabaseRun, db *config.Database) error {
 	prefix := record.Shared.Prefix
 	if err := config.CheckPrefix(prefix); err != nil {
@@ -111,7 +111,7 @@ func withoutKeysLeft(marks []results.Mark) []results.Mark {
 	return slices.DeleteFunc(marks, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
 }
 
-// dialed returns the driver of a recorded database and its cluster, with the user's credentials.
+// dialed returns a recorded database's driver and its cluster, with the user's credentials.
 func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database) (database.Driver, database.Target, error) {
 	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
 	entry, err := o.Registry.Get(record.Database)

@@ -61,7 +61,7 @@ func (c *clockFile) write(e clocks.Exchange) {
 	c.err = c.out.Write(e)
 }
 
-// close ends the file and returns the first error. Rows of later heartbeats are dropped.
+// close ends the file and returns the first error. It drops rows from later heartbeats.
 func (c *clockFile) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// fleetOf returns the agents of a database, not yet connected.
+// fleetOf returns a database's agents, not yet connected.
 func fleetOf(o Options, db *config.Database) fleet.Options {
 	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner, Version: o.Tool.Version}
 	for _, h := range db.Hosts {
@@ -31,7 +31,7 @@ func fleetOf(o Options, db *config.Database) fleet.Options {
 	return f
 }
 
-// cluster is the members of a run that agents start.
+// cluster holds a run's members that agents start.
 type cluster struct {
 	run   *run
 	fleet *fleet.Fleet   // empty for a cluster without agents
@@ -219,13 +219,13 @@ func (c *cluster) recordStop(member int, how fleet.Stopped) {
 	c.run.journal.event("stop", member, "")
 }
 
-// limitText describes the processes that the kernel killed because of a member's memory limit.
+// limitText says how many processes the kernel killed because of a member's memory limit.
 func limitText(record *results.DatabaseRun, u *resources.Use) string {
 	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }
 
-// startRequests returns a function that returns the request to start a member. clients is the
-// number of clients of the first step.
+// startRequests returns a function that returns the request to start a member. clients is the first
+// step's client count.
 func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) (func(member int) *dbtesterpb.StartRequest, error) {
 	base := &dbtesterpb.StartRequest{
 		Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
@@ -258,8 +258,8 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 	return func(member int) *dbtesterpb.StartRequest { return proto.CloneOf(requests[member]) }, nil
 }
 
-// StartRequest returns the request that control sends to an agent to start a member of a database
-// of the experiment, without a run's id. Members count from 0.
+// StartRequest returns the request by which control makes an agent start a member for the
+// experiment's database, without a run's id. Members count from 0.
 func StartRequest(e *config.Experiment, registry *database.Registry, db *config.Database, member int) (*dbtesterpb.StartRequest, error) {
 	entry, err := registry.Get(db.Name)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	leaderKnown    fact = "run.record.Leader, and the members' versions"
 )
 
-// parts joins the components of a run, each with its steps.
+// parts joins a run's components, each with its steps.
 type parts struct {
 	run     *run
 	shown   *abilities.Run // to abilities
@@ -32,8 +32,7 @@ type parts struct {
 	check   *loadCheck
 }
 
-// newParts returns the parts of a run before anything started. save writes the
-// manifest.
+// newParts returns a run's parts before anything started. save writes the manifest.
 func newParts(o Options, r *run, save func() error) *parts {
 	f := fleetOf(o, r.db)
 	clock := &clockFile{}
@@ -96,7 +95,7 @@ func startName(db *config.Database) string {
 	return "start members"
 }
 
-// steps lists the steps of a run from top to bottom. The undos run from bottom to top.
+// steps lists a run's steps from top to bottom. The undos run from bottom to top.
 func (p *parts) steps() []step {
 	db, c := p.run.db, p.cluster
 	agents := len(db.Endpoints) == 0

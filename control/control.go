@@ -2,10 +2,9 @@
 // applies the load, stops the cluster, collects everything into a result folder,
 // and marks every fact that qualifies its numbers.
 //
-// One database of an experiment is a list of named steps, each with its undo
-// (conduct.go). An activity runs while steps do (during.go). The undo of every step
-// that was begun runs, so an interrupted or failed run ends with its cluster stopped
-// and its records complete up to then.
+// A run takes each database through a list of named steps, each with its undo (conduct.go). An
+// activity runs while steps do (during.go). Every step that was begun gets its undo, so an
+// interrupted or failed run ends with its cluster stopped and its records complete up to then.
 package control
 
 import (
@@ -23,9 +22,9 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Run conducts all trials of all databases of an experiment, one after the other.
-// After a database that fails the next one runs; after the end of ctx none does.
-// The outcome is complete up to the error, which joins the errors of all databases.
+// Run conducts all trials for all databases in an experiment, one after the other. After a database
+// that fails the next one runs; after ctx ends no other does. The outcome is complete up to the
+// error, which joins the databases' errors.
 //
 // Unless GOGC is set, it has this process collect garbage sooner while it runs, but not during
 // loads.
@@ -70,7 +69,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	return out, errors.Join(errs...)
 }
 
-// trials returns the numbers of the trials to run.
+// trials returns which trials to run.
 func (o Options) trials() (numbers []int) {
 	for n := 1; n <= max(o.Experiment.Trials, 1); n++ {
 		if o.Trials == nil || slices.Contains(o.Trials, n) {
@@ -80,8 +79,8 @@ func (o Options) trials() (numbers []int) {
 	return numbers
 }
 
-// Named returns an experiment with addresses in place of hosts' names, as [Run] looks them
-// up: a copy, or e itself without names.
+// Named returns an experiment with addresses in place of host names, as [Run] looks them up: a
+// copy, or e itself without names.
 func Named(ctx context.Context, e *config.Experiment) (*config.Experiment, error) {
 	return lookup.Hosts(ctx, e, lookup.Options{})
 }

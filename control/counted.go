@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 )
 
-// counted returns a function that shows the counts of the run's load to the caller of [Run], nil if
-// the caller wants none.
+// counted returns a function that shows the counts from the run's load to the caller of [Run], or
+// nil if the caller wants no counts.
 func (r *run) counted(o Options) func(*exposition.Part) {
 	if o.Audience.Counted == nil {
 		return nil
@@ -31,7 +31,8 @@ func (c countedSink) Second(s load.Second) error {
 	return c.Sink.Second(s)
 }
 
-// show counts the load if the caller of [Run] wants its counts. It returns the sink of its records.
+// show counts the load if the caller of [Run] wants its counts. It returns the sink for its
+// records.
 func (l *loader) show(spec load.Spec, out abilities.Sink) abilities.Sink {
 	if l.counted == nil {
 		return out

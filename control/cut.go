@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// cut returns the times of the load in which abilities disturbed it.
+// cut returns when abilities disturbed the load.
 func (r *run) cut() (cut []results.Stretch) {
 	for _, half := range r.halves {
 		if c, ok := half.(abilities.Cutter); ok {
@@ -34,10 +34,9 @@ func outside(rows []results.Progress, run *results.DatabaseRun, cut []results.St
 	})
 }
 
-// recount replaces the counts of a step by the sums of the rows of its measured window. Requests are
-// then counted when they ended, not when they were due. Counts that the rows do not have are
-// unknown: how long clients had no server, how many requests found them busy, and each member's
-// count.
+// recount replaces a step's counts by sums over the rows in its measured window. Requests are then
+// counted when they ended, not when they were due. Counts that the rows do not have are unknown:
+// how long clients had no server, how many requests found them busy, and each member's count.
 func recount(s *judge.Step, rows []results.Progress, run *results.DatabaseRun, step results.Step) {
 	from, to := run.Measured(step)
 	first, last := int64(from.Sub(step.Start.Round(0))), int64(to.Sub(step.Start.Round(0)))

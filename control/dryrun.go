@@ -25,10 +25,10 @@ import (
 // dryRunDir stands for the directory that an agent gives its member.
 const dryRunDir = "$WORK_DIR"
 
-// DryRun writes the plan of a run: each host's files, commands, ports and directories, the steps,
-// the requests and the least disk use. It sends nothing and changes nothing. A path that only
-// agents know is written as a variable. If a database is refused, DryRun still writes the others.
-// The error joins all refusals.
+// DryRun writes a run's plan: each host's files, commands, ports and directories, the steps, the
+// requests and the least disk use. It sends nothing and changes nothing. A path that only agents
+// know is written as a variable. If a database is refused, DryRun still writes the others. The
+// error joins all refusals.
 func DryRun(w io.Writer, o Options, known Agents) error {
 	e := o.Experiment
 	fmt.Fprintf(w, "%s\nresults in %s/, %s, seed %d\n", e.Title, e.Results, english.Plural(max(e.Trials, 1), "trial", ""), e.Seed)
@@ -53,8 +53,8 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	return errors.Join(errs...)
 }
 
-// sweepText describes the sweep of an experiment by its points and its number of runs; "" without
-// a sweep.
+// sweepText describes an experiment's sweep by its points and its number of runs; "" without a
+// sweep.
 func sweepText(e *config.Experiment) string {
 	var key workload.SweepKey
 	var points []string
@@ -150,7 +150,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	return errors.Join(refused, dryRunMembers(w, r, known))
 }
 
-// dryRunMembers writes the plan of each agent.
+// dryRunMembers writes each agent's plan.
 func dryRunMembers(w io.Writer, r *run, known Agents) error {
 	db := r.db
 	all := hosts(r.entry, db)
@@ -171,7 +171,7 @@ func dryRunMembers(w io.Writer, r *run, known Agents) error {
 	return nil
 }
 
-// dryRunLoad writes the steps of a load.
+// dryRunLoad writes a load's steps.
 func dryRunLoad(w io.Writer, l workload.Load) {
 	for _, s := range l.Stretches() {
 		n := s.Requests
@@ -186,7 +186,7 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 	}
 }
 
-// arrivalOf describes the spacing of a step's requests, and the rates of waves.
+// arrivalOf describes how a step's requests are spaced, and the rates of waves.
 func arrivalOf(l workload.Load, s workload.Step) string {
 	if s.Rate == 0 || s.RateEnd > 0 {
 		return ""
@@ -206,7 +206,7 @@ func arrivalOf(l workload.Load, s workload.Step) string {
 // oneDecimal prints a rate rounded to tenths.
 func oneDecimal(rate float64) string { return humanize.CommafWithDigits(math.Round(rate*10)/10, 1) }
 
-// extent describes the length of a step and its rate.
+// extent describes a step's length and rate.
 func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {
 	var b strings.Builder
 	if requests > 0 {
@@ -248,19 +248,18 @@ func dryRunPlan(w io.Writer, agent string, i int, p database.Plan) {
 	fmt.Fprintf(w, "    listen on %s\n", strings.Join(p.Listen, ", "))
 }
 
-// Agents is the part of the agents' state that is known without calling them. For agents on other
-// machines, only Refuse is known.
+// Agents is what is known about the agents without calling them. For agents on other machines, only
+// Refuse is known.
 type Agents struct {
 	// Refuse returns why Connect refuses the agent at an address. It is nil if Connect
 	// takes all.
 	Refuse func(addr string) error
 	// Tools are the executables that the agents were started with, by tool.
 	Tools map[string]string
-	// Release returns the tools of a release in the agents' cache, by name, and nil if the
-	// release is not cached. It is nil if the cache is not known.
+	// Release returns a release's tools in the agents' cache, by name, or nil if the release is not
+	// cached. It is nil if the cache is not known.
 	Release func(name, version string) map[string]string
-	// Cached returns the versions in the agents' cache of a database; nil if the cache is
-	// not known.
+	// Cached returns a database's versions in the agents' cache; nil if the cache is not known.
 	Cached func(name string) []string
 	// WorkDir is where agents make members' directories; "" if not known.
 	WorkDir string
@@ -299,7 +298,7 @@ func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.
 	case choice.Origin == toolbox.Cached:
 		return choice.Paths(choice.Release.Files)
 	case choice.Origin == toolbox.Absent:
-		// A release of the server behind a proxy holds no proxy.
+		// A release for the server behind a proxy holds no proxy.
 		own := entry.ReleaseTools(choice.Version)
 		if own == nil { // a run will be refused
 			own = []string{server}

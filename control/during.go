@@ -17,7 +17,7 @@ type during struct {
 	errs       []error // by activity
 }
 
-// beside returns the step that runs an activity from here to the end of the run, even after an
+// beside returns a step that runs an activity from here until the run ends, even after an
 // interrupt.
 func beside(a abilities.Activity, skip bool, needs ...fact) step {
 	d := &during{activities: []abilities.Activity{a}}

@@ -34,7 +34,7 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	}, err
 }
 
-// clientEvidence describes the machines that issued the load: the machine of this process, or the
+// clientEvidence describes the machines that issued the load: this process's machine, or the
 // generators.
 func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
 	for _, i := range r.record.Issuers() {
@@ -65,8 +65,7 @@ func library(run *results.DatabaseRun) string {
 	return ""
 }
 
-// ownAddrs returns the addresses of this machine's interfaces; no addresses if they cannot
-// be listed.
+// ownAddrs returns this machine's interface addresses, or nil if they cannot be listed.
 func ownAddrs() (ips []net.IP) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -80,7 +79,7 @@ func ownAddrs() (ips []net.IP) {
 	return ips
 }
 
-// stepEvidence reads the records of the steps of a run. It returns nil if no step ran.
+// stepEvidence reads a run's step records. It returns nil if no step ran.
 func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) ([]judge.Step, error) {
 	if len(run.Steps) == 0 {
 		return nil, nil
@@ -130,15 +129,15 @@ func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) (
 	return steps, nil
 }
 
-// waiting returns how long the clients of a step had no server, out of all their time in the
-// measured window.
+// waiting returns how long a step's clients had no server, out of all their time in the measured
+// window.
 func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	from, to := run.Measured(s)
 	of := time.Duration(s.Clients) * to.Sub(from)
 	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
 }
 
-// readErrors reads the counts of a run's errors; there are no counts if no step ran.
+// readErrors reads a run's error counts; there are no counts if no step ran.
 func readErrors(dir string) ([]results.ErrorCount, error) {
 	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
 	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
@@ -158,8 +157,8 @@ func wrongValues(dir string) (n int64, err error) {
 	return n, err
 }
 
-// excusedFailures counts, by step, the failures of the measured window that are part
-// of the workload: swaps and txns that lost a race, and reads of keys that the load deletes.
+// excusedFailures counts, by step, failures in the measured window that are part of the workload:
+// swaps and txns that lost a race, and reads for keys that the load deletes.
 func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
 	counts, err := readErrors(dir)
 	if err != nil {
@@ -175,8 +174,8 @@ func excusedFailures(dir string, l workload.Load) (map[int]int64, error) {
 	return n, nil
 }
 
-// meanService returns the mean time from sending to the answer of the measured
-// requests that ended ok, by step.
+// meanService returns, by step, the mean time from sending to answer for the measured requests that
+// ended ok.
 func meanService(dir string) (map[int]time.Duration, error) {
 	rows, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))
 	if err != nil && !errors.Is(err, results.ErrTruncated) {
@@ -195,16 +194,16 @@ func meanService(dir string) (map[int]time.Duration, error) {
 	return means, nil
 }
 
-// inFlightAtEnd returns how long before the end of a window requests are due that a system in its
-// steady state answers only after the end: a mean service time. By Little's law no more than all
-// clients are in flight, so the time in which as many requests become due bounds it. Requests
-// that wait longer are a backlog.
+// inFlightAtEnd returns how long before a window's end requests are due that a system in its steady
+// state answers only after the end: a mean service time. By Little's law no more than all clients
+// are in flight, so the time in which as many requests become due bounds it. Requests that wait
+// longer are a backlog.
 func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
 
-// dueWindow returns the part of a step's measured window in which requests became due, in
-// nanoseconds after the step's start.
+// dueWindow returns when requests became due in a step's measured window, in nanoseconds after the
+// step's start.
 func dueWindow(run *results.DatabaseRun, s results.Step) (first, last int64) {
 	start := s.Start.Round(0)
 	from, end := run.Measured(s)
@@ -214,8 +213,8 @@ func dueWindow(run *results.DatabaseRun, s results.Step) (first, last int64) {
 	return int64(from.Sub(start)), int64(end.Sub(start))
 }
 
-// waits counts the requests of a step with a rate that were due and not sent when its
-// measured window ended.
+// waits counts requests that were due and not sent when the measured window ended, for a step with
+// a rate.
 func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n int64) {
 	_, last := dueWindow(run, s)
 	inFlight := map[string]int64{}
@@ -236,10 +235,10 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	return max(n, 0)
 }
 
-// achieved returns how many requests of a step with a rate ended ok while requests were due,
-// without warm-up and cool-down, and how many were due in that time. Without a warm-up nothing
-// was in flight when the window began, so requests that were due within inFlight of its end are
-// left out.
+// achieved returns, for a step with a rate, how many requests ended ok while requests were due,
+// without warm-up and cool-down, and how many were due in that time. Without a warm-up nothing was
+// in flight when the window began, so it leaves out requests that were due within inFlight of the
+// window's end.
 func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
 	first, last := dueWindow(run, s)
 	for _, row := range rows {
@@ -260,13 +259,13 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 const (
 	// timersEarliest is how late a timer fires on a machine with processors to spare.
 	timersEarliest = 100 * time.Microsecond
-	// longestLag bounds the lags of a timer that are certainly no stop.
+	// longestLag bounds the timer lags that are certainly no stop.
 	longestLag = 10 * time.Millisecond
 )
 
-// clientDelay estimates the part of a step's response times that the client caused. It adds two
-// delays: ns, the recorded delay of its requests, which includes stops, and the delay in reading
-// answers, taken to be that of its timers without stops. The estimate is a lower bound, because a
+// clientDelay estimates how much of a step's response times the client caused. It adds two delays:
+// ns, the recorded delay of its requests, which includes stops, and the delay in reading answers,
+// which it takes to be that of its timers without stops. The estimate is a lower bound, because a
 // spread holds only a few quantiles. It is nil if nothing ended ok.
 func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
@@ -279,9 +278,9 @@ func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured r
 	return &judge.Part{Is: min(own, time.Duration(measured.SumNS)), Of: time.Duration(measured.SumNS)}
 }
 
-// leastMean returns the least mean by which timers can have been later than timersEarliest,
-// without the stops. The watchdog that finds stops is the timer whose lag is sampled, so each
-// stop is one of the samples.
+// leastMean returns the least mean by which timers can have been later than timersEarliest, without
+// the stops. The watchdog that finds stops is the timer whose lag is sampled, so each stop is among
+// the samples.
 func leastMean(lag results.Spread, stops *results.Stops) time.Duration {
 	var short, long float64
 	for _, band := range []struct {

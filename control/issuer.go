@@ -27,8 +27,8 @@ import (
 // parts have sent theirs, and a generator that is further behind is lost.
 const boundedAhead = 5
 
-// newIssue returns the issuer of a run's load before any connection: its generators, or this
-// process if it has none.
+// newIssue returns what issues a run's load, before any connection: the run's generators, or this
+// process if it has no generators.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	ahead := 0
 	if len(r.bounders()) > 0 {
@@ -72,7 +72,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	})
 }
 
-// watchOf returns a watch for all halves of one kind that want one.
+// watchOf returns one watch for all halves of the same kind that want a watch.
 func watchOf[W any](halves []abilities.Half, of func(W) (load.Watch, error)) (load.Watch, error) {
 	var all []load.Watch
 	for _, half := range halves {
@@ -103,7 +103,7 @@ func watchOf[W any](halves []abilities.Half, of func(W) (load.Watch, error)) (lo
 	}, nil
 }
 
-// errNoGenerators refuses an experiment with generators where none can be reached.
+// errNoGenerators refuses an experiment with generators where no generator can be reached.
 var errNoGenerators = errors.New("generators must be agents on machines of their own, but with --local this program runs all agents itself")
 
 // prepare gets ready to issue the load.
@@ -172,7 +172,7 @@ func clientTLS(t *config.TLS) (*dbtesterpb.ClientTLS, error) {
 	return &dbtesterpb.ClientTLS{Ca: ca, Cert: cert, Key: key}, errors.Join(errCA, errCert, errKey)
 }
 
-// clientAuth names the place of a password; nil without credentials.
+// clientAuth names where a password is; nil without credentials.
 func clientAuth(a *config.Auth) (*dbtesterpb.ClientAuth, error) {
 	if a == nil {
 		return nil, nil
@@ -189,7 +189,7 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// checkGenerators returns why the generators of a database would refuse its load.
+// checkGenerators returns why a database's generators would refuse its load.
 func checkGenerators(ctx context.Context, o Options, db *config.Database) (err error) {
 	if !o.Experiment.ByGenerators() || !db.Steps.Load {
 		return nil
@@ -208,7 +208,7 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 	return p.load.prepare(ctx, p.load.spec())
 }
 
-// ofGenerator adds the facts about a generator's machine and about its part of each step.
+// ofGenerator adds the facts about a generator's machine and about its part in each step.
 func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	e.Lost, e.Clock, e.ClockSet = g.Lost, g.Clock, g.ClockSet
 	if g.Host != nil {
@@ -238,8 +238,8 @@ func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	}
 }
 
-// dryRunGenerators writes the generators of an experiment and returns why they are refused. Only
-// a run finds out whether they are free, before it starts anything.
+// dryRunGenerators writes an experiment's generators and returns why they are refused. Only a run
+// finds out whether they are free, before it starts anything.
 func dryRunGenerators(w io.Writer, o Options, known Agents) error {
 	addrs := o.Experiment.GeneratorAgents()
 	if len(addrs) == 0 {

@@ -16,7 +16,7 @@ import (
 // [Options.Report]. Its methods are safe for concurrent use after open.
 type journal struct {
 	report func(Update)
-	about  Update // the trial and the tag of every update
+	about  Update // the trial and the tag in every update
 	// happened receives the events; nil discards them.
 	happened func(Happened)
 	log      *slog.Logger
@@ -24,13 +24,13 @@ type journal struct {
 	text     *textLog             // nil before openText
 }
 
-// open begins the file of events.
+// open creates the event file.
 func (j *journal) open(file string) (err error) {
 	j.events, err = results.NewEventWriter(file)
 	return err
 }
 
-// close ends the file of events.
+// close ends the event file.
 func (j *journal) close() error {
 	if j.events == nil {
 		return nil
@@ -72,14 +72,14 @@ func (j *journal) step(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...), Step: true})
 }
 
-// update reports an update of this run.
+// update reports an update on this run.
 func (j *journal) update(u Update) {
 	u.Trial, u.Trials, u.Tag = j.about.Trial, j.about.Trials, j.about.Tag
 	j.text.update(u)
 	j.report(u)
 }
 
-// textLog is a log for people: a line with its time for each update of a run. It lies among the
+// textLog is a log for people: a line with its time for each update on a run. It lies among the
 // run's records. A nil log discards.
 type textLog struct {
 	mu   sync.Mutex

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// prefixOf returns the name below which a run's keys lie, "" on a cluster of its own.
+// prefixOf returns the name below which a run's keys lie, "" on the run's own cluster.
 func prefixOf(db *config.Database, driver database.Driver, runID string) string {
 	if _, ok := driver.(database.Cleaner); !ok || len(db.Endpoints) == 0 {
 		return ""
@@ -64,7 +64,7 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	case r.experiment.Search() == nil && !r.record.ByGenerators():
 		first := max(r.record.Load.FirstKey, l.Keys)
 		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)
-	case ok: // the windows of a search are not in the totals, and parts use numbers unevenly
+	case ok: // a search's windows are not in the totals, and parts use numbers unevenly
 		if highest, err := finder.HighestKey(ctx, r.target, l.KeySize); err == nil && highest >= 0 {
 			end = highest + 1
 		}
@@ -119,7 +119,7 @@ func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	return errors.Join(err, r.hold.End(ctx))
 }
 
-// countBefore counts the keys of the database before a load that creates keys and deletes none.
+// countBefore counts the database's keys before a load that creates keys without deleting any.
 func countBefore(ctx context.Context, r *run) error {
 	counter, ok := r.driver.(database.Counter)
 	if !ok || !r.db.Load.Any(workload.Op.Creates) || r.db.Load.Any(workload.Op.Deletes) {
@@ -135,14 +135,14 @@ func countBefore(ctx context.Context, r *run) error {
 	return nil
 }
 
-// countTimeout bounds a count, which reads every key of some databases. countPerKey is added for
+// countTimeout bounds a count, which reads every key in some databases. countPerKey is added for
 // each key.
 const (
 	countTimeout = 60 * time.Second
 	countPerKey  = 50 * time.Microsecond
 )
 
-// countWithin returns the timeout of a count of the keys of a load.
+// countWithin returns the timeout for counting a load's keys.
 func countWithin(l *workload.Load) time.Duration {
 	return countTimeout + time.Duration(min(l.Existing()+l.Requests, 1<<32))*countPerKey
 }
@@ -172,9 +172,9 @@ func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k.After = n
 }
 
-// numberKeys sets the number of the first key that the load creates on a cluster that was already
-// running: above all numbers in use. Earlier runs left gaps where writes failed, so the count of
-// keys is not that number.
+// numberKeys sets the number for the first key that the load creates on a cluster that was already
+// running: above all numbers in use. Earlier runs left gaps where writes failed, so the key count
+// is not that number.
 func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	l := &r.db.Load
 	if r.db.Steps.Start || l.SameKey || !l.Any(workload.Op.Creates) && !l.Any(workload.Op.Ranges) {
@@ -197,8 +197,8 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	return nil
 }
 
-// firstKey returns the number of the first key that a load creates above highest. All of the
-// load's keys must have the size that it asks for.
+// firstKey returns the number for the first key that a load creates above highest. All the load's
+// keys must have the size that it asks for.
 func firstKey(l *workload.Load, highest int64) (int64, error) {
 	if highest == math.MaxInt64 {
 		return 0, fmt.Errorf("the cluster has key %d, the highest possible number: delete it", highest)

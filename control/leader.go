@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// leaderEvery is the period of the requests for the leader. A request does not wait for the
-	// previous answer, so a paused member delays none.
+	// leaderEvery is the interval between requests for the leader. A request does not wait for the
+	// previous answer, so a paused member delays no request.
 	leaderEvery = 500 * time.Millisecond
 	// leaderTimeout bounds one request. A busy member may take long.
 	leaderTimeout = 2 * time.Second
 )
 
-// leaderWatch is the activity that records every change of leader.
+// leaderWatch is the activity that records every leader change.
 type leaderWatch struct {
 	run *run
-	// driver asks the members of target; nil if it cannot, or if they do not report a leader.
+	// driver asks target's members; nil if it cannot, or if they do not report a leader.
 	driver database.Leader
 	target database.Target
 
@@ -107,7 +107,7 @@ func (w *leaderWatch) recordFirst() {
 	w.run.record.Leader = w.found
 }
 
-// leaderNow asks the members which of them leads now.
+// leaderNow asks the members who leads now.
 func (r *run) leaderNow(ctx context.Context) (int, error) {
 	_, asked, target := r.asked()
 	driver, ok := asked.(database.Leader)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// loader applies the load of a run.
+// loader applies a run's load.
 type loader struct {
 	run    *run
 	fleet  *fleet.Fleet
@@ -73,7 +73,7 @@ func (l *loader) do(ctx context.Context) error {
 	return err
 }
 
-// see shows the progress of a second to all halves that want it.
+// see shows a second's progress to all halves that want it.
 func (l *loader) see(p load.Progress) {
 	for _, half := range l.run.halves {
 		if s, ok := half.(abilities.Seer); ok {
@@ -158,8 +158,8 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	countAfter(ctx, l.run, c)
 }
 
-// sender returns the sink of the load's records, and the function that sends its requests: the
-// load's steps, or the requests of a half that replaces them.
+// sender returns the sink for the load's records, and the function that sends its requests: the
+// load's steps, or the requests by a half that replaces them.
 func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
 	if s := l.run.sender(); s != nil {
 		out, err := s.Open()

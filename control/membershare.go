@@ -13,7 +13,7 @@ import (
 )
 
 // memberAnswers counts, by step, the measured requests that each member answered. It leaves out a
-// step in which the member of some request is not known.
+// step with a request whose member is not known.
 func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	answers, unknown := map[int][]int64{}, map[int]bool{}
 	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), members, func(m *results.MemberSecond) {
@@ -37,9 +37,9 @@ func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	return answers, nil
 }
 
-// memberShares returns each member's answers in a step with its share of the step's clients. It
-// is nil if the answers are not recorded, if a part of the load is missing, or if requests have
-// connections of their own, which go to the members in turn.
+// memberShares returns each member's answers in a step with its share of the step's clients. It is
+// nil if the answers are not recorded, if a part of the load is missing, or if requests have their
+// own connections, which go to the members in turn.
 func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {
 	incomplete := slices.ContainsFunc(run.Generators, func(g results.Generator) bool { return g.Lost != "" })
 	if answered == nil || incomplete || slices.Contains(run.Load.Operations(), workload.OpReadOneshot) || run.Load.Any(workload.Op.Locks) {

@@ -17,15 +17,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Options are the inputs of [Run]. They do not change while it runs.
+// Options are the inputs to [Run]. They do not change while it runs.
 type Options struct {
 	Experiment *config.Experiment
 	Registry   *database.Registry
 	// Connect dials the agent at an address. The closer is called once, when
 	// control is done with that agent.
 	Connect func(ctx context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error)
-	// ConnectGenerator dials the generator of the agent at an address, like Connect; nil if this
-	// program has none.
+	// ConnectGenerator dials the generator in the agent at an address, like Connect; nil if this
+	// program reaches no generators.
 	ConnectGenerator func(ctx context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error)
 	// GeneratorLead is how long before its start a step is announced to generators; 0 is
 	// [issue.DefaultLead].
@@ -37,19 +37,19 @@ type Options struct {
 	NoUpload bool
 	// Owner names this control to people, as USER@HOST pid PID.
 	Owner string
-	// Unguarded returns the addresses of the agents called so far that accept any client; nil if
-	// there can be none. The manifest gets a mark that names them.
+	// Unguarded returns the addresses of agents called so far that accept any client; nil if there
+	// can be no such agents. The manifest gets a mark that names them.
 	Unguarded func() []string
 	// Local reports whether the agents live in this process.
 	Local bool
-	// Tool is this program. Agents of another version are refused, unless either version is "".
+	// Tool is this program. Agents with another version are refused, unless either version is "".
 	Tool results.Tool
-	// Trials are the numbers of the trials to run; nil runs all of the experiment.
+	// Trials are the trials to run, counted from 1; nil runs the experiment's trials.
 	Trials []int
-	// SelfCheck is recorded in the manifest, with a mark if it was made on another machine; nil
-	// if there is none.
+	// SelfCheck is recorded in the manifest, with a mark if it was made on another machine; nil if
+	// there was no check.
 	SelfCheck *results.SelfCheck
-	// Mirror is the command line of dbtester selfcheck mirror. Before each load its heaviest step
+	// Mirror is the command line for dbtester selfcheck mirror. Before each load its heaviest step
 	// is applied to that server; nil skips this.
 	Mirror []string
 	// FullSpeed allows loads without a rate on clusters that others use.
@@ -75,44 +75,44 @@ type Options struct {
 // DefaultReadyTimeout is how long a cluster may take until it serves.
 const DefaultReadyTimeout = 90 * time.Second
 
-// Update is a piece of a run's progress. Exactly one of Text and Load is set.
+// Update is one report on a run's progress. It sets either Text or Load.
 type Update struct {
 	Trial, Trials int
 	Tag           string
-	// Text is the name of a step that begins or how far it is, or an event.
+	// Text names a step that begins, tells how far it is, or describes an event.
 	Text string
 	// Step reports whether Text is about a step: the next text replaces it. An event, such as a
 	// lost member, stays for readers to see.
 	Step bool
-	// Folder is the result folder, in the one update of each trial that announces it; else "".
+	// Folder is the result folder, in each trial's one update that announces it; else "".
 	Folder string
-	// Load is the progress of the load, once a second. The whole load has Total requests and
-	// takes Duration; 0 is unknown.
+	// Load is the load's progress, once a second. The whole load has Total requests and takes
+	// Duration; 0 is unknown.
 	Load     *load.Progress
 	Total    int64
 	Duration time.Duration
-	// Steps are the steps of the whole load; nil for a search, which does not know them.
+	// Steps are the whole load's steps; nil for a search, which does not know them.
 	Steps []workload.Step
 }
 
-// Audience receives the measurements of a run while it runs. Its functions are called from
-// several goroutines, and must not block.
+// Audience receives a run's measurements while it runs. Its functions are called from several
+// goroutines, and must not block.
 type Audience struct {
-	// Sampled is called with the samples of members, generators and the client while they run,
-	// about once a second for each; nil requests no samples from agents.
+	// Sampled is called with samples from members, generators and the client while they run, about
+	// once a second for each; nil requests no samples from agents.
 	Sampled func(Sampled)
 	// Reported is called with the metrics that the members of a cluster without agents reported
-	// of themselves, after each of their answers; nil discards them.
+	// about themselves, after each answer; nil discards them.
 	Reported func(Reported)
 	// Happened is called with each event that control records while a database runs; nil discards
 	// them.
 	Happened func(Happened)
-	// Counted is called when the load of a database begins, with its counts, which grow until the
-	// load ends; nil counts nothing.
+	// Counted is called when a database's load begins, with its counts, which grow until the load
+	// ends; nil counts nothing.
 	Counted func(Counted)
 }
 
-// Sampled is a sample of a machine.
+// Sampled is a machine's sample.
 type Sampled struct {
 	Trial int
 	Tag   string
@@ -121,7 +121,7 @@ type Sampled struct {
 	Sample  results.Sample
 }
 
-// Reported has the metrics that a member reported of itself.
+// Reported has the metrics that a member reported about itself.
 type Reported struct {
 	Trial int
 	Tag   string
@@ -130,21 +130,21 @@ type Reported struct {
 	Sample  results.DatabaseSample
 }
 
-// Happened is an event of a database's run.
+// Happened is an event in a database's run.
 type Happened struct {
 	Trial int
 	Tag   string
 	Event results.Event
 }
 
-// Counted is the counts of a database's load.
+// Counted is the counts for a database's load.
 type Counted struct {
 	Trial int
 	Tag   string
 	Load  *exposition.Part
 }
 
-// Outcome is the result of [Run].
+// Outcome is what [Run] returns.
 type Outcome struct {
 	// Folders are the result folders, one for each trial.
 	Folders []string
@@ -153,7 +153,7 @@ type Outcome struct {
 	Guarded bool
 	// Invalid are the marks that make a run invalid, with their tag.
 	Invalid []string
-	// Verdicts are of every database that was begun, in the order of the run.
+	// Verdicts judge every database that was begun, in the run's order.
 	Verdicts []Verdict
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// manyKeys is the least number of keys that are written many at a time, if the database can and
-// no bound is on their latencies.
+// manyKeys is the least key count from which keys are written many at a time, if the database can
+// and no bound is on their latencies.
 const manyKeys = 10_000
 
 // preload writes the keys that a load needs, or that the file asks for.
@@ -82,8 +82,8 @@ func (l *loader) preload(ctx context.Context) error {
 	return awaitKeys(ctx, l.dialer, spec, last)
 }
 
-// sayTenths returns a function that reports each tenth of a large number of keys. Any goroutine
-// may call it.
+// sayTenths returns a function that reports each tenth when there are many keys. Any goroutine may
+// call it.
 func (r *run) sayTenths(total int64) func(keys int64) {
 	if total < manyKeys {
 		return func(int64) {}
@@ -96,8 +96,8 @@ func (r *run) sayTenths(total int64) func(keys int64) {
 	}
 }
 
-// countPreload counts the keys of the database if the experiment asks for data before the load;
-// else it returns -1.
+// countPreload counts the database's keys if the experiment asks for data before the load; else it
+// returns -1.
 func (l *loader) countPreload(ctx context.Context) (int64, error) {
 	counter, ok := l.run.driver.(database.Counter)
 	if !ok || l.run.db.Load.Preload == 0 {

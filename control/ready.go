@@ -20,16 +20,15 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
-// probes asks the members of a run for their state.
+// probes asks a run's members for their state.
 type probes struct {
 	run     *run
 	fleet   *fleet.Fleet
 	timeout time.Duration // for a quorum
 }
 
-// waitReady waits until every member serves as part of a quorum. The first member that dies ends
-// the wait with the last lines of its log. After the timeout, the error holds the last answer of
-// each member.
+// waitReady waits until every member serves in a quorum. The first member that dies ends the wait
+// with its log's last lines. After the timeout, the error holds each member's last answer.
 func (p *probes) waitReady(ctx context.Context) error {
 	late := fmt.Errorf("no quorum within %v", p.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, late)
@@ -91,7 +90,7 @@ func (p *probes) byAgent(ctx context.Context, i int) error {
 	return p.fleet.Probe(ctx, i)
 }
 
-// directly asks a member of a cluster without agents.
+// directly asks a member in a cluster without agents.
 func (p *probes) directly(ctx context.Context, i int) error {
 	ctx, cancel := remote.Within(ctx, probeTimeout)
 	defer cancel()

@@ -16,9 +16,9 @@ import (
 
 // release returns the version that agents are asked to run, "" for any.
 //
-// In a classic file the version is part of the author's label. Agents with a built-in server run
+// In a classic file the version belongs to the author's label. Agents with a built-in server run
 // that server or the executable they were started with, and the report shows the version that ran
-// next to the label. Agents without one must have the label's release.
+// next to the label. Agents without a built-in server must have the label's release.
 func release(e *config.Experiment, entry database.Database, db *config.Database) string {
 	if db.UseVersion != "" {
 		return db.UseVersion
@@ -37,7 +37,7 @@ func installs(db *config.Database) bool {
 // errNoVersion refuses an install without a version.
 var errNoVersion = errors.New("install: true needs a version to install")
 
-// Releases returns why releases of an experiment can't run, and where another server runs instead
+// Releases returns why an experiment's releases cannot run, and where another server runs instead
 // of the release that its file names. It calls no agent: it considers the agents' cache and
 // executables as far as they are known.
 func Releases(e *config.Experiment, registry *database.Registry, known Agents) []forecast.Finding {
@@ -49,7 +49,7 @@ func Releases(e *config.Experiment, registry *database.Registry, known Agents) [
 			continue
 		}
 		for _, one := range append([]forecast.Finding{releaseFinding(e, entry, db, known)}, upgradeFindings(entry, db, known)...) {
-			if one.Text != "" && !slices.Contains(list, one) { // points of a sweep share a place
+			if one.Text != "" && !slices.Contains(list, one) { // a sweep's points share a place
 				list = append(list, one)
 			}
 		}
@@ -57,7 +57,8 @@ func Releases(e *config.Experiment, registry *database.Registry, known Agents) [
 	return list
 }
 
-// releaseFinding returns the finding of one database, without a text if there is none.
+// releaseFinding returns the finding for one database. Its text is empty if there is nothing to
+// report.
 func releaseFinding(e *config.Experiment, entry database.Database, db *config.Database, known Agents) forecast.Finding {
 	stated := database.PlainVersion(stated(db))
 	if stated == "" {
@@ -68,7 +69,7 @@ func releaseFinding(e *config.Experiment, entry database.Database, db *config.Da
 	}
 	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}
 	if !onLoopback(db) {
-		known.Release, known.Cached = nil, nil // other machines have caches of their own
+		known.Release, known.Cached = nil, nil // other machines have their own caches
 	}
 	choice, err := toolbox.Choose(want, known.Tools, known.find)
 	f := forecast.Finding{Place: e.DatabasePlace(db, "version")}
@@ -147,8 +148,8 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	return text + unversioned(entry, keys), false
 }
 
-// uncachedText names a release that is not in the cache of this machine, the releases that are,
-// and the command that installs it.
+// uncachedText names a release that is not in this machine's cache, the releases that are, and the
+// command that installs it.
 func uncachedText(entry database.Database, known Agents, version string) string {
 	var have string
 	if known.Cached != nil {
@@ -176,8 +177,8 @@ func anyVersion(entry database.Database) string {
 	return "; with binary: PATH, an executable runs whatever its version"
 }
 
-// orGiven describes the executable that may run instead of the built-in server, for agents that
-// are not known.
+// orGiven describes the executable that may run instead of the built-in server, for agents that are
+// not known.
 func orGiven(entry database.Database, known Agents) string {
 	if known.Tools != nil || len(entry.Info.Tools) == 0 {
 		return ""

@@ -25,8 +25,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// run is one database of one trial, shared by its parts. The goroutine of the steps writes the
-// fields that steps fill in, before any reader is started.
+// run is one database in one trial, shared by its parts. The goroutine that runs the steps writes
+// the fields that they fill in, before any reader is started.
 type run struct {
 	experiment *config.Experiment
 	db         *config.Database
@@ -44,15 +44,15 @@ type run struct {
 	mute    bool
 	journal *journal
 	losses  *fleet.Losses
-	// claimant describes the run in the claim of its prefix. hold is the claim, nil before the
-	// step "keep below a prefix".
+	// claimant describes the run in its prefix's claim. hold is the claim, nil before the step
+	// "keep below a prefix".
 	claimant shared.Claimant
 	hold     *shared.Hold
 	// halves are the abilities' parts in the run; nil before newParts.
 	halves []abilities.Half
 }
 
-// newRun returns the run of a database before anything started. j is its journal.
+// newRun returns a database's run before anything started. j is its journal.
 func newRun(e *config.Experiment, registry *database.Registry, db *config.Database, j *journal) (*run, error) {
 	entry, err := registry.Get(db.Name)
 	if err != nil {
@@ -74,9 +74,9 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 	return r, nil
 }
 
-// asked returns the driver that asks the members for versions and the leader, and their
-// addresses. They are those of the database that name names, behind proxies that agents run, or
-// else the run's own.
+// asked returns the driver that asks the members for versions and the leader, and their addresses.
+// They belong to the database called name, behind proxies that agents run, or else to the run's
+// own.
 func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	if f, ok := r.driver.(database.Fronted); ok && len(r.db.Endpoints) == 0 {
 		return f.Behind(hosts(r.entry, r.db))
@@ -84,8 +84,8 @@ func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	return "", r.driver, r.target
 }
 
-// maxBytes bounds the keys and values of one request of a load, in bytes, including the
-// protocols' overhead for each key of a transaction.
+// maxBytes bounds the keys and values in one load request, in bytes, including the protocols'
+// overhead for each key in a transaction.
 func maxBytes(db *config.Database) int {
 	const perKey = 128
 	l := &db.Load
@@ -93,7 +93,7 @@ func maxBytes(db *config.Database) int {
 	return one + max(l.TxnKeys-1, 0)*(one+perKey)
 }
 
-// newDriver returns a driver with the options of the experiment.
+// newDriver returns a driver with the experiment's options.
 func newDriver(entry database.Database, db *config.Database) (database.Driver, error) {
 	driver := entry.New()
 	if err := yamlfile.DecodeOptions(db.OptionsYAML, driver); err != nil {
@@ -105,7 +105,7 @@ func newDriver(entry database.Database, db *config.Database) (database.Driver, e
 	return driver, nil
 }
 
-// newRecord returns the record of the run before anything started.
+// newRecord returns the run's record before anything started.
 func (r *run) newRecord() (*results.DatabaseRun, error) {
 	db := r.db
 	options, err := json.Marshal(db.Options)
@@ -171,7 +171,7 @@ func (r *run) fsync() string {
 	return r.entry.Info.Fsync
 }
 
-// durability returns the class of fsync, "" for a cluster that was already running.
+// durability returns the fsync class, "" for a cluster that was already running.
 func (r *run) durability() declared.Durability {
 	if len(r.db.Endpoints) > 0 {
 		return ""
@@ -182,7 +182,7 @@ func (r *run) durability() declared.Durability {
 	return r.entry.Info.Durability
 }
 
-// hosts returns the hosts of a database with every port filled in.
+// hosts returns a database's hosts with every port filled in.
 func hosts(entry database.Database, db *config.Database) []database.Host {
 	list := make([]database.Host, len(db.Hosts))
 	for i, h := range db.Hosts {
@@ -196,7 +196,7 @@ func endpoint(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// firstClients returns the number of clients of the first step.
+// firstClients returns the first step's client count.
 func (r *run) firstClients() int { return r.db.Load.Stretches()[0].Clients }
 
 func (r *run) openRecords(context.Context) error {

@@ -23,8 +23,8 @@ type clientSampler struct {
 	seen            func(machine string, s results.Sample) // nil discards samples
 }
 
-// sampled returns a function that shows samples of a machine to the caller of [Run], nil if the
-// caller wants none.
+// sampled returns a function that shows a machine's samples to the caller of [Run], or nil if the
+// caller wants no samples.
 func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	if o.Audience.Sampled == nil {
 		return nil
@@ -34,8 +34,8 @@ func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	}
 }
 
-// reported returns the function that passes the members' own metrics to the caller of [Run], nil
-// if the caller wants none.
+// reported returns the function that passes the members' own metrics to the caller of [Run], or nil
+// if the caller wants no metrics.
 func (r *run) reported(o Options) func(member int, s results.DatabaseSample) {
 	if o.Audience.Reported == nil {
 		return nil
@@ -45,7 +45,7 @@ func (r *run) reported(o Options) func(member int, s results.DatabaseSample) {
 	}
 }
 
-// numbered returns a function that shows samples of machines of a kind, counted from 0; nil for
+// numbered returns a function that shows samples from machines of one kind, counted from 0; nil for
 // nil.
 func numbered(kind string, show func(machine string, s results.Sample)) func(int, results.Sample) {
 	if show == nil {
@@ -54,7 +54,7 @@ func numbered(kind string, show func(machine string, s results.Sample)) func(int
 	return func(n int, s results.Sample) { show(fmt.Sprintf("%s %d", kind, n+1), s) }
 }
 
-// Write records a sample of the client.
+// Write records a client sample.
 func (s *clientSampler) Write(sample results.Sample) error {
 	if s.seen != nil {
 		s.seen("client", sample)

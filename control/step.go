@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// step names a procedure of a run and the facts that it needs. Steps pass facts to later ones in
-// fields of the run.
+// step names a procedure in a run and the facts that it needs. Steps pass facts to later ones in
+// the run's fields.
 type step struct {
 	name string
-	// needs and gives are the facts that the step reads and leaves. They document the order of
-	// the steps. A test compares them with it.
+	// needs and gives are the facts that the step reads and leaves. They document why steps have
+	// their order. A test compares them with it.
 	needs, gives []fact
 	do           func(context.Context) error
 	// undo, if not nil, runs when the run ends, however it ends, if do was begun. Its context
 	// outlives an interrupt, so undo itself bounds calls that may hang.
 	undo func(context.Context) error
-	// ending describes undo in a plan; "" leaves undo out of the plan.
+	// ending describes undo in a plan; "" leaves undo out.
 	ending string
 	skip   bool
 }
@@ -26,8 +26,8 @@ type step struct {
 // fact is something that a step leaves for later ones.
 type fact string
 
-// conduct carries out steps until one fails or ctx ends, then undoes the begun steps in reverse.
-// It returns every error. After the end of ctx the errors hold its cause.
+// conduct carries out steps until one fails or ctx ends, then undoes the begun steps in reverse. It
+// returns every error. After ctx ends, the errors hold its cause.
 func conduct(ctx context.Context, steps []step, say func(string)) error {
 	var errs []error
 	var begun []step
@@ -56,13 +56,13 @@ func conduct(ctx context.Context, steps []step, say func(string)) error {
 	return withCause(ctx, errors.Join(errs...))
 }
 
-// withCause returns err with the cause of ctx's end, if ctx has ended.
+// withCause adds ctx's cause to err, if ctx has ended.
 func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case cause == nil || errors.Is(err, cause):
 		return err
-	case errors.Is(err, context.Canceled): // has no reason of its own
+	case errors.Is(err, context.Canceled): // has no reason itself
 		return cause
 	default:
 		return errors.Join(cause, err)

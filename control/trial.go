@@ -70,7 +70,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return err
 }
 
-// databases runs every database in the order of the trial.
+// databases runs every database in the trial's order.
 func (t *trial) databases(ctx context.Context) error {
 	list := inTurns(t.opts.Experiment.Databases, t.number)
 	var errs []error
@@ -85,9 +85,9 @@ func (t *trial) databases(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inTurns returns the order of a list in a trial, counted from 1. Every second trial rotates the
-// order by one, and the trial after it runs the same order backwards. Of any two databases each
-// is first in half of the trials, so their runs are pairs.
+// inTurns returns a list in the order for a trial, counted from 1. Every second trial rotates the
+// order by one, and the trial after it runs the same order backwards. Each of two databases is
+// first in half the trials, so their runs are pairs.
 func inTurns[T any](list []T, trial int) []T {
 	if len(list) == 0 {
 		return nil
@@ -125,7 +125,7 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	return errors.Join(err, t.digest(r))
 }
 
-// compress compresses the large tables of a run, after the last program that reads them here. One
+// compress compresses a run's large tables, after the last program that reads them here. A table
 // that cannot be compressed stays as it is.
 func (t *trial) compress(r *run) {
 	files, err := results.Compress(r.dir, results.CompressFrom)
@@ -142,7 +142,7 @@ func (t *trial) compress(r *run) {
 	}
 }
 
-// digest records the digests of a run's records, after the last of them was written.
+// digest records the digests of a run's records, after the last record was written.
 func (t *trial) digest(r *run) error {
 	files, err := results.Digest(r.dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
 	p.forgetLoad()
-	disks := p.cluster.disks // the last use of p: the load's memory is garbage from here on
+	disks := p.cluster.disks // p is not used after this: the load's memory is garbage from here on
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}
@@ -182,9 +182,9 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	return errors.Join(err, t.save())
 }
 
-// rotated returns a database with its members' order of hosts rotated by one per trial, so that
-// no machine is always the first member. The order stays if a trial does not start and stop the
-// members itself.
+// rotated returns a database with its members' hosts rotated by one per trial, so that no machine
+// is always the first member. The order stays if a trial does not start and stop the members
+// itself.
 func rotated(db *config.Database, trial int) *config.Database {
 	if len(db.Hosts) < 2 || len(db.Endpoints) > 0 || !db.Steps.Start || !db.Steps.Stop {
 		return db
@@ -195,7 +195,7 @@ func rotated(db *config.Database, trial int) *config.Database {
 	return &other
 }
 
-// newRun returns the run of a database in this trial.
+// newRun returns a database's run in this trial.
 func (t *trial) newRun(db *config.Database) (*run, error) {
 	r, err := newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
 		report: t.opts.Report, happened: t.opts.Audience.Happened, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
@@ -207,7 +207,7 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	return r, err
 }
 
-// userOf returns the user and the machine of an owner: claims are for all processes of the user.
+// userOf returns an owner's user and machine: claims are for all processes of the user.
 func userOf(owner string) string {
 	user, _, _ := strings.Cut(owner, " pid ")
 	return cmp.Or(user, "unknown")
@@ -216,8 +216,8 @@ func userOf(owner string) string {
 // save writes the manifest in its current state.
 func (t *trial) save() error { return t.folder.WriteManifest(t.manifest) }
 
-// stateOf returns the state of a run that ended with err: interrupted if err holds the cause of
-// ctx. A run that was complete before ctx ended stays complete.
+// stateOf returns the state for a run that ended with err: interrupted if err holds ctx's cause. A
+// run that was complete before ctx ended stays complete.
 func stateOf(ctx context.Context, err error) results.State {
 	switch cause := context.Cause(ctx); {
 	case err == nil:

@@ -42,7 +42,7 @@ func upgradeFindings(entry database.Database, db *config.Database, known Agents)
 func upgradeFinding(entry database.Database, db *config.Database, known Agents, f faults.Fault) forecast.Finding {
 	here := onLoopback(db)
 	if !here {
-		known.Release = nil // other machines have caches of their own
+		known.Release = nil // other machines have their own caches
 	}
 	refused := func(format string, args ...any) forecast.Finding {
 		return forecast.Finding{Place: f.Place, Text: "version: " + fmt.Sprintf(format, args...), Refused: true}

@@ -41,8 +41,8 @@ func CheckUpload(o Options) error {
 	return fmt.Errorf("the experiment requests an upload to %s, but %s", to.URL, strings.Join(missing, " and "))
 }
 
-// leftOut returns a line about an upload that the experiment asks for and that the run skips; ""
-// if there is none.
+// leftOut returns a line about an upload that the experiment asks for and that the run skips, or
+// "".
 func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""

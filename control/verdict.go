@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Verdict is the judgement of a database in a trial.
+// Verdict is a database's judgement in a trial.
 type Verdict struct {
 	// Trial counts from 1 to Trials.
 	Trial, Trials int

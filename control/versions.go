@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// versions describes the versions of a run's members, and which member leads. A version that
+// versions describes which versions a run's members have, and which member leads. A version that
 // contradicts the label is written as in reports.
 func versions(run *results.DatabaseRun) string {
 	var each, same []string
@@ -42,21 +42,21 @@ func versions(run *results.DatabaseRun) string {
 	return text
 }
 
-// contradicted reports whether a member of a run has another version than its label.
+// contradicted reports whether a member in a run has another version than its label.
 func contradicted(run *results.DatabaseRun) bool {
 	return slices.ContainsFunc(run.Members, func(m results.Member) bool {
 		return m.Version != "" && !run.LabelAgrees(m.Version)
 	})
 }
 
-// The words for commands of a member that are not of a release.
+// Words for a member's commands that come from no release.
 const (
 	builtIn  = "built-in"      // in the agent's own binary
 	builtFor = "an executable" // given to the agent; its origin is unknown
 )
 
-// originOf describes the origin of a member's executables: in one word, or per command of the
-// plan if they differ, such as a proxy and its server. "" is an executable of unknown origin.
+// originOf describes where a member's executables come from: in one word, or per command in the
+// plan if they differ, such as a proxy and its server. "" is an unknown origin.
 func originOf(r *results.Release, plan database.Plan) string {
 	var words, parts []string
 	for _, c := range plan.Commands {
@@ -64,7 +64,7 @@ func originOf(r *results.Release, plan database.Plan) string {
 		switch {
 		case c.Self:
 			word = builtIn
-		case r != nil && (len(plan.Commands) == 1 || r.SHA256[c.Name] != ""): // commands have the names of their tools
+		case r != nil && (len(plan.Commands) == 1 || r.SHA256[c.Name] != ""): // commands are named after their tools
 			word, more = r.Kind, " "+r.Version
 		}
 		words = append(words, word)
