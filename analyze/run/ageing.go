@@ -24,26 +24,26 @@ type Ageing struct {
 	Grows bool
 }
 
-// AgeingStep is a step with the values of its whole minutes, which count from From.
+// AgeingStep is a step with values for its whole minutes, which count from From.
 type AgeingStep struct {
 	Index int
 	// Label distinguishes the step from others; "" if it is the only one.
 	Label string
 	From  time.Time
-	// Requests counts the requests of each minute that ended ok.
+	// Requests counts each minute's requests that ended ok.
 	Requests []int64
-	// Measures are in the order of [AgeingMeasures].
+	// Measures are ordered as in [AgeingMeasures].
 	Measures []AgeingMeasure
 }
 
-// AgeingMeasure is a series of minutes with its drift. Unknown values are NaN.
+// AgeingMeasure is a series by minute with its drift. NaN means unknown.
 type AgeingMeasure struct {
 	Values []float64
 	// Missing is the reason why the drift is unknown, or "".
 	Missing string
 	// Drift is in the measure's unit per minute.
 	Drift drift.Drift
-	// P is the drift's, corrected for the number of measures and steps of the run.
+	// P is the drift's P, corrected for how many measures and steps the run has.
 	P float64
 }
 
@@ -67,10 +67,10 @@ const (
 	AgeingStoreUsed
 )
 
-// AgeingMeasures are the names of the measures.
+// AgeingMeasures names the measures.
 var AgeingMeasures = [...]string{AgeingP50: "p50", AgeingP99: "p99", AgeingMemory: "memory", AgeingStore: "store", AgeingStoreUsed: "store in use"}
 
-// ofStore are the metrics that members report about the size of their store.
+// ofStore maps measures to the metrics by which members report their store's size.
 var ofStore = map[int]metric.Name{AgeingStore: metric.DBBytes, AgeingStoreUsed: metric.DBUsedBytes}
 
 // newAgeing returns the steps that are long enough, still without values.
@@ -105,16 +105,17 @@ func newAgeing(record *results.DatabaseRun) (a Ageing) {
 	return a
 }
 
-// mostMinutes bounds the minutes of a step: thirty days.
+// mostMinutes bounds a step's minutes: thirty days.
 const mostMinutes = 30 * 24 * 60
 
-// minute returns the minute of a time in unix nanoseconds, and false outside of all minutes.
+// minute returns the minute that contains a time in unix nanoseconds, and false outside all
+// minutes.
 func (s *AgeingStep) minute(unix int64) (int, bool) {
 	i := floorDiv(unix-s.From.UnixNano(), int64(time.Minute))
 	return int(i), i >= 0 && i < int64(len(s.Requests))
 }
 
-// minuteOf returns the minute in which the middle of a second lies, and false if it is in none. The
+// minuteOf returns the minute that contains a second's middle, and false outside all minutes. The
 // first second counts whole.
 func (s *AgeingStep) minuteOf(second time.Time) (int, bool) {
 	return s.minute(max(second.UnixNano()+5e8, s.From.UnixNano()))
@@ -133,7 +134,7 @@ func (a *Ageing) forgetLatencies() {
 	}
 }
 
-// minuteReader merges the histograms of seconds into those of minutes. Lines must ascend in time.
+// minuteReader merges histograms of seconds into minutes. Lines must ascend in time.
 type minuteReader struct {
 	of   *Ageing
 	open map[int]*openMinute // by step
@@ -145,7 +146,7 @@ type openMinute struct {
 	sum histogram.Sum
 }
 
-// add adds the requests of a second. The second belongs to the minute in which its middle lies.
+// add adds a second's requests. The second belongs to the minute that contains its middle.
 func (r *minuteReader) add(step int, second time.Time, b histogram.Buckets) {
 	at := slices.IndexFunc(r.of.Steps, func(s AgeingStep) bool { return s.Index == step })
 	if at < 0 {
@@ -171,7 +172,7 @@ func (r *minuteReader) add(step int, second time.Time, b histogram.Buckets) {
 	o.sum.Add(b)
 }
 
-// within reports whether no minute ends between two seconds of a series.
+// within reports whether no minute ends between two seconds in a series.
 func (r *minuteReader) within(of results.Series, first, last time.Time) bool {
 	if of.Phase != results.PhaseMeasure {
 		return true
@@ -192,7 +193,7 @@ func (r *minuteReader) close() {
 	}
 }
 
-// closeMinute stores the quantiles of a minute, in milliseconds.
+// closeMinute stores a minute's quantiles, in milliseconds.
 func (s *AgeingStep) closeMinute(o *openMinute) {
 	b := o.sum.Take()
 	s.Requests[o.at] = b.Total()
@@ -200,9 +201,9 @@ func (s *AgeingStep) closeMinute(o *openMinute) {
 	s.Measures[AgeingP99].Values[o.at] = QuantileMillis(b, 0.99)
 }
 
-// minuteMeans returns the mean of a gauge in each minute of the step, NaN if it is unknown. There
-// are n values with ascending times, which values passes in order. Zero is unknown: no process and no
-// store is empty.
+// minuteMeans returns a gauge's mean in each minute of the step, NaN if unknown. There are n values
+// with ascending times, which values passes in order. Zero means unknown: no process and no store
+// is empty.
 func (s *AgeingStep) minuteMeans(times []int64, values func(each func(v float64) bool)) []float64 {
 	sums, counts, i := make([]float64, len(s.Requests)), make([]float64, len(s.Requests)), 0
 	values(func(v float64) bool {
@@ -219,7 +220,7 @@ func (s *AgeingStep) minuteMeans(times []int64, values func(each func(v float64)
 	return sums
 }
 
-// ageingStore returns the sizes of a member's store in each minute of each step.
+// ageingStore returns a member's store sizes in each minute of each step.
 func (o *Own) ageingStore(steps []AgeingStep) map[int][][]float64 {
 	sizes := map[int][][]float64{}
 	for measure, name := range ofStore {
@@ -273,7 +274,7 @@ func (m *AgeingMeasure) addMember(member int, sizes []float64) {
 	}
 }
 
-// judge finds the drifts of all measures of all steps, which are tested together.
+// judge finds the drifts of all measures in all steps, which are tested together.
 func (a *Ageing) judge(seed uint64, unattended bool) {
 	var tested []*AgeingMeasure
 	var centers []drift.Center
@@ -290,7 +291,7 @@ func (a *Ageing) judge(seed uint64, unattended bool) {
 				m.Missing = fmt.Sprintf("not judged, too short: %d of %d minutes are known, fewer than %d", known, len(m.Values), drift.Least)
 			default:
 				center := drift.Mean
-				if k <= AgeingP99 { // no average of quantiles
+				if k <= AgeingP99 { // quantiles have no average
 					center = drift.Median
 				}
 				tested, centers = append(tested, m), append(centers, center)

@@ -14,11 +14,11 @@ import (
 type Availability struct {
 	// Success is the percentage of due requests that ended ok.
 	Success Measure
-	// Declined counts the requests that the database declined because an earlier request of the
+	// Declined counts the requests that the database declined because an earlier request in the
 	// same load made them fail: see [results.Declined].
 	Declined Measure
-	// DeclinedShare is Declined as a percentage of due requests. If it is not 0, Success carries a
-	// mark, because declined requests were answered.
+	// DeclinedShare is Declined as a percentage of due requests. If not 0, Success carries a mark,
+	// because declined requests were answered.
 	DeclinedShare Measure
 	// WithoutServer is the percentage of client time, within the measured windows, during which a
 	// client had no server.
@@ -52,7 +52,7 @@ func noAvailability(why Measure) Availability {
 	return Availability{Success: why, Declined: why, DeclinedShare: why, WithoutServer: why, ConnectionsLost: why, Reconnects: why, Gap: why}
 }
 
-// setDeclined sets the declined requests of a load that can have some.
+// setDeclined sets the declined requests for a load that can have some.
 func (a *Availability) setDeclined(l *workload.Load, n int64) {
 	a.Declined = Counted(n)
 	if !a.Success.Known() {

@@ -17,7 +17,7 @@ import (
 type Place struct {
 	Name                string // "member 1", "leader"
 	OK, Failed, Unknown int64
-	// Share is a percentage of all sent requests.
+	// Share is a percentage among all sent requests.
 	Share Measure
 	// Mean and P99 cover requests that ended ok, in ms.
 	Mean, P99 Measure
@@ -52,7 +52,7 @@ type placeRecords struct {
 	roles map[int]results.RoleSums
 }
 
-// readPlaceRecords reads the records of all stages at once.
+// readPlaceRecords reads all stages' records at once.
 func (f *folderReader) readPlaceRecords() *placeRecords {
 	events, err := results.ReadEvents(f.path(results.FileEvents), len(f.record.Members))
 	known := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrTruncated)
@@ -119,7 +119,7 @@ func (f *folderReader) placesOf(g *Stage) Places {
 	return out
 }
 
-// roles sums the requests by the role of the member that received them.
+// roles sums requests by the role that the receiving member had.
 func (f *folderReader) roles(g *Stage) (out []Place) {
 	roles := results.RoleSums{}
 	for _, step := range g.Steps {
@@ -159,7 +159,7 @@ func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.H
 	return p
 }
 
-// setShares computes the shares of members and of roles.
+// setShares computes each member's and each role's share.
 func (p *Places) setShares() {
 	var all int64
 	sent := func(one *Place) int64 { return one.OK + one.Failed + one.Unknown }

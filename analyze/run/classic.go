@@ -129,7 +129,7 @@ func (c *classicReader) addSecond(record []string) {
 // setWindows takes the load and step windows from the manifest, as for a result folder, or derives
 // them from the seconds. The first and the last second are partial, and a second shared by two
 // steps is whole for neither. Without a manifest the load spans whole seconds, because the classic
-// tool recorded only the seconds of its samples.
+// tool recorded its samples only in whole seconds.
 func (c *classicReader) setWindows() {
 	r := c.run
 	unix := make([]int64, len(r.Load.Seconds))
@@ -150,8 +150,7 @@ func (c *classicReader) setWindows() {
 	r.Windows = windowsOfSeconds(r.Load.Seconds)
 }
 
-// windowsOfSeconds makes one window for each stretch of whole seconds with the same number of
-// clients.
+// windowsOfSeconds makes one window for each stretch of whole seconds with the same client count.
 func windowsOfSeconds(seconds []Second) (w Windows) {
 	if len(seconds) == 0 {
 		return w
@@ -173,8 +172,7 @@ func windowsOfSeconds(seconds []Second) (w Windows) {
 }
 
 // setLatency takes latencies from the summary and the percentile file. Without a time series, the
-// number of requests is throughput times seconds, which is how the classic tool computed
-// throughput.
+// request count is throughput times seconds, which is how the classic tool computed throughput.
 func (c *classicReader) setLatency(s classicSummary, ok Measure) {
 	if !ok.Known() && s.throughput.Value > 0 && s.elapsed.Value > 0 {
 		ok = Counted(int64(math.Round(s.throughput.Value * s.elapsed.Value)))

@@ -24,7 +24,7 @@ type ClassicFiles struct {
 	Servers []string
 }
 
-// classicReader reads the classic files of one run.
+// classicReader reads one run's classic files.
 type classicReader struct {
 	in    ClassicFiles
 	run   *Run
@@ -75,7 +75,7 @@ func floats(fields []string) ([]float64, error) {
 	return out, nil
 }
 
-// classicSummary holds the rows of the summary file. An absent row is a missing measure.
+// classicSummary holds the summary file's rows. An absent row is a missing measure.
 type classicSummary struct {
 	elapsed, throughput Measure
 	mean, sd, min, max  Measure // ms
@@ -168,7 +168,7 @@ func (c *classicReader) quantiles(n Measure) func(float64) Measure {
 	}
 }
 
-// diskSizes reads the data directories' apparent sizes; nil if there are none.
+// diskSizes reads the data directories' apparent sizes; nil without any.
 func (c *classicReader) diskSizes() (sizes []int64) {
 	for i, record := range c.records(results.FileDisk) {
 		if i == 0 || len(record) < 4 {

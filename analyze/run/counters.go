@@ -55,7 +55,7 @@ func (q Quantity) value(v float64, period int64, classic bool) float64 {
 			v = v / 1000 * 1024
 		}
 	case metric.VoluntarySwitches, metric.NonvoluntarySwitches:
-		if classic { // the classic tool wrote the number of threads
+		if classic { // the classic tool wrote how many threads there were
 			return metric.Unknown
 		}
 	}

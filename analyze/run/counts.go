@@ -16,13 +16,13 @@ type Counts struct {
 	Clamped Measure
 	// Failures is Failed + Unknown.
 	Failures Measure
-	// Reads counts the ok requests that returned values, and BytesRead the size of those values.
+	// Reads counts the ok requests that returned values, and BytesRead those values' bytes.
 	Reads, BytesRead Measure
-	// BytesWritten is the size of keys and values written by ok requests.
+	// BytesWritten counts the bytes in keys and values written by ok requests.
 	BytesWritten Measure
 }
 
-// Lost is the number of due requests that were not answered ok.
+// Lost counts due requests that were not answered ok.
 func (c *Counts) Lost() Measure {
 	sum := 0.0
 	for _, m := range []Measure{c.Failed, c.Unknown, c.Shed, c.Unsent} {

@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// mostDamaged bounds the files of one kind that have their own mark.
+// mostDamaged limits how many files of one kind get a mark each.
 const mostDamaged = 5
 
 // damageOf returns marks on files that differ from the manifest, and on deliberate changes.
-// Manifests of older releases have no digests, so there are no marks then.
+// Manifests by older releases have no digests, hence no marks.
 func damageOf(s *digest.Set, dir string) []results.Mark {
 	switch {
 	case s == nil:

@@ -99,7 +99,7 @@ func optionText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// OptionNames returns the sorted names of all settings in any of the runs.
+// OptionNames returns the sorted names of settings in any run.
 func OptionNames(runs []*Run) []string {
 	names := map[string]bool{}
 	for _, r := range runs {

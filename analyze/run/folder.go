@@ -19,21 +19,21 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FromFolder reads every database in one result folder. A missing or broken record becomes a gap of
+// FromFolder reads every database in one result folder. A missing or broken record becomes a gap in
 // its run. FromFolder fails only if the manifest is unreadable.
 func FromFolder(dir string) ([]*Run, error) {
 	folders, _ := FromFolders(context.Background(), dir) // only ctx could fail
 	return folders[0].Runs, folders[0].Err
 }
 
-// Folder holds the databases of one result folder, or the reason why its manifest is unreadable.
+// Folder holds a result folder's databases, or the reason why its manifest is unreadable.
 type Folder struct {
 	Runs []*Run
 	Err  error
 }
 
-// FromFolders reads several folders as [FromFolder] does, with all processors. It returns one
-// Folder for each. Its only error is that of ctx.
+// FromFolders reads several folders as [FromFolder] does, on all processors. It returns one Folder
+// for each. Its only error is ctx's.
 func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	folders := make([]Folder, len(dirs))
 	var readers []*folderReader
@@ -70,7 +70,7 @@ func each(ctx context.Context, n int, do func(i int)) error {
 	})
 }
 
-// readersOf returns a reader for each database of one result folder.
+// readersOf returns a reader for each database in a result folder.
 func readersOf(dir string) (readers []*folderReader, err error) {
 	folder, err := results.Open(dir)
 	if err != nil {
@@ -98,7 +98,7 @@ type folderReader struct {
 	stalled []stalls.Step
 	// places are the per-member records, nil until they are read.
 	places *placeRecords
-	// recorded are the rows of intervals.csv; unread is the error that ended reading.
+	// recorded are the rows in intervals.csv; unread is the error that ended reading.
 	recorded []results.Interval
 	unread   error
 	// client and members are read file by file, each with its own gaps.
@@ -107,14 +107,14 @@ type folderReader struct {
 	clock   Gaps
 }
 
-// machineRecord holds the contents of one machine's files.
+// machineRecord holds what one machine's files contain.
 type machineRecord struct {
 	Machine
 	own               Own
 	samples, reported Gaps
 }
 
-// readRequests fills in the client's records of its requests.
+// readRequests fills in what the client recorded about its requests.
 func (f *folderReader) readRequests() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
@@ -132,8 +132,8 @@ func (f *folderReader) readRequests() {
 	r.Load.Errors = errorCounts(read(gaps, f.path(results.FileErrors), results.ReadErrors))
 }
 
-// finish adds the machines and the data that depends on them. Gaps are listed in the order of
-// records, not of reading.
+// finish adds the machines and the data that depends on them. It lists gaps by record, not in
+// reading order.
 func (f *folderReader) finish() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	r.Machines.Client = f.client.Machine
@@ -237,8 +237,8 @@ func (f *folderReader) requests(intervals []results.Interval) (*results.Requests
 var noneDeclined = hdrhistogram.New(1, 1000, 1)
 
 // slim returns the operations in a form worth keeping for the whole run: a single operation shares
-// the histogram of all requests, and empty histograms, which are as large as full ones, are replaced
-// by a shared one.
+// the histogram for all requests, and a shared empty histogram replaces empty ones, which are as
+// large as full ones.
 func slim(s *results.Summary) []results.OperationSummary {
 	for i := range s.Operations {
 		o := &s.Operations[i]
@@ -252,7 +252,7 @@ func slim(s *results.Summary) []results.OperationSummary {
 	return s.Operations
 }
 
-// serviceOf returns the service times of a stage with a rate.
+// serviceOf returns service times in a stage with a rate.
 func serviceOf(g *Stage, intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram) *Distribution {
 	var service results.Latency
 	for i := range intervals {
@@ -276,7 +276,7 @@ func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results
 	return h
 }
 
-// machineFiles returns one function per file of samples, which reads it. The functions may run
+// machineFiles returns one function per sample file, which reads it. The functions may run
 // concurrently.
 func (f *folderReader) machineFiles() []func() {
 	tracks, err := results.Tracks(f.dir, f.record)
@@ -309,7 +309,7 @@ func (f *folderReader) machineFiles() []func() {
 	return files
 }
 
-// addMembers adds the members' samples and the sizes of their data directories.
+// addMembers adds the members' samples and data directory sizes.
 func (f *folderReader) addMembers() {
 	m, gaps := &f.run.Machines, &f.run.Gaps
 	gaps.join(f.clock)

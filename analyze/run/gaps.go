@@ -31,7 +31,7 @@ func (g *Gaps) broken(file, problem string) {
 	g.problems[file] = problem
 }
 
-// join appends the gaps of another part of the records.
+// join appends gaps found in another part of the records.
 func (g *Gaps) join(part Gaps) {
 	g.List = append(g.List, part.List...)
 	for file, problem := range part.problems {

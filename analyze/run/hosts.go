@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// group is one physical source of counters and the machines that read it.
+// group is one physical counter source and the machines that read it.
 type group struct {
 	members []int  // server indexes
-	client  string // the issuer of load on this machine: "client", "generator" or ""
+	client  string // who issues load on this machine: "client", "generator" or ""
 }
 
 // shared describes which machines share the source; "" if only one machine reads it.
@@ -28,7 +28,7 @@ func (g group) shared() string {
 	return ""
 }
 
-// sharing finds out which of a run's machines are the same.
+// sharing finds out which machines in a run are the same.
 type sharing struct {
 	machines *Machines
 	info     *Info
@@ -73,7 +73,7 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt returns the issuer of load on a server's machine, or "". In a run with generators control
+// issuerAt returns who issues load on a server's machine, or "". In a run with generators control
 // issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
@@ -129,7 +129,7 @@ func (m *Machines) growthOfAny(members []int, load Span, get Counter) Measure {
 // hosts groups the members by machine.
 func (s sharing) hosts() []group { return s.groupBy(s.clientBoot(), s.bootOf) }
 
-// clientBoot is the boot id of the client's machine; "" if it was not recorded.
+// clientBoot is the boot id of the client's machine; "" if not recorded.
 func (s sharing) clientBoot() string {
 	if last, ok := s.machines.Client.Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -160,7 +160,7 @@ func (s sharing) bootOf(server int) string {
 }
 
 // SharedHost describes which members share a host with one another, the client or a generator; ""
-// if none does. known is false if the records identify no member's machine.
+// if no member does. known is false if the records identify no member's machine.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
 	for _, g := range r.sharing().hosts() {

@@ -11,7 +11,7 @@ import (
 // Info identifies a run and holds its manifest.
 type Info struct {
 	Tag string // unique within a report
-	// Label is the label of the run's folder, set with --label; "" if there is none.
+	// Label is the run folder's label, set with --label, or "".
 	Label string
 	// Key numbers a report's databases from 1. All runs of a database share its colour.
 	Key int
@@ -63,11 +63,11 @@ func (i *Info) Ran() string {
 // Name is the tag plus the actual version if the tag is misleading. Legends and CSV headers use it.
 func (i *Info) Name() string { return i.Tag + i.Ran() }
 
-// BuiltIn is the manifest's word for a server that is part of dbtester.
+// BuiltIn is how manifests name a server that is part of dbtester.
 const BuiltIn = "built-in"
 
-// Releases returns how each member's binaries were obtained, in member order. If a database
-// consists of several parts, each entry also names the release.
+// Releases returns how each member's binaries were obtained, in member order. If a database has
+// several parts, each entry also names the release.
 func (i *Info) Releases() (out []string) {
 	for _, m := range i.Record.Members {
 		switch {
@@ -80,7 +80,7 @@ func (i *Info) Releases() (out []string) {
 	return out
 }
 
-// SelfCheck returns the self-check for the run's client; nil if there is none or it ran on another
+// SelfCheck returns the self-check for the run's client; nil without one or if it ran on another
 // machine.
 func (i *Info) SelfCheck() *results.SelfCheck {
 	if i.Manifest == nil || i.Manifest.SelfCheck == nil || i.Manifest.SelfCheck.Elsewhere(i.Manifest.Client) != "" {
@@ -97,7 +97,7 @@ func (i *Info) SteppedRates() bool {
 // rateOf returns a step's rate at its start and end, in requests per second.
 func rateOf(s results.Step) [2]float64 { return [2]float64{s.Rate, s.RateEnd} }
 
-// highestRate is the highest number of requests due in one second; 0 in a closed loop.
+// highestRate returns the most requests due in one second; 0 in a closed loop.
 func (i *Info) highestRate() float64 {
 	if len(i.Record.Steps) == 0 {
 		return max(i.Record.Load.Rate, i.Record.Load.RateEnd)

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// longestPause limits the seconds between two rows of one load. Rows that are further apart are
-// broken, because the client writes a row every second.
+// longestPause limits the seconds between two rows of one load. Rows further apart are broken,
+// because the client writes a row every second.
 const longestPause = 3600
 
-// nearby returns the half-open range of seconds that contains most of the given seconds without a
-// pause longer than longestPause. A second outside it comes from a broken row. Series allocate a
-// value per second between first and last, so such a second would make them huge.
+// nearby returns the half-open range that contains most of the given seconds without a pause longer
+// than longestPause. A second outside it comes from a broken row. Series allocate a value per
+// second between first and last, so such a second would make them huge.
 func nearby(unix []int64) (from, to int64) {
 	sorted := slices.Sorted(slices.Values(unix))
 	first, most := 0, 0
@@ -31,7 +31,7 @@ func nearby(unix []int64) (from, to int64) {
 	return from, to
 }
 
-// checkedIntervals returns the rows of intervals.csv without outlying seconds. Outlying rows,
+// checkedIntervals returns the rows in intervals.csv without outlying seconds. Outlying rows,
 // repeated rows and sums that contradict the manifest are gaps.
 func checkedIntervals(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) []results.Interval {
 	unix := make([]int64, len(intervals))

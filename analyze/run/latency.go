@@ -31,7 +31,7 @@ func clockOf(record *results.DatabaseRun, step int) Clock {
 	return FromSent
 }
 
-// Latency holds the latencies of measured requests, all by one clock.
+// Latency holds measured requests' latencies, all by one clock.
 type Latency struct {
 	Clock Clock
 	// Due covers all requests due (in a closed loop: sent) in the measured window. Unanswered
@@ -42,7 +42,7 @@ type Latency struct {
 	// Service covers the requests that ended ok, timed from when they were sent. Only loads with a
 	// rate have it.
 	Service *Distribution
-	// Histogram is the histogram behind OK, nil if none was recorded.
+	// Histogram is the histogram behind OK, or nil.
 	Histogram *hdrhistogram.Histogram
 }
 
@@ -85,13 +85,13 @@ const (
 	PooledMark = "all steps together: the classic files do not separate the numbers of clients"
 )
 
-// Distribution holds the latencies of measured requests in ms.
+// Distribution holds latencies of measured requests in ms.
 type Distribution struct {
 	N                  Measure // requests
 	Mean, SD, Min, Max Measure
 	// Quantile returns the latency that a share q of the requests did not exceed.
 	Quantile func(q float64) Measure
-	// answered holds the latencies of answered requests, nil if none were recorded.
+	// answered holds answered requests' latencies, or nil.
 	answered *hdrhistogram.Histogram
 }
 
@@ -121,7 +121,7 @@ func DistributionOf(l results.Latency, h *hdrhistogram.Histogram) *Distribution 
 
 var noHistogram = Missing("no histogram of the whole load was recorded")
 
-// percentile returns a percentile of n requests, with a mark if there are not enough of them.
+// percentile returns a percentile among n requests, with a mark if they are too few.
 func percentile(ns, n int64, enough bool) Measure {
 	m := Measured(float64(ns)/1e6, n)
 	m.Digits = histogram.Digits
@@ -136,7 +136,7 @@ func unknownDistribution(why Measure) *Distribution {
 	return &Distribution{N: why, Mean: why, SD: why, Min: why, Max: why, Quantile: func(float64) Measure { return why }}
 }
 
-// Unmeasured returns a distribution that has no numbers because of reason.
+// Unmeasured returns a distribution without numbers because of reason.
 func Unmeasured(reason string) *Distribution { return unknownDistribution(Inapplicable("%s", reason)) }
 
 // known reports whether the distribution has any number.
@@ -150,7 +150,7 @@ var notAnswered = Measure{
 	Missing: "the request at this rank failed, was refused or was shed: it has no response time and ranks above all others",
 }
 
-// DueDistribution returns the distribution of all due requests in a summary. An unanswered request
+// DueDistribution returns the distribution over a summary's due requests. An unanswered request
 // ranks above every answered one, no matter how soon it failed: see [results.Ranking].
 func DueDistribution(s *results.Summary) *Distribution {
 	n := s.Population()

@@ -10,26 +10,26 @@ import (
 
 // Load holds a load's requests by second and by outcome.
 type Load struct {
-	// Elapsed is the total length of all measured windows, in seconds.
+	// Elapsed is all measured windows' total length, in seconds.
 	Elapsed Measure
 	Counts  Counts
 	// Errors are sorted by count, largest first.
 	Errors []ErrorCount
-	// Seconds ascend, with one entry per second and number of clients.
+	// Seconds ascend, with one entry per second and client count.
 	Seconds []Second
-	// Gauges are the load's state at the end of each second.
+	// Gauges hold the load's state at each second's end.
 	Gauges []results.Gauge
 	// MaxBacklog is the largest number of due but unsent requests at the end of a second.
 	MaxBacklog Measure
 }
 
-// ClientNumbers returns the load's numbers of clients in order.
+// ClientNumbers returns the load's client counts in order.
 func (l *Load) ClientNumbers() []int { return clientNumbers(l.Seconds) }
 
-// Stepped reports whether the number of clients varied.
+// Stepped reports whether the client count varied.
 func (l *Load) Stepped() bool { return len(l.ClientNumbers()) > 1 }
 
-// PerSecond merges the parts of a second shared by two steps.
+// PerSecond merges both parts of a second shared by two steps.
 func (l *Load) PerSecond() []Second { return perSecond(l.Seconds) }
 
 // maxBacklog returns a load's largest backlog. If there are no gauges, the reason is unrecorded.
@@ -41,14 +41,14 @@ func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	return Measured(float64(most.Backlog), int64(len(gauges)))
 }
 
-// Second sums up the requests of all phases in a unix second at one number of clients.
+// Second sums up all phases' requests in a unix second at one client count.
 type Second struct {
 	Unix    int64
 	Clients int
 	OK      float64 // ok requests
 	Latency Sums    // of ok requests
 	// Due counts requests that became due, Failed and Unknown those with that outcome. Classic
-	// files have none of the three.
+	// files have no such counts.
 	Due, Failed, Unknown float64
 }
 
@@ -76,7 +76,7 @@ func sumsOf(l results.Latency) Sums {
 	return Sums{float64(l.Count), float64(l.SumNS) / 1e6, float64(l.MinNS) / 1e6, float64(l.MaxNS) / 1e6}
 }
 
-// clientNumbers returns the numbers of clients in order.
+// clientNumbers returns the client counts in order.
 func clientNumbers(seconds []Second) []int {
 	var out []int
 	for _, s := range seconds {
@@ -87,7 +87,7 @@ func clientNumbers(seconds []Second) []int {
 	return out
 }
 
-// perSecond merges the parts of a second shared by two steps.
+// perSecond merges both parts of a second shared by two steps.
 func perSecond(seconds []Second) []Second {
 	shared := func(i int) bool { return i > 0 && seconds[i].Unix == seconds[i-1].Unix }
 	first := 0
@@ -112,7 +112,7 @@ func perSecond(seconds []Second) []Second {
 	return out
 }
 
-// secondsOf merges the rows of intervals.csv into one entry per second and number of clients.
+// secondsOf merges the rows in intervals.csv into one entry per second and client count.
 func secondsOf(intervals []results.Interval, timing func(step int) results.Timing) (seconds []Second) {
 	for rows := range results.BySecond(intervals) {
 		first := len(seconds)

@@ -25,8 +25,7 @@ type Logs struct {
 type LogEvent struct {
 	Event string
 	Count int64
-	// Timed is the number of lines that include a duration. Total and Longest summarize these
-	// durations.
+	// Timed counts lines that include a duration. Total and Longest summarize these durations.
 	Timed          int64
 	Total, Longest time.Duration
 }

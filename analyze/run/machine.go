@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Machine holds the samples of a machine and of a process tree on it, with times by the client's
+// Machine holds samples for a machine and for a process tree on it, with times by the client's
 // clock.
 type Machine struct {
 	Name    string // "member 1", "client"
@@ -18,7 +18,7 @@ type Machine struct {
 	Own Own
 	// Missing is the reason for having no samples; "" if there are some.
 	Missing string
-	// growths caches the results of Growth, which outlive the samples.
+	// growths caches results of Growth, which outlive the samples.
 	growths map[grownOver]Measure
 }
 
@@ -29,13 +29,12 @@ type grownOver struct {
 }
 
 // closeEnough is how far inside the window, in nanoseconds, a sample may lie and still count as
-// lying on its edge: a tenth of the sampling interval of one second, or a tenth of a shorter
-// window.
+// lying on its edge: a tenth of the sampling interval (one second), or a tenth of a shorter window.
 func closeEnough(w Span) int64 { return min(100e6, (w.To-w.From)/10) }
 
-// enclosing returns the smallest range of samples that encloses the window, from the last one
-// before it to the first one after it. There are n samples with ascending times. The range is empty
-// if no samples enclose the window.
+// enclosing returns the smallest sample range that encloses the window, from the last sample before
+// it to the first one after it. There are n samples with ascending times. The range is empty if no
+// samples enclose the window.
 func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	first = sort.Search(n, func(i int) bool { return at(i) > w.From+closeEnough(w) })
 	last := sort.Search(n, func(i int) bool { return at(i) >= w.To-closeEnough(w) })
@@ -43,7 +42,7 @@ func enclosing(w Span, n int, at func(i int) int64) (first, end int) {
 	return first, max(first, min(last+1, n))
 }
 
-// inside returns the samples inside the window, as a range [first, end) of their ascending times.
+// inside returns the samples inside the window, as a range [first, end) in their ascending times.
 func inside(w Span, times []int64) (first, end int) {
 	first = sort.Search(len(times), func(i int) bool { return times[i] >= w.From })
 	end = sort.Search(len(times), func(i int) bool { return times[i] >= w.To })
@@ -52,7 +51,7 @@ func inside(w Span, times []int64) (first, end int) {
 
 // during returns the samples whose counters enclose the window. If the second that ends the window
 // has several samples, the last one counts, as in interpolated files: a run's final sample may
-// follow the regular sample of the same second.
+// follow the regular one in the same second.
 func (m *Machine) during(w Span) (first, end int) {
 	first, end = enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
 	for end > first+1 && end < m.Samples.Len() && floorDiv(m.Samples.Times[end], 1e9) == floorDiv(m.Samples.Times[end-1], 1e9) {
@@ -79,7 +78,7 @@ func (m *Machine) within(w Span) (from, end int) {
 	return from, max(from, to)
 }
 
-// each calls do with the values of samples [first, end) until it returns false.
+// each calls do with the values in samples [first, end) until it returns false.
 func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
 	if first >= end {
 		return
@@ -152,8 +151,8 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 	return grown
 }
 
-// unseen returns how much of the window, in nanoseconds, lies between the last sample of running
-// processes and the first that found them ended, over samples [first, end).
+// unseen returns how much of the window, in nanoseconds, lies between the last sample that saw the
+// processes running and the first that found them ended, over samples [first, end).
 func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 	for _, s := range m.endings(first, end) {
 		lost += max(0, min(s.To, w.To)-max(s.From, w.From))
@@ -161,8 +160,9 @@ func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 	return lost
 }
 
-// endings returns the times between the last sample of running processes and the first that found them
-// ended, over samples [first, end). The second sample repeats the first one's counters.
+// endings returns the times between the last sample that saw the processes running and the first
+// that found them ended, over samples [first, end). The second sample repeats the first one's
+// counters.
 func (m *Machine) endings(first, end int) (list []Span) {
 	i, ran := first, false
 	m.each(Of(metric.Processes), first, end, func(n float64) bool {
@@ -191,8 +191,8 @@ func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 	return grown.Times(100 * float64(period) / float64(elapsed))
 }
 
-// PageCache is the page cache's part of the control group's memory, taken when that memory was at
-// its peak in the window.
+// PageCache is the page cache's part of the control group's memory, taken when that memory peaked
+// in the window.
 func (m *Machine) PageCache(w Span) Measure {
 	peak := m.Peak(w, Of(metric.GroupMemoryBytes))
 	if !peak.Known() {
@@ -225,8 +225,8 @@ func (m *Machine) Trough(w Span, get Gauge) Measure {
 }
 
 // GrowthWithin is a counter's growth in exactly the window: the counter is interpolated between
-// samples at both ends. Use it for windows of a few seconds, where Growth's surrounding samples
-// would add a considerable part.
+// samples at both ends. Use it for windows that last a few seconds, where Growth's surrounding
+// samples would add a considerable part.
 func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	whole := m.Growth(w, get)
 	if !whole.Known() {

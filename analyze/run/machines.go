@@ -9,21 +9,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Machines holds the samples of all machines, and the members' disks, logs and leaders.
+// Machines holds all machines' samples, and the members' disks, logs and leaders.
 type Machines struct {
 	Servers []Machine
 	Client  Machine
-	// Apparent and Allocated are the mean sizes of the members' data directories after the stop, in
-	// bytes.
+	// Apparent and Allocated are the members' mean data directory sizes after the stop, in bytes.
 	Apparent, Allocated Measure
 	Logs                Logs
 	// Leaders are the members that led during the load, by index, in order.
 	Leaders []int
 	// Events happened during the load. They are sorted and use the client's clock.
 	Events []results.Event
-	// peaks caches the results of MeanPeak, which needs all samples.
+	// peaks caches results of MeanPeak, which needs all samples.
 	peaks map[peak]Measure
-	// diskFile means that the data directory sizes came from a file of their own.
+	// diskFile means that the data directory sizes came from a separate file.
 	diskFile bool
 }
 
@@ -66,7 +65,7 @@ func (m *Machines) Sampled() bool {
 	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Samples.Len() > 0 })
 }
 
-// Answered reports whether any server reported of itself.
+// Answered reports whether any server reported metrics about itself.
 func (m *Machines) Answered() bool {
 	return slices.ContainsFunc(m.Servers, func(s Machine) bool { return s.Own.Answers.Len() > 0 })
 }

@@ -34,8 +34,8 @@ func JoinMarks[K comparable](marks []Mark, by func(Mark) K) (list []Joined[K]) {
 	return list
 }
 
-// worse reports whether mark b is worse than mark a. It compares their values; if they have none or
-// different ones, it compares the percentages in their texts.
+// worse reports whether mark b is worse than mark a. It compares their values; without values or
+// with different ones, it compares the percentages in their texts.
 func worse(a, b results.Mark) bool {
 	form := mark.Form(b.Code, b.Values, b.Words)
 	if a.Code == b.Code && mark.Ranked(b.Code, form) && form == mark.Form(a.Code, a.Values, a.Words) {

@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mark adds the tag of the marked run. Tag is "" for a mark on a whole result folder.
+// Mark adds the marked run's tag. Tag is "" for a mark on a whole result folder.
 type Mark struct {
 	Tag string `json:"tag,omitempty"`
 	results.Mark
 }
 
-// Marks returns the marks that control recorded, followed by marks found here: wrong values, a
+// Marks returns the marks that control recorded, followed by those found here: wrong values, a
 // shared host, a rate above the self-check's, files that differ from the records, a changed level,
 // gaps.
 func (r *Run) Marks() (marks []Mark) {
@@ -82,7 +82,7 @@ func (r *Run) sharedHostMark() *results.Mark {
 }
 
 // wrongValueMark marks wrong values in a run that control did not finish judging, or that was
-// judged by a version that did not mark small numbers of them. Otherwise it returns nil.
+// judged by a version that did not mark a few of them. Otherwise it returns nil.
 func (r *Run) wrongValueMark() *results.Mark {
 	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == workload.ClassWrongValue && e.Count > 0 })
 	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == mark.WrongValue }) {

@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Marks in records of older releases have no values. The functions below extract them from the
-// marks' texts.
+// Marks in older records have no values. The functions below extract them from the marks' texts.
 
 // Step returns the number of the step that a mark is about, counted from 1; 0 means the whole load.
 func (m Mark) Step() int {
@@ -18,7 +17,7 @@ func (m Mark) Step() int {
 	return stepInText(m.Mark.Text)
 }
 
-// stepInText returns the step number at the beginning of a text, or 0.
+// stepInText returns the step number with which a text begins, or 0.
 func stepInText(text string) (step int) {
 	if n, _ := fmt.Sscanf(text, "step %d,", &step); n == 0 {
 		return 0

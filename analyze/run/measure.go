@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Measure is a measured number, or the reason why there is none. This package has no other encoding
+// Measure is a measured number, or the reason why it is unknown. This package has no other encoding
 // for unknown numbers.
 type Measure struct {
 	Value float64
@@ -15,7 +15,7 @@ type Measure struct {
 	// Low and High bound the true value if the records do not give it exactly. Both are 0 for an
 	// exact value. High is +Inf if only a lower bound is known.
 	Low, High float64
-	// Digits is the number of significant digits in Value, as kept by a histogram; 0 means all.
+	// Digits is how many significant digits Value has, as kept by a histogram; 0 means all.
 	Digits int
 	// Marks are footnotes.
 	Marks []string

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/stalls"
 )
 
-// The kinds of occurrences that are not in the events.
+// Occurrence kinds that are not in the events.
 const (
 	// KindClient: this client did not run for 100 ms or longer.
 	KindClient = "client stopped"
@@ -30,12 +30,12 @@ const (
 	// other load. longPauses is how long a runtime stops its threads in a second with pauses.
 	otherShare = 0.25
 	longPauses = 50 * time.Millisecond
-	// mostKinds bounds the number of kinds, and mostKind the number of characters of one.
+	// mostKinds bounds the kinds, and mostKind the characters in one.
 	mostKinds, mostKind = 200, 60
 )
 
-// occurrence is something that happened in [from, to], in unix nanoseconds. margin bounds the error of
-// its times against the client's clock. asked means that the run caused it on purpose.
+// occurrence is something that happened in [from, to], in unix nanoseconds. margin bounds how far
+// its times differ from the client's clock. asked means that the run caused it on purpose.
 type occurrence struct {
 	from, to, margin int64
 	asked            bool
@@ -73,7 +73,7 @@ func (r *Run) occurrences(steps []stalls.Step) map[string][]occurrence {
 }
 
 // Happening is something that happened in [From, To], in unix nanoseconds by the client's clock.
-// Its event has the details; happenings that are not in the events have one with only a member.
+// Its event has the details; happenings outside the events have one with only a member.
 type Happening struct {
 	results.Event
 	// Name is the kind as stalls name it.
@@ -107,7 +107,7 @@ func (r *Run) Pauses() iter.Seq[Happening] {
 	}
 }
 
-// OtherLoad yields the seconds of spans in which others than this client and the members used much
+// OtherLoad yields the seconds in spans in which others than this client and the members used much
 // of a machine's processors.
 func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
@@ -124,7 +124,7 @@ func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	}
 }
 
-// noCandidates returns the kinds of events that only describe the run's actions or its clients'
+// noCandidates returns event kinds that only describe the run's actions or its clients'
 // observations.
 func noCandidates() []string {
 	return []string{
@@ -133,15 +133,15 @@ func noCandidates() []string {
 	}
 }
 
-// Suffixes of event kinds: the event named before the suffix is over, or was read back.
+// Suffixes for event kinds: the event named before the suffix is over, or was read back.
 const (
 	endOver = " over"
 	endSeen = " read back"
 )
 
-// Happenings yields the load's events, the last one first. An event lasts until a later event of the
-// same member says that it is over, which is then not yielded. The time of a log line is the end of
-// its happening.
+// Happenings yields the load's events, the last one first. An event lasts until a later event at
+// the same member says that it is over, which is then not yielded. A log line's time is when its
+// happening ended.
 func (r *Run) Happenings() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		type of struct {
@@ -186,7 +186,7 @@ func (r *Run) Happenings() iter.Seq[Happening] {
 	}
 }
 
-// clockError is the error bound of a member's clock in nanoseconds.
+// clockError bounds the error of a member's clock in nanoseconds.
 func (r *Run) clockError(member int) int64 {
 	if members := r.Info.Record.Members; member >= 0 && member < len(members) && members[member].Clock != nil {
 		return max(int64(members[member].Clock.Error), 0)
@@ -216,10 +216,10 @@ type hostUsed struct {
 	cpus  int
 	host  used
 	own   []used
-	ended []Span // in which processes of the run ended, so their last use is not known
+	ended []Span // in which processes of the run ended, so their last use is unknown
 }
 
-// used is a sampled counter of CPU time.
+// used is a sampled CPU time counter.
 type used struct {
 	times  []int64
 	values []float64
@@ -252,8 +252,8 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 	return hosts
 }
 
-// sampled returns the seconds of a span between the machine's first and last sample: spans of broken
-// records may last for centuries.
+// sampled returns the seconds in a span between the machine's first and last sample: broken records
+// may have spans of centuries.
 func (h *hostUsed) sampled(s Span) Span {
 	first, last := h.host.times[0], h.host.times[len(h.host.times)-1]
 	if s.From < first {
@@ -262,7 +262,7 @@ func (h *hostUsed) sampled(s Span) Span {
 	return Span{min(s.From, last), min(s.To, last)}
 }
 
-// usedCPU returns a machine's counter of CPU time.
+// usedCPU returns a machine's CPU time counter.
 func (m *Machine) usedCPU(n metric.Name) (u used) {
 	u.times = m.Samples.Times
 	m.each(Of(n), 0, m.Samples.Len(), func(v float64) bool { u.values = append(u.values, v); return true })
@@ -285,7 +285,7 @@ func (h *hostUsed) other(from, to int64) float64 {
 	return sum / float64(h.cpus) / (float64(to-from) / 1e9)
 }
 
-// grown is the growth of the counter, interpolated between samples.
+// grown is the counter's growth, interpolated between samples.
 func (u *used) grown(from, to int64) (float64, bool) {
 	a, okA := u.at(from)
 	b, okB := u.at(to)

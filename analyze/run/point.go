@@ -8,7 +8,7 @@ import (
 
 // Largest returns the index of the stage that represents a stepped load: on the way up, the stage
 // with the most clients, and among those the one that asks for the most: a closed loop asks for
-// more than any rate. Of several that ask for the same it is the first.
+// more than any rate. If several ask for the same, it is the first.
 func Largest(stages []*Stage) int {
 	best := 0
 	for i, g := range stages {
@@ -20,7 +20,7 @@ func Largest(stages []*Stage) int {
 	return best
 }
 
-// asked returns the highest rate of a stage in requests per second, infinite for a closed loop.
+// asked returns a stage's highest rate in requests per second, infinite for a closed loop.
 func (g *Stage) asked() float64 {
 	if g.Rate == [2]float64{} {
 		return math.Inf(1)
@@ -28,7 +28,7 @@ func (g *Stage) asked() float64 {
 	return max(g.Rate[0], g.Rate[1])
 }
 
-// Like returns the stage at the same point of the load as other, or nil if it did not run.
+// Like returns the stage at the same point in the load as other, or nil if it did not run.
 func Like(stages []*Stage, other *Stage) *Stage {
 	at := slices.IndexFunc(stages, func(g *Stage) bool {
 		return g.Clients == other.Clients && g.Rate == other.Rate && g.Down == other.Down
@@ -39,7 +39,7 @@ func Like(stages []*Stage, other *Stage) *Stage {
 	return stages[at]
 }
 
-// At returns a function that applies of to a run's stage at the same point of the load as like.
+// At returns a function that applies of to a run's stage at the same point in the load as like.
 func At(like *Stage, of func(*Run, *Stage) Measure) func(*Run) Measure {
 	return func(r *Run) Measure {
 		if g := Like(r.Stages, like); g != nil {

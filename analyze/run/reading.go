@@ -15,8 +15,8 @@ import (
 // Reading is a machine's sample for one second.
 type Reading struct {
 	results.Sample
-	// before is the last sample in an earlier second, nil if there is none; period is the number of
-	// seconds in between.
+	// before is the last sample in an earlier second, or nil; period is the number of seconds in
+	// between.
 	before *results.Sample
 	period float64
 }
@@ -60,7 +60,7 @@ type timedReading struct {
 	*Reading
 }
 
-// readingsAtOnce is the number of samples unpacked per batch.
+// readingsAtOnce is how many samples are unpacked per batch.
 const readingsAtOnce = 1024
 
 func (m *Machine) readings() *readings {
@@ -184,7 +184,7 @@ func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	}
 }
 
-// secondOf returns the unix second at the middle of a sample's period.
+// secondOf returns the unix second in the middle of a sample's period.
 func secondOf(unixNano, period int64, classic bool) int64 {
 	if classic || period <= 0 {
 		return floorDiv(unixNano, 1e9)
@@ -195,8 +195,8 @@ func secondOf(unixNano, period int64, classic bool) int64 {
 // Row holds all servers' readings for one second; nil for a server without a reading.
 type Row []*Reading
 
-// Mean averages over all servers. It needs a reading from every server, because an average over some
-// of them would be a different quantity.
+// Mean averages over all servers. It needs a reading from every server, because an average over
+// some would be a different quantity.
 func (row Row) Mean(get func(*Reading) Measure) Measure {
 	return row.over(get, func(sum, v float64) float64 { return sum + v }, float64(len(row)))
 }

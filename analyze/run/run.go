@@ -35,7 +35,7 @@ type Run struct {
 	// Capacity is nil unless the run was a capacity search.
 	Capacity *Capacity
 	Gaps     Gaps
-	// Dir is the folder of its records; "" for classic files.
+	// Dir is the folder with its records; "" for classic files.
 	Dir string
 }
 
@@ -50,7 +50,7 @@ func (r *Run) Start() int64 {
 	return 0
 }
 
-// Origin is the start of the load in unix nanoseconds, and zero on time axes.
+// Origin is when the load started in unix nanoseconds, and zero on time axes.
 func (r *Run) Origin() int64 {
 	if r.Windows.Load.From != 0 {
 		return r.Windows.Load.From

@@ -13,14 +13,14 @@ import (
 type Own struct {
 	// Answers are the answered questions.
 	Answers packed.Answers
-	// lostAt are the times of unanswered questions.
+	// lostAt has the times of unanswered questions.
 	lostAt []int64
-	// windows are the windows for which known holds numbers of metrics whose answers were dropped.
+	// windows are those for which known holds numbers from metrics whose answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
-	// stages hold the same for the windows of each stage of a load with several.
+	// stages hold the same for each stage's windows in a load with several.
 	stages []settled
-	// sizes are the sizes of the store by measure of ageing, step and minute.
+	// sizes has the store's sizes by ageing measure, step and minute.
 	sizes map[int][][]float64
 }
 
@@ -33,7 +33,7 @@ type ownNumbers struct {
 	histogramN     Measure
 }
 
-// settled are the numbers of all metrics for some windows.
+// settled holds all metrics' numbers for some windows.
 type settled struct {
 	windows []Span
 	known   map[metric.Name]ownNumbers
@@ -63,7 +63,7 @@ func (o *Own) numbers(windows []Span) map[metric.Name]ownNumbers {
 	return known
 }
 
-// of returns a metric's numbers for the windows; nil if they have yet to be computed.
+// of returns a metric's numbers for the windows; nil if not computed yet.
 func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	if one, ok := o.known[n]; ok && slices.Equal(windows, o.windows) {
 		return &one
@@ -148,7 +148,7 @@ func (o *Own) Reports(n metric.Name) bool {
 	return o.Answers.Reports(n)
 }
 
-// answeredTooLittle explains why the growth of a counter or histogram is unknown.
+// answeredTooLittle explains why a counter's or histogram's growth is unknown.
 const answeredTooLittle = "the member answered fewer than twice during the load"
 
 // Growth returns by how much a counter grew over the ascending windows, each from the last answer
@@ -168,9 +168,9 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 // stands for the window.
 const fewestInside = 3
 
-// Inside returns a counter's growth from the first to the last answer inside each window. The growths
-// of two counters then cover the same events, and their ratio describes the window alone. If a window
-// has fewer than three answers, Inside returns [Own.Growth].
+// Inside returns a counter's growth from the first to the last answer inside each window. Two
+// counters' growths then cover the same events, and their ratio describes the window alone. If a
+// window has fewer than three answers, Inside returns [Own.Growth].
 func (o *Own) Inside(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.inside
@@ -186,7 +186,7 @@ func (o *Own) Inside(windows []Span, n metric.Name) Measure {
 	return o.grown(ranges, n)
 }
 
-// grown sums a counter's growth over ranges of answers.
+// grown sums a counter's growth over answer ranges.
 func (o *Own) grown(ranges []places, n metric.Name) Measure {
 	sum, count, why := 0.0, 0, ""
 	for _, p := range ranges {
@@ -213,7 +213,7 @@ func (o *Own) grown(ranges []places, n metric.Name) Measure {
 }
 
 // Histogram returns the values that a histogram counted over the windows, enclosed as in
-// [Own.Growth]. The measure holds their number, or the reason why it is unknown.
+// [Own.Growth]. The measure holds their count, or the reason why it is unknown.
 func (o *Own) Histogram(windows []Span, n metric.Name) (metric.Buckets, Measure) {
 	if one := o.of(windows, n); one != nil {
 		return one.histogram, one.histogramN
@@ -282,7 +282,7 @@ func (o *Own) Last(n metric.Name) Measure {
 	return Measured(last, 1)
 }
 
-// MeasuredSpans are the measured parts of the load, or the whole load if they are unknown.
+// MeasuredSpans returns the measured parts of the load, or the whole load if they are unknown.
 func (w Windows) MeasuredSpans() (spans []Span) {
 	for _, m := range w.Measured {
 		if !m.empty() {

@@ -8,13 +8,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// ShareWithin is a counter of seconds divided by the time in exactly the windows: how many things
-// of the kind lasted at any time, on average.
+// ShareWithin divides a counter of seconds by the time in exactly the windows: how many such things
+// lasted at any time, on average.
 func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
 }
 
-// UsedAt returns how many processors this run used on the machine of a member, on average over the
+// UsedAt returns how many processors this run used on a member's machine, on average over the
 // windows: the sum over all members there, and the client if it is there, without generators.
 func (r *Run) UsedAt(server int, windows []Span) Measure {
 	sum := Measured(0, 0)
@@ -80,15 +80,15 @@ func (o *Own) growthWithin(w Span, n metric.Name) Measure {
 	return Measured(interpolated(o.Answers.Times[first:end], values, w.To)-interpolated(o.Answers.Times[first:end], values, w.From), whole.N)
 }
 
-// interpolated returns a counter at a time; outside of all samples, the nearest sample's value.
+// interpolated returns a counter at a time; outside all samples, the nearest sample's value.
 func interpolated(times []int64, values []float64, t int64) float64 {
 	i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
 	part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
 	return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
 }
 
-// ClientPart is the part of the mean response time of a stage's ok requests that the client itself
-// caused, in ms: [results.Step.ClientDelayNS].
+// ClientPart is the part of the mean response time that the client itself caused, in ms, over a
+// stage's ok requests: [results.Step.ClientDelayNS].
 func (r *Run) ClientPart(g *Stage) Measure {
 	ok := g.Latency.OK.N
 	if unrecorded := r.Info.Unrecorded(); unrecorded.Words != "" || !ok.Known() || ok.Value == 0 {
@@ -101,7 +101,7 @@ func (r *Run) ClientPart(g *Stage) Measure {
 			sum += s.ClientDelayNS
 		}
 	}
-	if all == 0 { // records of early releases do not have it
+	if all == 0 { // records by early releases lack it
 		return Measure{Words: string(results.NotRecorded), Missing: "not recorded, or the client added no delay in any step"}
 	}
 	return Measured(float64(sum)/1e6/ok.Value, ok.Int())

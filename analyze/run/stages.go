@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Stage is the part of a load with one number of clients and one rate: all steps with the same kind
-// of requests. Numbers from several stages are never pooled.
+// Stage is the part of a load with one client count and one rate: all steps with the same kind of
+// requests. Numbers from several stages are never pooled.
 type Stage struct {
 	// Label names the clients, the rate or both; empty if there is only one stage.
 	Label   string
@@ -27,7 +27,7 @@ type Stage struct {
 	// Availability and Places cover the same requests.
 	Availability Availability
 	Places       Places
-	// Operations split the stage's requests by operation; a classic run has none.
+	// Operations split the stage's requests by operation; empty in a classic run.
 	Operations []results.OperationSummary
 }
 
@@ -51,7 +51,7 @@ func stagesOf(steps []results.Step) (out []*Stage) {
 	return out
 }
 
-// stageLabel names the clients, the rate or both, depending on which of them vary within the load.
+// stageLabel names the clients, the rate or both, depending on which vary within the load.
 func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) string {
 	var parts []string
 	if clientsDiffer {
@@ -118,7 +118,7 @@ func (r *Run) SpansOf(g *Stage) (spans []Span) {
 	return spans
 }
 
-// stageSpans are the measured windows of each stage of a load with several.
+// stageSpans returns each stage's measured windows in a load with several.
 func (r *Run) stageSpans() (spans [][]Span) {
 	if !r.Staged() {
 		return nil
@@ -160,8 +160,8 @@ func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	return sum.Times(1 / seconds)
 }
 
-// CPUPer1000 is the CPU time of all members' processes in a stage's measured windows, in seconds
-// per thousand ok requests in those windows.
+// CPUPer1000 is the CPU time that all members' processes used in a stage's measured windows, in
+// seconds per thousand ok requests in those windows.
 func (r *Run) CPUPer1000(g *Stage) Measure {
 	cpu, ok := r.ServerRate(g, metric.CPUSeconds), g.Throughput.Average
 	switch {
@@ -191,7 +191,7 @@ func (r *Run) ServerMemory(g *Stage) Measure {
 	return largest
 }
 
-// ClientStage is the part of a load with one number of clients.
+// ClientStage is the part of a load with one client count.
 type ClientStage struct {
 	Clients int
 	// Throughput is in ok requests per second. Latency is their mean in ms.
@@ -200,7 +200,7 @@ type ClientStage struct {
 	Unix map[int64]bool
 }
 
-// ByClients groups a load by number of clients, ascending. The numbers come from the stages or, for
+// ByClients groups a load by client count, ascending. The numbers come from the stages or, for
 // classic files, from the seconds that belong to one step alone. A sweep's way back is left out.
 func (r *Run) ByClients() []ClientStage {
 	there := func(s Second) bool { return !r.Windows.WayBack(s.Unix) }
@@ -229,7 +229,7 @@ func (r *Run) ByClients() []ClientStage {
 	return stages
 }
 
-// byClients groups the seconds that keep accepts by number of clients.
+// byClients groups the seconds that keep accepts by client count.
 func byClients(seconds []Second, keep func(Second) bool) []ClientStage {
 	type sums struct {
 		ok, seconds float64
@@ -277,7 +277,7 @@ func (r *Run) stepChanges() (out []Change) {
 	return out
 }
 
-// clientChanges returns the starts of the seconds in which the number of clients changed.
+// clientChanges returns when the seconds start in which the client count changed.
 func (r *Run) clientChanges() (out []Change) {
 	if !r.Load.Stepped() {
 		return nil

@@ -23,9 +23,9 @@ type Stalls struct {
 	Missing string
 	// List has all stalls in order.
 	List []Stall
-	// Kinds are the kinds of events that coincided with a stall: first kinds that chance does not
-	// explain, then kinds that the run did on purpose, then kinds by their density in the stalled
-	// time compared with all time, highest first.
+	// Kinds are the event kinds that coincided with a stall: first those that chance does not
+	// explain, then those that the run caused on purpose, then by their density in the stalled time
+	// compared with all time, highest first.
 	Kinds []StallKind
 	// Judged is the judged time. Stopped is the time in the windows that was not judged because
 	// the client did not run.
@@ -51,21 +51,21 @@ type Stall struct {
 	Coincided []Overlap
 }
 
-// Overlap is the time for which events of a kind coincided with a stall.
+// Overlap is the time for which events of one kind coincided with a stall.
 type Overlap struct {
 	Kind   string
 	Length time.Duration
 }
 
-// StallKind is a kind of event that coincided with stalls.
+// StallKind is an event kind that coincided with stalls.
 type StallKind struct {
 	Kind string
 	// Events counts the events in the windows, and Stalls the stalls that coincided with one.
 	Events, Stalls int
 	// Overlap is the stalled time with an event, and Covered all judged time with an event.
 	Overlap, Covered time.Duration
-	// P is the probability of so much overlap by chance, corrected for the number of kinds. Why is
-	// the reason why P is unknown, or "".
+	// P is the probability that chance causes so much overlap, corrected for the number of kinds.
+	// Why is the reason why P is unknown, or "".
 	P   float64
 	Why string
 	// Asked means that the run caused the events on purpose.
@@ -78,7 +78,7 @@ func (k StallKind) Excludes() bool { return k.Why == "" && k.P < coincidence.Lev
 // density compares the stalled time with an event to all time with one.
 func (k StallKind) density() float64 { return float64(k.Overlap) / float64(max(k.Covered, 1)) }
 
-// Total returns the length of all stalls, and the longest stall; nil if there is none.
+// Total returns all stalls' total length and the longest stall, or nil.
 func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 	for i := range s.List {
 		total += s.List[i].Length
@@ -92,8 +92,8 @@ func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 // Nothing is the text for a stall that coincided with no recorded event.
 const Nothing = "nothing that was recorded"
 
-// With names the kinds of events that a stall coincided with, with the length of each overlap, and
-// with p where chance is excluded.
+// With names the event kinds that a stall coincided with, with the length of each overlap, and with
+// p where chance is excluded.
 func (s *Stalls) With(of *Stall) string {
 	if len(of.Coincided) == 0 {
 		return Nothing
@@ -109,8 +109,8 @@ func (s *Stalls) With(of *Stall) string {
 	return strings.Join(parts, ", ")
 }
 
-// mostTested bounds the number of tested kinds: those with the most events are tested.
-// mostStalls bounds the number of tested stalls.
+// mostTested bounds the tested kinds: those with the most events are tested. mostStalls bounds the
+// tested stalls.
 const (
 	mostTested = 20
 	mostStalls = 5000
@@ -228,7 +228,7 @@ func (k StallKind) rank() int {
 	return 2
 }
 
-// test sets P of the kinds that can be tested.
+// test sets P for the kinds that can be tested.
 func (s *Stalls) test(r *Run, steps []stalls.Step, kinds map[string]*StallKind, slots map[string][][]coincidence.Stretch) {
 	var tested []*StallKind
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -299,8 +299,8 @@ func (s *Stalls) overlap(steps []stalls.Step, kinds map[string]*StallKind, slots
 	}
 }
 
-// slotsOf returns the slots of a step with an event of one kind, joined and in order, and the
-// number of those events. An event may have begun a slot earlier and ended a slot later.
+// slotsOf returns the slots of a step with an event of one kind, joined and in order, and how many
+// events there were. An event may have begun a slot earlier and ended a slot later.
 func slotsOf(step *stalls.Step, all []occurrence) (list []coincidence.Stretch, events int) {
 	from := step.From.UnixNano()
 	for _, o := range all {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/stationary"
 )
 
-// The smallest level changes that count, as shares: of throughput in a closed loop, and of mean
-// response time at a rate.
+// The smallest level changes that count, as shares: in a closed loop for throughput, at a rate for
+// mean response time.
 const (
 	throughputChange = 0.10
 	latencyChange    = 0.50
@@ -64,7 +64,7 @@ func (r *Run) windowsOf(g *Stage) (out []Window) {
 	return out
 }
 
-// disturbed returns the times of the load in which an ability disturbed it on purpose.
+// disturbed returns when an ability disturbed the load on purpose.
 func (r *Run) disturbed() (cut []results.Stretch) {
 	for _, a := range all.Abilities() {
 		if a.Disturbed != nil {

@@ -11,7 +11,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// ClientsText formats a number of clients: "3 clients".
+// ClientsText formats a client count: "3 clients".
 func ClientsText(n int) string { return fmt.Sprintf("%d client%s", n, Plural(n)) }
 
 // Plural returns the plural ending, "s" or "", for n things.
@@ -22,7 +22,7 @@ func Plural(n int) string {
 	return "s"
 }
 
-// RateText formats a rate of due requests, which changes linearly to end unless end is 0.
+// RateText formats a rate at which requests are due, which changes linearly to end unless end is 0.
 func RateText(rate, end float64) string {
 	if rate == 0 {
 		return "closed loop"
@@ -50,8 +50,8 @@ func HumanSize(v float64) string {
 	return humanize.Bytes(uint64(math.Round(v)))
 }
 
-// RangeText returns the texts of the least and the most of some values, at least one, such as
-// "2 to 5", or one text if they are the same.
+// RangeText returns the least and the most of some values, at least one, as text such as "2 to 5",
+// or one text if they are the same.
 func RangeText[T cmp.Ordered](values []T, text func(T) string) string {
 	least, most := text(slices.Min(values)), text(slices.Max(values))
 	if least == most {
@@ -114,7 +114,7 @@ func (p *PerTag) Lines() (lines []string) {
 	return lines
 }
 
-// Joined returns one line per set of tags with all its texts, which must be short.
+// Joined returns one line for each set of tags with all its texts, which must be short.
 func (p *PerTag) Joined() (lines []string) {
 	var order []string
 	of := map[string][]string{}

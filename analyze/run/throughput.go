@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Throughput holds ok requests per second of a stage, in its measured windows.
+// Throughput holds a stage's ok requests per second, in its measured windows.
 type Throughput struct {
 	// Average covers the whole windows, or is the number in a classic summary.
 	Average Measure
@@ -15,7 +15,7 @@ type Throughput struct {
 	Most, Least Measure
 }
 
-// ThroughputOf returns the throughput of requests that ended ok inside the windows.
+// ThroughputOf returns throughput from requests that ended ok inside the windows.
 func ThroughputOf(served *results.Throughput) (t Throughput) {
 	average, missing := served.Average()
 	t.Average = reasoned(missing, average, served.OK)
@@ -56,7 +56,7 @@ func averageOf(ok, elapsed Measure) Measure {
 	return Measured(ok.Value/elapsed.Value, ok.Int())
 }
 
-// extremes returns the highest and the lowest throughput in a whole second of classic files.
+// extremes returns the highest and the lowest throughput in a whole second from classic files.
 // Without seconds, the reason is unrecorded.
 func extremes(seconds []Second, w *Windows, unrecorded string) (most, least Measure) {
 	var n int64

@@ -19,10 +19,10 @@ type Windows struct {
 	// Load reaches from the first step's start to the last step's end.
 	Load Span
 	// Measured are the parts that count: one per step or, for classic files without a manifest, one
-	// per number of clients.
+	// per client count.
 	Measured []Window
-	// Changes are the starts of the steps or, for classic files, of new numbers of clients. A load
-	// with one step has none.
+	// Changes are when steps or, for classic files, new client counts start. A load with one step
+	// has no changes.
 	Changes []Change
 }
 
@@ -61,7 +61,7 @@ type Change struct {
 	Label string
 }
 
-// Closed returns the windows of closed-loop steps.
+// Closed returns the closed-loop steps' windows.
 func (w *Windows) Closed() []Window {
 	return slices.DeleteFunc(slices.Clone(w.Measured), func(one Window) bool { return one.Rated })
 }
@@ -84,7 +84,7 @@ func (w *Windows) InsidePercent() Measure {
 }
 
 // Whole reports whether a second lies inside one step's measured window, so that its throughput
-// belongs to one number of clients.
+// belongs to one client count.
 func (w *Windows) Whole(unix int64) bool {
 	from, to := unix*1e9, (unix+1)*1e9
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.From <= from && to <= one.To })
@@ -115,8 +115,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// recordedWindows returns the windows of the recorded steps. Times that a killed run did not write
-// are derived from the recorded seconds.
+// recordedWindows returns the recorded steps' windows. Times that a killed run did not write are
+// derived from the recorded seconds.
 func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Windows {
 	w := Windows{Load: recorded}
 	if !record.LoadStart.IsZero() {
