@@ -1,5 +1,5 @@
 // Package abilities defines the interfaces by which abilities add rows, sentences and figures to
-// reports. The half of each ability lies in a folder below, and package all lists them.
+// reports. Each ability's half lies in a folder below, and package all lists them.
 package abilities
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the part of an ability in reports. It implements one or more of [Tabler],
-// [Sectioner], [Actor], [Searcher], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder],
-// [Explainer] and [Comparer].
+// Half is an ability's part in reports. It implements one or more of [Tabler], [Sectioner],
+// [Actor], [Searcher], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer]
+// and [Comparer].
 type Half any
 
-// Row adds a row to the table, in the section of another row and below it.
+// Row adds a row to the table, in the same section as another row and below it.
 type Row struct {
 	Name, Unit, Definition string
-	// After is the name of the row before it.
+	// After names the row before it.
 	After string
-	// Section, if not empty, replaces the section of that row. It names an existing section, or a
-	// new one that several abilities can name.
+	// Section, if not empty, replaces that row's section. It names an existing section, or a new
+	// one that several abilities can name.
 	Section string
 	// Cell returns a run's number and its text, which may contain more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
-	// OfStage, instead of Cell, returns the number and the text of each stage of a load.
+	// OfStage, instead of Cell, returns the number and the text for each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
-	// Format, if not nil, formats the number of a [Sectioner]'s row. The text of Cell is then a
-	// line below it.
+	// Format, if not nil, formats the number in a [Sectioner]'s row. Cell's text is then a line
+	// below it.
 	Format func(float64) string
 }
 
-// Tabler has rows of the table.
+// Tabler has rows for the table.
 type Tabler interface{ Rows() []Row }
 
-// Sectioner has a section of the table before all others, with rows that depend on the runs.
+// Sectioner has a section in the table before all others, with rows that depend on the runs.
 type Sectioner interface {
 	Section() string
 	SectionRows([]*run.Run) []Row
@@ -45,7 +45,7 @@ type Sectioner interface {
 // Actor is an ability that disturbs the load: for runs in which it acted, reports have a
 // sentence about the throughput and the longest pause.
 type Actor interface {
-	// Name is the kind of experiment.
+	// Name is the experiment's kind.
 	Name() string
 	Acted(*run.Run) bool
 }
@@ -62,15 +62,15 @@ type Carder interface {
 	Card(names []string, runs [][]*run.Run) *Card
 }
 
-// Card is a small table with notes below it. A row whose label begins with [Indent] is a detail of
-// the row above.
+// Card is a small table with notes below it. A row whose label begins with [Indent] details the row
+// above.
 type Card struct {
 	Head  []string   `json:"head"`
 	Rows  [][]string `json:"rows"`
 	Notes []string   `json:"notes,omitempty"`
 }
 
-// Indent begins the label of a detail in a [Card].
+// Indent begins a detail's label in a [Card].
 const Indent = "  "
 
 // Leading returns the rows that are no details.
@@ -87,13 +87,13 @@ func (c *Card) Leading() (rows [][]string) {
 // throughput and latency, which the ability itself has changed.
 type Gauger interface {
 	Actor
-	// Gauge returns the name of the metric and its meaning. Lower is better.
+	// Gauge returns the metric's name and its meaning. Lower is better.
 	Gauge() (name, measures string)
-	// Gauges returns the numbers of runs like this one, at least one if the ability acted.
+	// Gauges returns the numbers for runs like this one, at least one if the ability acted.
 	Gauges(*run.Run) []Gauge
 }
 
-// Gauge is a number of a run. The label is "" if the run has only one gauge.
+// Gauge is a run's number. The label is "" if the run has only one gauge.
 type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
@@ -103,10 +103,10 @@ type Gauge struct {
 type Searcher interface{ Sought() Sought }
 
 // Sought is a rate that loads are sent to find. Runs that searched for it are compared by it alone:
-// every other number of such a run describes a part of its load, at a rate that differs from run to
+// every other number in such a run describes a part of its load, at a rate that differs from run to
 // run.
 type Sought struct {
-	// Name is also the kind of experiment and the metric. Meaning defines the rate on the first
+	// Name is also the experiment's kind and the metric. Meaning defines the rate on the first
 	// screen.
 	Name, Meaning string
 	// By reports whether a run searched for it. The other functions are called only for such runs,
@@ -114,17 +114,17 @@ type Sought struct {
 	By func(*run.Run) bool
 	// Number is the rate in requests per second. Higher is better.
 	Number func(*run.Run) run.Measure
-	// Target describes the searched rate, and Asked returns the settings of the search as JSON, by
-	// name. Compared runs must agree in both.
+	// Target describes the searched rate, and Asked returns the search settings as JSON, by name.
+	// Compared runs must agree in both.
 	Target func(*run.Run) string
 	Asked  func(*run.Run) map[string]json.RawMessage
 	// Say is the sentence about columns, given by their names and runs. requests names their
-	// requests in the plural. order returns the orders that may be stated, each in the words of
-	// claim; "" for none.
+	// requests in the plural. order returns the orders that may be stated, each worded by claim; ""
+	// if it may state no order.
 	Say func(names []string, runs [][]*run.Run, requests string, order Order) string
 }
 
-// Order returns the orders of columns that may be stated, each in the words of claim.
+// Order returns the orders between columns that may be stated, each worded by claim.
 type Order func(claim func(ahead, ratio, behind string) string) string
 
 // Disturber knows when the ability disturbed a run, which figures over time show.
@@ -138,11 +138,11 @@ type Disturbance struct{ From, To time.Time }
 
 // Drawer has its own figures about its effects.
 type Drawer interface {
-	// Figures returns the figures of some databases, the most informative first.
+	// Figures returns figures for some databases, the most informative first.
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has its own files about a run, in the data of a report.
+// Filer has its own files about a run in a report's data.
 type Filer interface {
 	Files(*run.Run) []File
 	// FileNames are the names that such files can have.
@@ -163,7 +163,7 @@ type Column struct {
 	Runs                        []*run.Run
 }
 
-// Setter knows whether the ability's settings can have changed a number of a run.
+// Setter knows whether the ability's settings can have changed a run's number.
 type Setter interface {
 	// Settings maps the settings' paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool
@@ -172,12 +172,12 @@ type Setter interface {
 // Facter knows differences between runs that no single setting states.
 type Facter interface{ Facts() []Fact }
 
-// Fact is a property in which two runs may differ. Of returns "" if the records of a run do not
-// show it: such a run then differs from no other.
+// Fact is a property in which two runs may differ. Of returns "" if a run's records do not show it:
+// such a run then differs from no other.
 type Fact struct {
 	Name string
 	Of   func(*run.Run) string
-	// Covers are the paths of the settings that the fact represents.
+	// Covers has the setting paths that the fact represents.
 	Covers []string
 }
 
@@ -185,8 +185,7 @@ type Fact struct {
 // were found.
 type Finder interface{ Findings() []Finding }
 
-// Finding is one value for each database. Of returns it for all runs of a database, and "" if
-// there is none.
+// Finding is one value for each database. Of returns it for all runs of a database, or "".
 type Finding struct {
 	Name string
 	// Short is the name as a column heading.
@@ -194,14 +193,14 @@ type Finding struct {
 	Of    func([]*run.Run) string
 }
 
-// Explainer knows the causes of response times. It ranks no databases.
+// Explainer knows what response times are spent on. It ranks no databases.
 type Explainer interface {
 	// Explain returns the causes for databases, given by their names and runs; nil if no database
 	// has a known one.
 	Explain(names []string, runs [][]*run.Run) *Explanation
 }
 
-// Explanation has the causes of the mean response times of databases.
+// Explanation has the causes of the databases' mean response times.
 type Explanation struct {
 	// Sentence is for the first screen; "" if nothing is named.
 	Sentence  string      `json:"sentence,omitempty"`
@@ -211,9 +210,9 @@ type Explanation struct {
 // Explained is a database at one kind of steps.
 type Explained struct {
 	Database string `json:"database"`
-	// Step is the label of the steps; "" if all are alike.
+	// Step is the steps' label; "" if all are alike.
 	Step string `json:"step,omitempty"`
-	// Runs is the number of runs with a verdict.
+	// Runs counts the runs with a verdict.
 	Runs int `json:"runs"`
 	// Verdict is "named", "partly" or "none found".
 	Verdict string `json:"verdict"`
@@ -228,7 +227,7 @@ type Cause struct {
 	// Verdict is "named" or "partly".
 	Verdict string `json:"verdict"`
 	Runs    int    `json:"runs"`
-	// Low and High bound its share in percent, over all of these runs.
+	// Low and High bound its share in percent, over all these runs.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
@@ -239,24 +238,24 @@ type Recorded struct {
 	Run    *run.Run
 }
 
-// Comparer has its own table in a comparison of two sides. The table does not affect the
+// Comparer has its own table in a comparison between two sides. The table does not affect the
 // verdict.
 type Comparer interface {
 	// Compare returns nil if there is nothing to compare. The notes name the omitted runs.
 	Compare(a, b []Recorded) (c *Comparison, notes []string)
 }
 
-// Comparison is a table of the values of two sides.
+// Comparison is a table with values from two sides.
 type Comparison struct {
 	// Key is its name in the machine-readable document, and Document its value there.
 	Key      string
 	Document any
-	// Heading is over the names of the lines, and Legend explains them.
+	// Heading is over the line names, and Legend explains them.
 	Heading, Legend string
 	Lines           []Line
 }
 
-// Line is a value of both sides.
+// Line has both sides' values.
 type Line struct {
 	Name string
 	A, B float64

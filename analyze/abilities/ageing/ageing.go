@@ -1,4 +1,4 @@
-// Package ageing shows how response times, memory and the size of the store drift during a load.
+// Package ageing shows how response times, memory and the store's size drift during a load.
 package ageing
 
 import (
@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	// fileAgeing is the suffix of the name of a run's file.
+	// fileAgeing is the suffix of a run's file name.
 	fileAgeing = "ageing.csv"
 	// mentioned is the smallest rise over a step that the first screen mentions, in percent.
 	mentioned = 5.0
@@ -51,7 +51,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns the drift of a measure. If there are several steps, the number is the clearest drift.
+// cell returns a measure's drift. With several steps, the number is the clearest drift.
 func cell(r *run.Run, measure int) (run.Measure, string) {
 	a := &r.Ageing
 	if a.Missing != "" {
@@ -119,12 +119,12 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// Findings returns the largest rise of each database that matters.
+// Findings returns each database's largest rise that matters.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "ageing: a rise of 5 % or more during a step", Short: "ageing", Of: largest}}
 }
 
-// largest names the largest rise of some runs. Sizes rise on purpose if the load adds keys.
+// largest names the largest rise in some runs. Sizes rise on purpose if the load adds keys.
 func largest(runs []*run.Run) string {
 	var most *run.AgeingMeasure
 	text := ""
@@ -146,7 +146,7 @@ func largest(runs []*run.Run) string {
 	return text
 }
 
-// FileNames are the names of the ability's files.
+// FileNames returns the ability's file names.
 func (Half) FileNames() []string { return []string{fileAgeing} }
 
 // Files returns one file with a line for each minute.

@@ -1,4 +1,4 @@
-// Package capacity shows the results of searches for a capacity.
+// Package capacity shows what searches for a capacity found.
 package capacity
 
 import (
@@ -21,7 +21,7 @@ var (
 	_ abilities.Drawer    = Half{}
 )
 
-// Section returns the title above the rows of SectionRows.
+// Section returns the title above the rows from SectionRows.
 func (Half) Section() string { return "Capacity (the search before the measured part)" }
 
 // SectionRows are the rows for capacity searches. Runs with different limits have separate rows.
@@ -57,7 +57,7 @@ func (Half) SectionRows(runs []*run.Run) (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns the number of a row and the text below it.
+// cell returns a row's number and the text below it.
 type cell = func(*run.Run) (run.Measure, string)
 
 func rate(r *run.Run) (run.Measure, string) {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// Figures show a capacity search's windows over their rates as passes (at 100 %) and failures (at
-// 0 %), the fitted probability of passing, and the capacity's interval as a band.
+// Figures show a capacity search's windows over their rates as passes (at 100 %) and failures (at 0
+// %), the fitted pass probability, and the capacity's interval as a band.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	least, most := -5.0, 105.0 // leave room for the markers
 	f := figure.Figure{
@@ -61,7 +61,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// seriesOf returns an empty series of a database.
+// seriesOf returns an empty series for a database.
 func seriesOf(c abilities.Column) figure.Series {
 	return figure.Series{Name: c.Name, Key: c.Key, Variant: c.Variant, Marker: c.Marker, Panel: c.Panel}
 }
@@ -75,8 +75,8 @@ func addWindows(s *figure.Series, c *run.Capacity) {
 	}
 }
 
-// median returns the median of the trials' fits at each rate that any trial tried, with a band from
-// the lowest to the highest.
+// median returns the median over the trials' fits at each rate that any trial tried, with a band
+// from the lowest to the highest.
 func median(c abilities.Column) figure.Series {
 	s := seriesOf(c)
 	s.Statistic = "median"
@@ -103,7 +103,7 @@ func median(c abilities.Column) figure.Series {
 	return s
 }
 
-// placesOfCurve is the number of segments in a fit's line.
+// placesOfCurve is how many segments a fit's line has.
 const placesOfCurve = 120
 
 // passing is the fitted probability, in percent, that a window passes at a rate.
@@ -112,7 +112,7 @@ func passing(c *run.Capacity, rate float64) float64 {
 }
 
 // addCurve adds the fitted probability over the windows' rates, and the capacity's interval as a
-// band of full height.
+// full-height band.
 func addCurve(s *figure.Series, c *run.Capacity) {
 	if c.Fit == nil {
 		return

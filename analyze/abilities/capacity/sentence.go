@@ -21,13 +21,13 @@ func (Half) Sought() abilities.Sought {
 	}
 }
 
-// target describes the conditions of the search; the rate is its result.
+// target describes the search's conditions; the rate is its result.
 func target(r *run.Run) string {
 	asked := r.Capacity.Plan
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
 }
 
-// asked returns the settings of a search that must be equal.
+// asked returns the search settings that must be equal.
 func asked(r *run.Run) map[string]json.RawMessage {
 	data, err := json.Marshal(r.Capacity.Plan.Sought())
 	var all map[string]json.RawMessage
@@ -52,8 +52,8 @@ func limitsOf(r *run.Run) limits {
 	return limits{c.Latency, c.At, c.Errors, c.Share}
 }
 
-// say states each column's capacity with its interval, whether a rate near it was held, and how many
-// searches found none.
+// say states each column's capacity with its interval, whether a rate near it was held, and how
+// many searches found no capacity.
 func say(names []string, runs [][]*run.Run, requests string, order abilities.Order) string {
 	first := runs[0][0]
 	var parts []string
@@ -73,7 +73,7 @@ func say(names []string, runs [][]*run.Run, requests string, order abilities.Ord
 	return text
 }
 
-// found states the results of a column's searches: "etcd sustained 952 writes a second (capacity
+// found states what a column's searches found: "etcd sustained 952 writes a second (capacity
 // 1,084/s, 952 to 1,215)".
 func found(c trials.Group, requests string) string {
 	spread, first := c.Measure((*run.Run).CapacityRate)

@@ -18,8 +18,8 @@ const (
 	verdictNone   = "none found"
 )
 
-// Explain returns the causes of the response times of some databases, at the largest step of
-// each, and a sentence about them if a cause is named.
+// Explain returns what causes the response times in some databases, at each one's largest step, and
+// a sentence about them if a cause is named.
 func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	e := &abilities.Explanation{}
 	found := false
@@ -43,7 +43,8 @@ func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	return e
 }
 
-// alike returns the part of the sentence about several databases that all have the same only cause; else "".
+// alike returns its part of the sentence if several databases all have the same only cause; else
+// "".
 func alike(databases []abilities.Explained) string {
 	var texts []string
 	for _, d := range databases {
@@ -81,7 +82,7 @@ func degree(c abilities.Cause) string {
 	return c.Words
 }
 
-// share returns the share of a cause, and in how many runs of a database it was found if not in all.
+// share returns a cause's share, and in how many runs of a database it was found if not in all.
 func share(d abilities.Explained, c abilities.Cause) string {
 	low, high := math.Round(c.Low), math.Round(c.High)
 	text := fmt.Sprintf("%.0f to %.0f %%", low, high)

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fewestTrips is the smallest number of round trips whose mean is used. Members measure few of them,
-// and kernels many.
+// fewestTrips is the smallest number of round trips whose mean is used. Members measure few round
+// trips, and kernels many.
 const fewestTrips = 10
 
 // unrecorded is a fact without a value.
@@ -20,7 +20,7 @@ func unrecorded(why string) run.Measure {
 	return run.Measure{Words: "not recorded", Missing: why}
 }
 
-// FactsOf collects the facts of a stage.
+// FactsOf collects a stage's facts.
 func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	l := &g.Latency
 	f := &Facts{Response: l.OK.Mean, Service: l.OK.Mean, Client: r.ClientPart(g)}
@@ -85,7 +85,7 @@ func direct(r *run.Run) bool {
 	return r.Info.Record.Load.Target == "leader" && !slices.ContainsFunc(r.Info.Record.Steps, lost)
 }
 
-// trip returns the mean round trip from a member to others: the kernel's, from the acknowledgements of
+// trip returns the mean round trip from a member to others: the kernel's, from acknowledgements on
 // its streams, or else the member's own measure.
 func trip(m *run.Machine, spans []run.Span, own run.Measure) (trip run.Measure, acknowledged bool) {
 	s, n := m.Inside(spans, metric.StreamTripSeconds), m.Inside(spans, metric.StreamTrips)
@@ -98,7 +98,7 @@ func trip(m *run.Machine, spans []run.Span, own run.Measure) (trip run.Measure, 
 	return own, false
 }
 
-// whole reports whether a sum of seconds is one of whole milliseconds.
+// whole reports whether a sum of seconds consists of whole milliseconds.
 func whole(seconds run.Measure) bool {
 	ms := 1e3 * seconds.Value
 	return math.Abs(ms-math.Round(ms)) < 1e-4
@@ -117,7 +117,7 @@ func pending(g *run.Stage) run.Measure {
 	case l.Rated():
 		return unrecorded("the throughput is not known")
 	}
-	return run.Measured(float64(g.Clients), 0) // all of a closed loop
+	return run.Measured(float64(g.Clients), 0) // all of them in a closed loop
 }
 
 // setProcessors sets the facts about processors.
@@ -157,7 +157,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	}
 }
 
-// add adds the processor time and the waits of the processes of a machine.
+// add adds the processor time and the waits of a machine's processes.
 func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus := func(sum *run.Measure, n metric.Name) {
 		switch one := known(m.ShareWithin(spans, n)); {
@@ -172,9 +172,9 @@ func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus(&l.Used, metric.CPUSeconds)
 }
 
-// majority returns the mean number of threads that waited for a processor, of the leader and of as many
-// other members as make a majority with it: the members with the most waits. Requests wait for no more
-// members.
+// majority returns how many threads waited for a processor, on average, in the leader and in as
+// many other members as make a majority with it: the members with the most waits. Requests wait for
+// no more members.
 func majority(members []run.Machine, leader *run.Machine, spans []run.Span) run.Measure {
 	sum, others := known(leader.ShareWithin(spans, metric.RunDelay)), []run.Measure{}
 	for i := range members {
@@ -198,7 +198,7 @@ func (f *Facts) setWrites(why run.Measure) {
 	f.Inside, f.Syncing, f.Sync, f.FollowersSync, f.Queue, f.Agreement, f.Trip = why, why, why, why, why, why, why
 }
 
-// known replaces the words of a measure without a value.
+// known replaces the words in a measure without a value.
 func known(m run.Measure) run.Measure {
 	if m.Known() {
 		return m
@@ -206,7 +206,7 @@ func known(m run.Measure) run.Measure {
 	return unrecorded(m.Missing)
 }
 
-// writesOnly reports whether all requests of a stage replace, add or remove keys.
+// writesOnly reports whether all requests in a stage replace, add or remove keys.
 func writesOnly(r *run.Run, g *run.Stage) bool {
 	for _, o := range g.Operations {
 		if op := workload.Op(o.Operation); !op.SendsValue() && !op.Deletes() || op.Reads() {
@@ -216,7 +216,7 @@ func writesOnly(r *run.Run, g *run.Stage) bool {
 	return len(g.Operations) > 0
 }
 
-// insideOf is the mean time of a write in the members, over all members that report it.
+// insideOf is a write's mean time in the members, over all members that report it.
 func insideOf(r *run.Run, spans []run.Span) run.Measure {
 	sum, count := 0.0, 0.0
 	for i := range r.Machines.Servers {

@@ -18,7 +18,7 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 	if all <= 0 {
 		return v
 	}
-	// Lines that overlap sum to more than there was, and each may have all of that.
+	// Lines that overlap sum to more than there was, and each may have all the excess.
 	overlap := max(-of[Unexplained].Value, 0)
 	v.Unexplained = 100 * of[Unexplained].Value / all
 	for _, r := range Rules() {
@@ -45,7 +45,7 @@ func Judge(f *Facts, entries []Entry) *Verdict {
 	}
 	for i := range v.Suspects {
 		s := &v.Suspects[i]
-		more := max(s.least-s.Share.Value, 0) // of the rest, if there is as much
+		more := max(s.least-s.Share.Value, 0) // out of the rest, if there is as much
 		v.Unexplained -= min(more, max(v.Unexplained, 0))
 		s.Share.Value, s.Share.Low, s.Share.High = s.Share.Value+more, max(s.Share.Low, s.least), max(s.Share.High, s.least)
 		s.Share.Value, s.Share.High = min(s.Share.Value, 100), min(s.Share.High, 100)

@@ -4,8 +4,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Lines returns the lines in the order of attribution, from the client inwards, and within the
-// leader from the best known time to the worst known one.
+// Lines returns the lines in attribution order, from the client inwards, and within the leader from
+// the best known time to the worst known one.
 func Lines() []Line {
 	return []Line{
 		{nameClient, "delay that the client itself added: lateness before the sending, and stops of its process during calls", clientDelay, false, beyondLow},
@@ -19,8 +19,8 @@ func Lines() []Line {
 }
 
 // Ledger returns the entries for all lines, and the rest last. Shares sum to 100: the rest contains
-// the time of the lines without a value, and is negative if the lines overlap. Without any line
-// about the members, Ledger returns nil and the reason.
+// the time for lines without a value, and is negative if the lines overlap. Without any line about
+// the members, Ledger returns nil and the reason.
 func Ledger(f *Facts) (entries []Entry, why run.Measure) {
 	if !f.Response.Known() {
 		return nil, f.Response

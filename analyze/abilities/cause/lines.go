@@ -2,51 +2,52 @@ package cause
 
 import "github.com/coreos/dbtester/analyze/run"
 
-// Facts are the numbers from the records of a step that explain its time. A fact that was not
-// recorded has the reason. Times are in milliseconds, of one request or of one piece of work.
+// Facts are numbers recorded in a step that explain its time. A fact that was not recorded has the
+// reason. Times are in milliseconds, for one request or one piece of work.
 type Facts struct {
-	// Response is the mean response time of the requests that ended ok. Service is the part from
+	// Response is the mean response time over the requests that ended ok. Service is the part from
 	// the sending on; in a closed loop it is the same.
 	Response, Service run.Measure
-	// Pending is the mean number of requests that were sent and not answered.
+	// Pending is how many requests were sent but not answered, on average.
 	Pending run.Measure
 	// Client is the part of the response time that the client itself caused.
 	Client run.Measure
-	// Inside is the mean time of a write in the members, from having it until the answer.
+	// Inside is the mean time that a write spends in the members, from when they have it until the
+	// answer.
 	Inside run.Measure
-	// Throttled and Syncing are shares of the time, from 0 to 1, in which the leader was stopped
-	// by its processor quota, and in which it synced its log. The kernel adds up the former over
+	// Throttled and Syncing are the shares of time, from 0 to 1, in which the leader was stopped by
+	// its processor quota, and in which it synced its log. The kernel adds up the former over
 	// processors.
 	Throttled, Syncing run.Measure
-	// Periods is the share of the quota's periods in which the leader was stopped.
+	// Periods is the share of quota periods in which the leader was stopped.
 	Periods run.Measure
-	// Sync is the mean time of a sync of the leader's log, FollowersSync that of the fastest
-	// follower. Queue is the mean time for which an entry waited for its sync.
+	// Sync is the mean time that the leader's log syncs take, FollowersSync the fastest follower's.
+	// Queue is how long an entry waited for its sync, on average.
 	Sync, FollowersSync, Queue run.Measure
-	// Agreement is the mean time from the leader's proposal until most members had an entry, Trip
-	// that of a round trip from the leader to the nearest members that are a majority with it, or, by
-	// the leader's own measure, to any.
+	// Agreement is the mean time from the leader's proposal until most members had an entry. Trip
+	// is the mean round trip from the leader to the nearest members that are a majority with it or,
+	// by the leader's own measure, to any.
 	Agreement, Trip run.Measure
-	// Acknowledged means that the round trips end with acknowledgements by the other kernel, so that
-	// they contain no work of members.
+	// Acknowledged means that the other kernel's acknowledgement ends a round trip, so that it
+	// contains no work by members.
 	Acknowledged bool
-	// Whole means that members count whole milliseconds of some of these times.
+	// Whole means that members count some of these times in whole milliseconds.
 	Whole bool
-	// Waiting is the mean number of the leader's threads that waited for a processor.
+	// Waiting is how many leader threads waited for a processor, on average.
 	Waiting run.Measure
-	// ClientsBusy is the share of the processors of the clients' machine that they used, of those that
-	// they may use.
+	// ClientsBusy is the share that clients used of the processors that they may use on their
+	// machine.
 	ClientsBusy run.Measure
-	// Used is the mean number of processors that the leader used. Processors are those of its
-	// machine, Allowed those that it may use at once.
+	// Used is how many processors the leader used, on average. Processors are those in its machine,
+	// Allowed those that it may use at once.
 	Used, Processors, Allowed run.Measure
-	// Busy is the share of the processors of the leader's machine, from 0 to 1, that this run used:
-	// the members there, and the clients if they are there.
+	// Busy is the share of processors in the leader's machine, from 0 to 1, that this run used: the
+	// members there, and the clients if they are there.
 	Busy run.Measure
-	// Members and Clients are the processor loads of all members and of the clients.
+	// Members and Clients are the processor loads from all members and from the clients.
 	Members, Clients Load
-	// Majority is the mean number of threads that waited for a processor of the leader and, of the
-	// others, of as many as make a majority with it: those of which most waited.
+	// Majority is how many threads waited for a processor, on average, in the leader and in as many
+	// others as make a majority with it: those with the most waits.
 	Majority run.Measure
 	// Direct means that all clients are connected to the leader.
 	Direct bool
@@ -54,7 +55,7 @@ type Facts struct {
 	Shared bool
 }
 
-// Load is the mean number of threads that waited for a processor, and of used processors.
+// Load is how many threads waited for a processor, and how many processors were used, on average.
 type Load struct{ Waiting, Used run.Measure }
 
 // Line is a part of the mean response time.
@@ -72,14 +73,14 @@ type Line struct {
 
 // above sums up the lines above a line, in milliseconds.
 type above struct {
-	// left is the response time that they leave, and within the time in the members, which the lines
-	// outside of them leave.
+	// left is the response time that they leave. within is the time in the members that is left
+	// after the lines outside them.
 	left, within float64
 	// unsure is how much of the lines may have been waits for a processor.
 	unsure float64
 }
 
-// Names of lines that rules refer to.
+// Line names that rules refer to.
 const (
 	nameClient     = "LEDGER-CLIENT"
 	nameFreeClient = "LEDGER-FREE-CLIENT"
@@ -90,10 +91,10 @@ const (
 	nameProcessors = "LEDGER-PROCESSORS"
 )
 
-// Unexplained is the name of the last line: the time that all others leave.
+// Unexplained names the last line: the time that all others leave.
 const Unexplained = "LEDGER-UNEXPLAINED"
 
-// bounds returns the bounds of a measure, equal ones for an exact value.
+// bounds returns a measure's bounds, equal ones for an exact value.
 func bounds(m run.Measure) (low, high float64) {
 	if m.Low == 0 && m.High == 0 {
 		return m.Value, m.Value
@@ -108,7 +109,7 @@ func atLeast(m run.Measure, low float64) run.Measure {
 }
 
 // during returns the part of the time left that an activity took which lasts for a share of the
-// window. Clients of a closed loop always wait, so that it takes the same share of their time.
+// window. Closed-loop clients always wait, so that it takes the same share of their time.
 func during(share run.Measure, left float64) run.Measure {
 	if !share.Known() {
 		return share
@@ -116,9 +117,9 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-// most returns the largest part of the time of pending requests that activities with these shares of
-// the window can have taken. Where less than one request was pending, all activity may have fallen
-// into the times with a request. It is 1 if a share was not recorded.
+// most returns the largest part of pending requests' time that activities with these shares of the
+// window can have taken. Where less than one request was pending, all activity may have fallen into
+// the times with a request. It is 1 if a share was not recorded.
 func (f *Facts) most(shares ...run.Measure) float64 {
 	sum := 0.0
 	for _, s := range shares {
@@ -136,7 +137,7 @@ func (f *Facts) most(shares ...run.Measure) float64 {
 	return min(sum, 1)
 }
 
-// beyondLow returns the distance of a measure from its lower bound.
+// beyondLow returns how far a measure is above its lower bound.
 func beyondLow(_ *Facts, m run.Measure) float64 {
 	low, _ := bounds(m)
 	return m.Value - low

@@ -14,11 +14,11 @@ func outsideRule() Rule {
 	}
 }
 
-// outside leaves the time inside the members. At least the part is outside in which no thread of
-// clients and members waited for a processor, and no quota stopped a member, which does not read
-// requests then. On a machine that they share, the work of processors is no property of the way
-// either. Where all clients are connected to the leader, other members are not on the way. Clients that
-// use nearly all of their processors may let answers wait in their own runtime, which no thread shows.
+// outside leaves the time inside the members. At least the part is outside in which no client or
+// member thread waited for a processor, and no quota stopped a member, which does not read requests
+// then. On a machine that they share, the processors' work is no property of the way either. Where
+// all clients are connected to the leader, other members are not on the way. Clients that use
+// nearly all their processors may let answers wait in their own runtime, which no thread shows.
 func outside(f *Facts, at above) run.Measure {
 	if !f.Inside.Known() {
 		return f.Inside
@@ -43,7 +43,8 @@ func outside(f *Facts, at above) run.Measure {
 	return atLeast(m, m.Value-f.most(loads...)*at.left-f.uncounted())
 }
 
-// uncounted bounds the error, in milliseconds, of a time that members may truncate to whole milliseconds.
+// uncounted bounds the error, in milliseconds, in a time that members may truncate to whole
+// milliseconds.
 func (f *Facts) uncounted() float64 {
 	if f.Whole {
 		return 1

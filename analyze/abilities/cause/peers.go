@@ -19,14 +19,14 @@ func peersRule() Rule {
 	}
 }
 
-// agrees reports whether the line of the other members is from the leader's agreements.
+// agrees reports whether the line for the other members comes from the leader's agreements.
 func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
 
 // tooLong bounds the ratio of a round trip to the mean time in the members. Requests do not wait for
 // longer round trips. It is above 1 because the two means cover slightly different requests.
 const tooLong = 1.25
 
-// beyond returns the time until most members have an entry, without the leader's sync of it and its wait
+// beyond returns the time until most members have an entry, without the leader's sync and its wait
 // for the previous sync.
 func (f *Facts) beyond(at above) run.Measure {
 	switch {
@@ -48,10 +48,10 @@ func (f *Facts) beyond(at above) run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-// peers returns the time for the other members. Its lower bound is without the time in which a thread of
-// the leader or of the other members of a majority waited for a processor, or the quota stopped the
-// leader. Agreements and round trips that the leader measured itself also contain the leader's work,
-// which is left out too.
+// peers returns the time for the other members. Its lower bound is without the time in which a
+// thread in the leader or in the other members of a majority waited for a processor, or the quota
+// stopped the leader. Agreements and round trips that the leader measured itself also contain the
+// leader's work, which is left out too.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {

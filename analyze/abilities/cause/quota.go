@@ -6,11 +6,10 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// allPeriods is the share of the quota's periods from which on the leader uses its quota up all the
-// time.
+// allPeriods is the share of quota periods from which on the leader uses its quota up all the time.
 const allPeriods = 0.9
 
-// quotaRule names the processor quota of the leader.
+// quotaRule names the leader's processor quota.
 func quotaRule() Rule {
 	return Rule{
 		Name: "quota", Words: "the leader's processor quota", Lines: []string{nameThrottled}, Over: over, Partly: partly,
@@ -28,9 +27,10 @@ func quotaRule() Rule {
 	}
 }
 
-// usedUp returns the share of the response time that the leader's quota certainly takes in a closed loop:
-// the used share of the quota if it is nearly all, as for saturated processors. The share is at most
-// that of the periods in which the quota stopped the leader: in others it did not delay requests.
+// usedUp returns the share of the response time that the leader's quota certainly takes in a closed
+// loop: the quota's used share if it is nearly all, as for saturated processors. The share is at
+// most that of the periods in which the quota stopped the leader: in others it did not delay
+// requests.
 func (f *Facts) usedUp() float64 {
 	if f.Service.Known() || !f.Periods.Known() || !f.Used.Known() || !f.Allowed.Known() || f.Allowed.Value <= 0 {
 		return 0
@@ -42,9 +42,9 @@ func (f *Facts) usedUp() float64 {
 	return min(used, f.Periods.Value, 1)
 }
 
-// stopped returns the share of the time in which the quota stopped the leader, which is at most the share
-// of periods with a stop, and its lower bound. The kernel adds up the time over processors, so the lower
-// bound counts one of them; or all, if the quota was used up in nearly every period.
+// stopped returns the share of time in which the quota stopped the leader, which is at most the
+// share of periods with a stop, and its lower bound. The kernel adds up the time over processors,
+// so the lower bound counts one of them; or all, if the quota was used up in nearly every period.
 func (f *Facts) stopped() (share, low float64) {
 	share = min(f.Throttled.Value, 1)
 	if f.Processors.Known() {

@@ -9,25 +9,25 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Rule names a cause of a part of the response time. It has a file of its own, with the lines that
-// convict.
+// Rule names a cause that takes a part of the response time. It has its own file, with the lines
+// that convict.
 type Rule struct {
 	// Name is a word for programs. Words name it for readers, and Shared where members and
 	// clients share a machine, "" for the same. Rules with the same words are one.
 	Name, Words, Shared string
 	Lines               []string
-	// Over is the share, in percent, over which it is named, and Partly that from which it is
-	// named as a part, by the lower bounds of the lines.
+	// Over is the share, in percent, over which it is named, and Partly that from which it is named
+	// as a part, by the lines' lower bounds.
 	Over, Partly float64
-	// Numbers returns the numbers behind the lines, all of which have a value.
+	// Numbers returns the numbers behind the lines, which all have a value.
 	Numbers func(*Facts) string
-	// AtLeast, if not nil, returns a lower bound of the share, in percent, that does not follow from
-	// the lines.
+	// AtLeast, if not nil, returns a lower bound for the share, in percent, that does not follow
+	// from the lines.
 	AtLeast func(*Facts) float64
 }
 
-// The usual thresholds of rules, and the smallest share of other parts that the verdict mentions, all in
-// percent. It also mentions suspects whose upper bound reaches Partly.
+// The usual rule thresholds, and the smallest share of other parts that the verdict mentions, all
+// in percent. It also mentions suspects whose upper bound reaches Partly.
 const (
 	over, partly, mentioned = 50.0, 30.0, 5.0
 	mostMentioned           = 3
@@ -53,14 +53,14 @@ type Suspect struct {
 	least  float64 // the share by AtLeast, in percent
 }
 
-// Verdict names the causes of the response time.
+// Verdict names what causes the response time.
 type Verdict struct {
-	// Suspects are in the order of their lower bounds, and of their values where these are equal.
+	// Suspects are ordered by their lower bounds, and by their values where these are equal.
 	Suspects []Suspect
-	// Unexplained is the share of the rest. Queued is the share of all in which requests waited
-	// for a free client, without which all other shares are: it follows from the others.
+	// Unexplained is the rest's share. Queued is the share of the total in which requests waited
+	// for a free client, which all other shares leave out: it follows from the others.
 	Unexplained, Queued float64
-	// Shared is a copy of the field of the facts.
+	// Shared is copied from the facts.
 	Shared bool
 }
 
@@ -81,7 +81,7 @@ func (v *Verdict) add(s Suspect) {
 	v.Suspects = append(v.Suspects, s)
 }
 
-// Of returns the suspects of a degree.
+// Of returns the suspects with a degree.
 func (v *Verdict) Of(d Degree) (list []Suspect) {
 	for _, s := range v.Suspects {
 		if s.Degree == d {

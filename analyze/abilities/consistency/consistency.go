@@ -1,4 +1,4 @@
-// Package consistency shows the verdict on the answers of a load.
+// Package consistency shows the verdict on a load's answers.
 package consistency
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Half shows the verdict of the judge in reports.
+// Half shows the judge's verdict in reports.
 type Half struct{}
 
 var (
@@ -22,7 +22,7 @@ var (
 	_ abilities.Finder = Half{}
 )
 
-// Rows returns the rows about violations, stale reads, lost writes and the cost of judging.
+// Rows returns rows about violations, stale reads, lost writes and what judging costs.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{Name: "LINEARIZABLE", Unit: "violations", After: "KEYS-FOUND", Cell: cell(violations),
@@ -31,13 +31,13 @@ func (Half) Rows() []abilities.Row {
 			Definition: "reads of a mode that promises less than linearizability which returned a value that had surely been replaced when they were sent: for how long at least, and how often a connection saw an older value than before"},
 		{Name: "LOST-WRITES", Unit: "keys", After: "STALE-READS", Cell: cell(lost),
 			Definition: "written keys that had an older value than the last acknowledged one, or were not there, when they were read back after the load; any makes the run invalid"},
-		{Name: "JUDGE-SECONDS", Unit: "seconds", After: "LINEARIZABLE", // before rows of others that follow LOST-WRITES
+		{Name: "JUDGE-SECONDS", Unit: "seconds", After: "LINEARIZABLE", // before rows from others that follow LOST-WRITES
 			Cell:       cell(cost),
 			Definition: "how long answers were judged beside the clients, in their process, summed over generators; how long that is for a request; and how often clients waited for it"},
 	}
 }
 
-// Findings are the verdicts on all runs of a database.
+// Findings returns the verdicts on all runs of a database.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "answers judged", Short: "answers", Of: judged}}
 }
@@ -72,7 +72,7 @@ func judged(runs []*run.Run) string {
 	return text
 }
 
-// among formats a number of violations.
+// among formats how many violations there were.
 func among(violations, judged, operations int64) string {
 	text := "no violation"
 	if violations > 0 {
@@ -120,7 +120,7 @@ func violations(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(n), v.Counts.Judged), text
 }
 
-// stale formats the staleness of reads.
+// stale formats how stale reads were.
 func stale(v *consistency.Verdict) (run.Measure, string) {
 	if v.Form != consistency.Measured {
 		return run.Inapplicable("no reads of a mode that promises less than linearizability were measured"), ""
@@ -148,7 +148,7 @@ func stale(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.Counts.StaleReads), v.Counts.Judged), strings.Join(parts, ", ")
 }
 
-// lost formats the fate of the last writes.
+// lost formats what became of the last writes.
 func lost(v *consistency.Verdict) (run.Measure, string) {
 	h := v.Held
 	switch {
@@ -191,7 +191,7 @@ func cost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.TookNS)/1e9, n), text
 }
 
-// Facts returns whether answers were judged, because judging costs the client time. Records of
+// Facts returns whether answers were judged, because judging costs the client time. Records by
 // releases without a verdict do not show it.
 func (Half) Facts() []abilities.Fact {
 	return []abilities.Fact{{Name: "answers judged", Covers: []string{"consistency"}, Of: func(r *run.Run) string {

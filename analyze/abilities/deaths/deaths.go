@@ -1,4 +1,4 @@
-// Package deaths shows how late a database noticed that the holders of sessions were dead.
+// Package deaths shows how late a database noticed that session holders were dead.
 package deaths
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half shows the deaths of holders in reports.
+// Half shows holders' deaths in reports.
 type Half struct{}
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "deaths" }
 
 // Acted reports whether holders died during the load.
@@ -94,7 +94,7 @@ func renewals(o *deaths.Outcome) (run.Measure, string) {
 func ms(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 
 // seconds formats a time, as an interval if its ends differ by more than 1 % of the TTL. A time
-// below the resolution of the client's observation is only an upper bound.
+// below the resolution at which the client observes is only an upper bound.
 func seconds(o *deaths.Outcome, least, most int64) string {
 	switch {
 	case time.Duration(most-least) > o.TTL/100:
@@ -159,7 +159,7 @@ func meanwhile(o *deaths.Outcome) (run.Measure, string) {
 		fmt.Sprintf("p99 %s in %d s, before %s in %d s", ms(int64(o.During.P99)), o.During.Seconds, ms(int64(o.Before.P99)), o.Before.Seconds)
 }
 
-// outcomes returns the outcomes of runs in which holders died.
+// outcomes returns outcomes from runs in which holders died.
 func outcomes(runs []*run.Run) (list []deaths.Outcome) {
 	for _, r := range runs {
 		if o, err := deaths.Record().Of(r.Info.Record.Records); err == nil && o.Abandoned > 0 {
@@ -189,8 +189,8 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return strings.Join(asked, ", ") + ": all their keys are gone after " + strings.Join(parts, ", ") + "."
 }
 
-// grantedBy states whether the databases granted the TTLs that were asked for, and else which, as a
-// part of the sentence.
+// grantedBy states whether the databases granted the requested TTLs, and else which, as a part of
+// the sentence.
 func grantedBy(names []string, runs [][]*run.Run) string {
 	var others []string
 	some := 0
@@ -211,7 +211,7 @@ func grantedBy(names []string, runs [][]*run.Run) string {
 	return ""
 }
 
-// allGone is when the keys of all sessions were gone.
+// allGone is when all sessions' keys were gone.
 func allGone(o *deaths.Outcome) string {
 	if o.NotExpired > 0 {
 		return fmt.Sprintf("more than the load had time for (%s of %s left)", humanize.Comma(int64(o.NotExpired)), humanize.Comma(int64(o.Abandoned)))
@@ -219,7 +219,7 @@ func allGone(o *deaths.Outcome) string {
 	return fmt.Sprintf("%.1f s", o.AllGone.Seconds())
 }
 
-// Card is the first screen of loads in which holders died: when the keys were gone, and the
+// Card is the first screen for loads in which holders died: when the keys were gone, and the
 // settings that decide it.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	rows := []struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/deaths"
 )
 
-// Figures returns one picture: the share of remaining sessions by the time after their TTL, with
-// a line for each trial of each database.
+// Figures returns one picture: the share of sessions that remain by the time after their TTL, with
+// a line for each database's trials.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	all := 100.0
 	f := figure.Figure{
@@ -31,7 +31,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// survivors returns the line of a trial. All sessions remain until the first one ends.
+// survivors returns a trial's line. All sessions remain until the first one ends.
 func survivors(c abilities.Column, o *deaths.Outcome, trial, trials int) (line figure.Series, ok bool) {
 	if len(o.Survivors) == 0 || o.Abandoned == 0 {
 		return line, false

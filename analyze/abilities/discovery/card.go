@@ -11,13 +11,13 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/discovery"
 )
 
-// line is a row of the card; "" is not known.
+// line is a row on the card; "" means unknown.
 type line struct {
 	name string
 	of   func(*run.Run, *discovery.Outcome) string
 }
 
-// lines are the rows of the card.
+// lines returns the card's rows.
 func lines() []line {
 	part := func(k discovery.Kind, of func(*discovery.Change) time.Duration, at func(discovery.Times) time.Duration, text func(time.Duration) string) func(*run.Run, *discovery.Outcome) string {
 		return func(_ *run.Run, o *discovery.Outcome) string {
@@ -62,8 +62,8 @@ func lines() []line {
 	}
 }
 
-// Card is the first screen of loads with instances: the time until all consumers knew of a death, its
-// parts, and the cost of waiting for a death.
+// Card is the first screen for loads with instances: the time until all consumers knew about a
+// death, its parts, and what waiting for a death costs.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	card := &abilities.Card{Head: append([]string{"service discovery"}, names...)}
 	found := false
@@ -109,8 +109,8 @@ func note(name string, o *discovery.Outcome, trials int) string {
 	return text
 }
 
-// Figures returns a picture for the deaths and one for the elections: the share of them that all
-// consumers knew by the time after the death, with a line for each trial of each database.
+// Figures returns a picture for the deaths and one for the elections: the share that all consumers
+// knew by the time after the death, with a line for each database's trials.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	all := 100.0
 	for _, f := range []struct {
@@ -135,7 +135,7 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// knownByTime returns lines that rise to the share of changes of a kind that all consumers knew.
+// knownByTime returns lines that rise to the share of changes of one kind that all consumers knew.
 func knownByTime(columns []abilities.Column, kind discovery.Kind) (lines []figure.Series) {
 	for _, c := range columns {
 		list, _ := outcomes(c.Runs)

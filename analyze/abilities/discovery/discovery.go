@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Half shows deaths and deploys of instances in reports.
+// Half shows instance deaths and deploys in reports.
 type Half struct{}
 
 var (
@@ -27,13 +27,13 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "discovery" }
 
 // Acted reports whether instances registered beside the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
-// outcome returns the outcome of a run, nil without instances.
+// outcome returns a run's outcome, or nil without instances.
 func outcome(r *run.Run) *discovery.Outcome {
 	o, err := discovery.Record().Of(r.Info.Record.Records)
 	if err != nil || o.Registered.Registered == 0 {
@@ -42,7 +42,7 @@ func outcome(r *run.Run) *discovery.Outcome {
 	return &o
 }
 
-// Rows returns the rows about registrations, and about the changes that consumers learned of.
+// Rows returns rows about registrations, and about the changes that consumers learned.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*run.Run, *discovery.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -75,7 +75,7 @@ func cell(of func(*run.Run, *discovery.Outcome) (run.Measure, string)) func(*run
 
 func count(n int) string { return humanize.Comma(int64(n)) }
 
-// seconds formats a time of about a session's TTL, and short one of a fan-out.
+// seconds formats a time as long as a session's TTL, and short one as long as a fan-out.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
 func short(d time.Duration) string {
@@ -85,8 +85,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", float64(d)/1e6)
 }
 
-// percentiles formats a distribution: with fewer than 300 times p95 and the largest are in place of
-// p99.
+// percentiles formats a distribution: with fewer than 300 times, p95 and the largest replace p99.
 func percentiles(t discovery.Times, text func(time.Duration) string) string {
 	if t.N == 1 {
 		return text(t.Max)
@@ -103,12 +102,12 @@ func measure(t discovery.Times) run.Measure {
 	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
 }
 
-// times returns the distribution of a part of the changes of a kind that all consumers knew.
+// times returns how long a part took, over the changes of one kind that all consumers knew.
 func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
 	return discovery.TimesOf(o.Of(k), part)
 }
 
-// The parts of a change.
+// The parts into which a change is split.
 func whole(c *discovery.Change) time.Duration   { return c.Whole }
 func left(c *discovery.Change) time.Duration    { return c.Left }
 func late(c *discovery.Change) time.Duration    { return c.Late }
@@ -134,7 +133,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known states how many changes of a kind all consumers knew; "" if there were no such changes.
+// known states how many changes of one kind all consumers knew; "" without such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -142,7 +141,8 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise states how many deaths were known within the notice of the plan; "" without a notice or deaths.
+// promise states how many deaths were known within the plan's notice; "" without a notice or
+// deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
 		return ""
@@ -260,7 +260,7 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
-// beside returns another way by which users of the database find dead instances, or "". It has no
+// beside returns another way by which the database's users find dead instances, or "". It has no
 // leaders, so runs with elections return "".
 func beside(o *discovery.Outcome) string {
 	if o.Plan.Elections > 0 {
@@ -269,8 +269,8 @@ func beside(o *discovery.Outcome) string {
 	return o.Beside
 }
 
-// unmeasured returns the other way by which users of a database find dead instances, if no run of the
-// report used it; else "".
+// unmeasured returns the other way by which a database's users find dead instances, if no run in
+// the report used it; else "".
 func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
 	for _, of := range runs {
 		list, by := outcomes(of)
@@ -283,7 +283,7 @@ func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string
 	return beside(o)
 }
 
-// Say returns the sentence about when all consumers knew of a death.
+// Say returns the sentence about when all consumers knew about a death.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var said, unknown, besides []string
 	consumers, kind := 0, discovery.Election // unless an instance died otherwise

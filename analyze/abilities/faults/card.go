@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Card is the first screen of loads with faults: the longest time in which the load got no answer,
+// Card is the first screen for loads with faults: the longest time in which the load got no answer,
 // by fault and database, and the settings that decide it.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	card := &abilities.Card{Head: append([]string{"longest time in which the load got no answer"}, names...)}
@@ -62,7 +62,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 
 // basis explains the numbers in brackets; "" if there are no such numbers.
 func basis(columns [][]group) string {
-	coverage := map[int]float64{} // of the medians of so many repeats
+	coverage := map[int]float64{} // of medians over so many repeats
 	for _, list := range columns {
 		for _, g := range list {
 			if m := g.median(blackout()); m.N > 1 {
@@ -125,7 +125,7 @@ func failedBack(runs []*run.Run) string {
 	return fmt.Sprintf(", and back before %d of %d next faults", asked-away, followed)
 }
 
-// decisive are parts of the names of options that decide how soon a lost member is detected.
+// decisive are parts of option names that decide how soon a lost member is detected.
 var decisive = []string{"election", "heartbeat", "tick", "multiplier", "limit", "timeout", "time_out", "failover"}
 
 // settings returns the settings that decide how soon a cluster detects a lost member, and how

@@ -20,15 +20,15 @@ import (
 // Half shows faults in reports.
 type Half struct{}
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "faults" }
 
 // Acted reports whether a fault was applied during the load.
 func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
 
 // Disturbed returns when faults were applied. It reads the events, which an interrupted run has
-// too. If faults of one member overlap, the first end counts as the end of the first fault: the
-// total time with a fault is the same.
+// too. If one member's faults overlap, the first end counts for the first fault: the total time
+// with a fault is the same.
 func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string) {
 	began := map[int][]time.Time{} // by member
 	for _, e := range r.Machines.Events {
@@ -43,7 +43,7 @@ func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string
 	return times, "reddish: from when a fault was asked for until it was over"
 }
 
-// happened returns the faults of a run; nil if this release cannot read them.
+// happened returns a run's faults; nil if this release cannot read them.
 func happened(r *run.Run) []faults.Happened {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	if err != nil {
@@ -52,7 +52,7 @@ func happened(r *run.Run) []faults.Happened {
 	return list
 }
 
-// Rows returns a row for each quantity of a fault.
+// Rows returns a row for each fault quantity.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, definition string, q quantity) abilities.Row {
 		return abilities.Row{Name: name, Unit: q.unit, After: after, Definition: definition, Cell: func(r *run.Run) (run.Measure, string) { return cell(r, q) }}
@@ -71,7 +71,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell formats a quantity of each fault of a run. The number is the largest median.
+// cell formats a quantity for each fault in a run. The number is the largest median.
 func cell(r *run.Run, q quantity) (run.Measure, string) {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	switch {
@@ -95,9 +95,9 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states how long the load got no answer after the fault, or after the worst of several, and how
-// long new clients got no answer if that differs. It names no winner, because the databases' settings
-// that decide it differ. Of many databases it has the medians alone, by fault.
+// Say states how long the load got no answer after the fault, or after the worst one, and how long
+// new clients got no answer if that differs. It names no winner, because the databases' settings
+// that decide it differ. For many databases it has only the medians, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts, worsts []string
 	byFault := map[string][]string{}
@@ -132,7 +132,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return before + " got no answer " + strings.Join(parts, "; ")
 }
 
-// mostIntervals is the number of databases up to which the sentence has their intervals.
+// mostIntervals is the most databases for which the sentence has intervals.
 const mostIntervals = 4
 
 // differ reports whether two times differ by a quarter, and by more than probes may miss.

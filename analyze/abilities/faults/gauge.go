@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Gauge is the metric of recovery.
+// Gauge is the recovery metric.
 func (Half) Gauge() (name, measures string) {
 	return "blackout", "the longest times without an answer"
 }

@@ -19,7 +19,7 @@ type group struct {
 	of     []faults.Happened
 }
 
-// groups returns the faults of some runs of one database by their numbers in the file.
+// groups returns the faults in some runs of one database by their numbers in the file.
 func groups(runs []*run.Run) []group {
 	var all []faults.Happened
 	for _, r := range runs {
@@ -89,11 +89,11 @@ func nameOf(h faults.Asked) string {
 	return text
 }
 
-// quantity is a number of one fault.
+// quantity is a number about one fault.
 type quantity struct {
 	unit string
-	// of returns the number, and false if there is none. endless means that the time had not
-	// come when the observation ended, so the number is only a lower bound.
+	// of returns the number, and false without one. endless means that the time had not come when
+	// the observation ended, so the number is only a lower bound.
 	of func(faults.Happened) (is float64, endless, ok bool)
 }
 
@@ -127,7 +127,7 @@ func backlog() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Recovery.BacklogGone, true })
 }
 
-// silence measures the longest time without an answered probe of any member, and own the same for
+// silence measures the longest time without an answered probe to any member, and own the same for
 // the member with the fault.
 func silence() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return silenceOf(h, 0) })
@@ -151,7 +151,7 @@ func silenceOf(h faults.Happened, member int) (time.Duration, bool) {
 	return 0, false
 }
 
-// back is the time from the end of a fault until a new client of its member was answered.
+// back is the time from when a fault ends until a new client of its member was answered.
 func back() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.Back, len(h.Silences) > 0 && h.Member >= 0 })
 }
@@ -160,7 +160,7 @@ func leaders() quantity {
 	return quantity{"changes", func(h faults.Happened) (float64, bool, bool) { return float64(h.Leaders), false, h.Recovery != nil }}
 }
 
-// p99 is the 99th percentile of the requests that ended ok until the load had recovered.
+// p99 is the 99th percentile over the requests that ended ok until the load had recovered.
 func p99() quantity {
 	return timeOf(func(h faults.Happened) (time.Duration, bool) { return h.P99, h.P99 > 0 })
 }
@@ -174,7 +174,7 @@ func lost() quantity {
 	}}
 }
 
-// summary is the median of a group's quantity.
+// summary is the median over a group's quantity.
 type summary struct {
 	order.Median
 	// endless counts the values that are lower bounds.
@@ -208,7 +208,7 @@ func (s summary) text(q quantity) string {
 	return fmt.Sprintf("%s, %.1f %% of %d)", strings.TrimSuffix(s.short(q), ")"), 100*s.Coverage, s.N)
 }
 
-// unitSeconds is the unit of times.
+// unitSeconds is the unit for times.
 const unitSeconds = "seconds"
 
 // alone returns text such as "2.01 s".

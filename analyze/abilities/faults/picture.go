@@ -19,7 +19,7 @@ const (
 	// recovery from it, if no other fault is within that time.
 	lead  = 5 * time.Second
 	trail = 3 * time.Second
-	// mostPanels is the largest number of panels of a picture.
+	// mostPanels is the most panels that a picture has.
 	mostPanels = 8
 )
 
@@ -86,7 +86,7 @@ func picture(name string, columns []abilities.Column, loads []load) figure.Figur
 	return f
 }
 
-// load holds the records of a database's runs around their faults.
+// load holds the records around the faults in a database's runs.
 type load struct{ all []span }
 
 // span is a fault with the load around it.
@@ -94,11 +94,11 @@ type span struct {
 	happened    faults.Happened
 	from, until time.Time
 	timeline    *recovery.Timeline
-	seconds     map[int64]time.Duration // the p99 of unix seconds
+	seconds     map[int64]time.Duration // p99 by unix second
 }
 
-// loadOf reads the load around the faults of some runs. Runs whose records cannot be read again
-// are left out: the report names their missing records.
+// loadOf reads the load around the faults in some runs. Runs whose records cannot be read again are
+// left out: the report names their missing records.
 func loadOf(c abilities.Column) (l load) {
 	for _, r := range c.Runs {
 		list := happened(r)
@@ -127,7 +127,7 @@ func loadOf(c abilities.Column) (l load) {
 	return l
 }
 
-// spansOf returns for each fault of a run the time that its picture shows. No other fault lies in
+// spansOf returns the time that a picture shows for each of a run's faults. No other fault lies in
 // that time.
 func spansOf(list []faults.Happened) (spans []span) {
 	for i, h := range list {
@@ -148,7 +148,7 @@ func spansOf(list []faults.Happened) (spans []span) {
 	return spans
 }
 
-// spans returns the spans with ticks of the fault with a name.
+// spans returns the spans with ticks for the fault with a name.
 func (l load) spans(name string) (list []span) {
 	for _, s := range l.all {
 		if nameOf(s.happened.Asked) == name && len(s.timeline.Between(s.from, s.until)) > 0 {
@@ -158,13 +158,13 @@ func (l load) spans(name string) (list []span) {
 	return list
 }
 
-// at returns a position on the time axis: the middle of the interval of that length. It is rounded,
-// to a tenth of a tick, so that the repeats of a fault share rows of the table.
+// at returns a position on the time axis: the middle of an interval with that length. It is
+// rounded, to a tenth of a tick, so that a fault's repeats share rows in the table.
 func (s span) at(from time.Time, length time.Duration) float64 {
 	return from.Add(length / 2).Sub(s.happened.From).Round(results.ProgressTick / 10).Seconds()
 }
 
-// rate fills in the ok requests of each tick; 0 for a tick without a row.
+// rate fills in the ok requests in each tick; 0 for a tick without a row.
 func (s span) rate(line figure.Series, panel int) figure.Series {
 	line.Panel = panel
 	var last time.Time
@@ -174,7 +174,7 @@ func (s span) rate(line figure.Series, panel int) figure.Series {
 			line.Y = append(line.Y, 0, 0)
 		}
 		last = k.From.Add(k.Length)
-		if k.Length < results.ProgressTick/2 { // the end of a step: too short for a rate
+		if k.Length < results.ProgressTick/2 { // at a step's end: too short for a rate
 			continue
 		}
 		line.X = append(line.X, s.at(k.From, k.Length))
@@ -183,7 +183,7 @@ func (s span) rate(line figure.Series, panel int) figure.Series {
 	return line
 }
 
-// p99 fills in the percentile of each second, in ms. A second without an answer is a gap.
+// p99 fills in each second's percentile, in ms. A second without an answer is a gap.
 func (s span) p99(line figure.Series, panel int) figure.Series {
 	line.Panel = panel
 	for second := s.from.Unix(); second <= s.until.Unix(); second++ {

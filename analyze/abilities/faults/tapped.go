@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tapRow is the row about the cost of taps.
+// tapRow is the row about what taps cost.
 func tapRow() abilities.Row {
 	return abilities.Row{
 		Name: "FAULT-TAP", Unit: "ms", After: "FAULT-P99",
@@ -23,7 +23,7 @@ func tapRow() abilities.Row {
 	}
 }
 
-// tapped returns the members of a run whose taps have a measured cost.
+// tapped returns a run's members whose taps have a measured cost.
 func tapped(r *run.Run) (members []results.Member) {
 	for _, m := range r.Info.Record.Members {
 		if m.Disk != nil && m.Disk.Tap != nil {
@@ -33,7 +33,7 @@ func tapped(r *run.Run) (members []results.Member) {
 	return members
 }
 
-// tapCell formats the cost of the taps of a run's members.
+// tapCell formats what the taps on a run's members cost.
 func tapCell(r *run.Run) (run.Measure, string) {
 	if len(happened(r)) == 0 {
 		return run.Inapplicable("no fault was applied"), ""
@@ -50,8 +50,8 @@ func tapCell(r *run.Run) (run.Measure, string) {
 	return most, strings.Join(parts, "; ")
 }
 
-// tapNote states the cost of the taps of some runs of one database, and whose syncs have it if not
-// those of all members; "" if none was measured.
+// tapNote states what the taps cost in some runs of one database, and whose syncs include it if not
+// all members' do; "" if no cost was measured.
 func tapNote(runs []*run.Run) string {
 	var costs []float64
 	var ns []int

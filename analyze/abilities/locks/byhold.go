@@ -16,18 +16,18 @@ import (
 type held struct {
 	hold  time.Duration
 	of    *locks.Outcome
-	stage *locks.Stage // of the fewest contenders, with hand-offs
+	stage *locks.Stage // with the fewest contenders, with hand-offs
 }
 
-// holds are the databases of a report that differ in how long locks were held, by that time. They have
-// the same store, recipe and number of contenders.
+// holds are a report's databases that differ in how long locks were held, by that time. They have
+// the same store, recipe and contender count.
 type holds struct {
 	store, recipe string
 	column        abilities.Column // the first
 	all           []held
 }
 
-// name returns the name of the line in a figure.
+// name returns the line's name in a figure.
 func (h *holds) name() string {
 	return fmt.Sprintf("%s, %s, %s", h.store, h.recipe, contenders(h.all[0].stage))
 }
@@ -59,8 +59,8 @@ func byHolds(columns []abilities.Column) []*holds {
 	return slices.DeleteFunc(list, func(h *holds) bool { return h.all[0].hold == h.all[len(h.all)-1].hold })
 }
 
-// allByHold returns them if they are all databases with locks, each of one trial. Else the report is
-// about something else, too.
+// allByHold returns them if they are all databases with locks, each with one trial. Else the report
+// is about something else, too.
 func allByHold(names []string, runs [][]*run.Run) []*holds {
 	var columns []abilities.Column
 	for i, name := range names {
@@ -81,7 +81,7 @@ func allByHold(names []string, runs [][]*run.Run) []*holds {
 	return list
 }
 
-// outcomesOf returns the outcomes of all holds.
+// outcomesOf returns the outcomes in all holds.
 func outcomesOf(list []*holds) (all []*locks.Outcome) {
 	for _, h := range list {
 		for _, one := range h.all {
@@ -91,8 +91,8 @@ func outcomesOf(list []*holds) (all []*locks.Outcome) {
 	return all
 }
 
-// sayByHold is the sentence about the fastest and the slowest hand-off of each, with the times for
-// which the lock was held.
+// sayByHold is the sentence about each one's fastest and slowest hand-off, with the times for which
+// the lock was held.
 func sayByHold(list []*holds) string {
 	t := typicalOf(outcomesOf(list))
 	var said []string

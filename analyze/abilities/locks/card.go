@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomes returns the outcomes of a database's runs in which contenders competed.
+// outcomes returns the outcomes from a database's runs in which contenders competed.
 func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	for _, r := range runs {
 		if o := outcome(r); o != nil {
@@ -23,7 +23,7 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// allOutcomes returns the outcomes of all databases.
+// allOutcomes returns all databases' outcomes.
 func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 	for _, of := range runs {
 		list = append(list, outcomes(of)...)
@@ -31,19 +31,19 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// fewClauses is the number of databases up to which a sentence has more than their times.
+// fewClauses is the most databases for which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is the part of a sentence about one database: a number of each of its trials, how its locks
-// are acquired, and the quantity of the numbers.
+// clause is the part of a sentence about one database: a number for each trial, how its locks are
+// acquired, and which quantity the numbers are.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
 	how, what string
 }
 
-// clauses joins the clauses of all databases after some words. A quantity that all share is written
-// once. With many databases, the sentence has only the numbers and their kind.
+// clauses joins all databases' clauses after some words. A quantity that all share is written once.
+// With many databases, the sentence has only the numbers and their kind.
 func clauses(begin, in, are string, all []clause, text func(ns int64) string) string {
 	few := len(all) <= fewClauses
 	alike := few && !slices.ContainsFunc(all, func(c clause) bool { return c.what != all[0].what })
@@ -67,8 +67,8 @@ func clauses(begin, in, are string, all []clause, text func(ns int64) string) st
 	return begin + " " + in + " " + strings.Join(list, ", ") + "."
 }
 
-// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. Trials of a
-// database have a range.
+// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. A
+// database's trials are given as a range.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return sayByHold(list)
@@ -110,15 +110,15 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return strings.Join(said, " ")
 }
 
-// The smallest numbers of contenders, and of turns per contender at equal shares, for which the
-// sentence states how turns were shared.
+// The fewest contenders, and the fewest turns per contender at equal shares, for which the sentence
+// states how turns were shared.
 const (
 	severalContenders = 3
 	severalTurns      = 10
 )
 
-// shared returns the sentence about the turns of the unluckiest and the luckiest contender in all
-// trials, at the largest number of contenders; "" if there is nothing to state.
+// shared returns the sentence about the unluckiest and the luckiest contender's turns in all
+// trials, with the most contenders; "" if there is nothing to state.
 func shared(names []string, runs [][]*run.Run) string {
 	number := 0
 	for i := range names {
@@ -149,17 +149,17 @@ func shared(names []string, runs [][]*run.Run) string {
 	return fmt.Sprintf("Of %d contenders each had of all turns: %s.", number, strings.Join(parts, ", "))
 }
 
-// line is a row of the card about a stage.
+// line is a row on the card about a stage.
 type line struct {
 	name string
-	// of returns the line's numbers for a trial; nil if it has no number. text formats each. count, if
-	// not nil, returns the number of times behind them.
+	// of returns the line's numbers for a trial, or nil. text formats each. count, if not nil,
+	// returns how many times are behind them.
 	of   func(*locks.Outcome, *locks.Stage) []float64
 	text func(float64) string
 	// middle means that several trials have their median alone.
 	middle bool
 	count  func(*locks.Stage) int64
-	// say, in place of all of these, is the line's cell.
+	// say, in place of all these, is the line's cell.
 	say func(trials []*locks.Outcome, contenders int) string
 }
 
@@ -181,7 +181,7 @@ func handOffLines(t typical) []line {
 	return append(list, number("p99", .99, func(s *results.Spread) int64 { return s.P99 }))
 }
 
-// lines returns the lines of a stage. The number of contenders precedes the name of the first.
+// lines returns the lines for a stage. The contender count precedes the first one's name.
 func lines(t typical) []line {
 	return append(handOffLines(t), []line{
 		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
@@ -210,12 +210,12 @@ func lines(t typical) []line {
 	}...)
 }
 
-// cell formats the numbers of a database's trials at a number of contenders; "" if there are no numbers.
+// cell formats the numbers from a database's trials with so many contenders; "" without numbers.
 func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	if l.say != nil {
 		return l.say(trials, contenders)
 	}
-	var numbers [][]float64 // of a trial each
+	var numbers [][]float64 // one slice for each trial
 	times := int64(0)
 	for _, o := range trials {
 		if s := stageOf(o, contenders); s != nil {
@@ -270,7 +270,7 @@ func (l line) median(all []float64) (text, unit string) {
 	return fmt.Sprintf("%s (%s..%s)%s", number(middle), least, most, unit), unit
 }
 
-// stageOf returns the first stage with a number of contenders, or nil.
+// stageOf returns the first stage with so many contenders, or nil.
 func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	i := slices.IndexFunc(o.Stages, func(s locks.Stage) bool { return s.Contenders == contenders })
 	if i < 0 {
@@ -279,7 +279,7 @@ func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	return &o.Stages[i]
 }
 
-// orderIn is the order with a number of contenders, with how many trials had which if they differ.
+// orderIn is the order with so many contenders, with how many trials had which if they differ.
 func orderIn(trials []*locks.Outcome, contenders int) string {
 	var said []string
 	counts := map[locks.Order]int{}
@@ -298,9 +298,9 @@ func orderIn(trials []*locks.Outcome, contenders int) string {
 	return strings.Join(said, ", ")
 }
 
-// Card is the first screen of loads beside contenders: how fast a lock changed hands, how fairly,
-// and whether it was safe. Several trials of a database have their medians. Databases that differ in
-// how long locks are held have a row for each such time.
+// Card is the first screen for loads beside contenders: how fast a lock changed hands, how fairly,
+// and whether it was safe. A database's trials have their medians. Databases that differ in how
+// long locks are held have a row for each such time.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return cardByHold(list)
@@ -362,7 +362,7 @@ func safety(all []*locks.Outcome) (sum locks.Safety) {
 	return sum
 }
 
-// rowsOf returns the lines of the card for n contenders. It omits lines for which no database has a
+// rowsOf returns the card's lines for n contenders. It omits lines for which no database has a
 // number.
 func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	for _, l := range lines(typicalOf(slices.Concat(all...))) {
@@ -378,7 +378,7 @@ func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	return rows
 }
 
-// row returns the name and the cells of a line of the card, with a dash for an unknown cell.
+// row returns a card line's name and cells, with a dash for an unknown cell.
 func row(name string, all [][]*locks.Outcome, of func([]*locks.Outcome) string) []string {
 	cells := []string{name}
 	for _, trials := range all {

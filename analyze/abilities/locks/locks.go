@@ -27,13 +27,13 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "locks" }
 
 // Acted reports whether contenders competed during the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
-// outcome returns the record of a run's locks; nil if no contenders competed.
+// outcome returns a run's record about locks; nil if no contenders competed.
 func outcome(r *run.Run) *locks.Outcome {
 	o, err := locks.Record().Of(r.Info.Record.Records)
 	if err != nil || len(o.Stages) == 0 {
@@ -42,7 +42,7 @@ func outcome(r *run.Run) *locks.Outcome {
 	return &o
 }
 
-// Rows returns the rows about the speed, the fairness and the safety of locks.
+// Rows returns rows about how fast, fair and safe locks were.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*locks.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -74,7 +74,7 @@ func cell(of func(*locks.Outcome) (run.Measure, string)) func(*run.Run) (run.Mea
 	}
 }
 
-// byStage joins the texts of all stages, and omits empty ones.
+// byStage joins the texts for all stages, and omits empty ones.
 func byStage(o *locks.Outcome, of func(*locks.Stage) string) string {
 	var parts []string
 	for i := range o.Stages {
@@ -85,11 +85,11 @@ func byStage(o *locks.Outcome, of func(*locks.Stage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// contenders formats the number of contenders.
+// contenders formats the contender count.
 func contenders(s *locks.Stage) string { return english.Plural(s.Contenders, "contender", "") }
 
-// fewest and most are the stages with the fewest and the most contenders of which something is
-// known, nil for none.
+// fewest and most are the stages with the fewest and the most contenders about which something is
+// known, or nil.
 func fewest(o *locks.Outcome, known func(*locks.Stage) bool) (least *locks.Stage) {
 	for i := range o.Stages {
 		if s := &o.Stages[i]; known(s) && (least == nil || s.Contenders < least.Contenders) {
@@ -128,7 +128,8 @@ func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 // count prints a number.
 func count(n int64) string { return humanize.Comma(n) }
 
-// spread prints the percentiles of enough times, the longest, and their number.
+// spread prints the percentiles that have enough times, the longest time, and how many times there
+// are.
 func spread(s *results.Spread, text func(int64) string) string {
 	if s == nil {
 		return ""
@@ -228,7 +229,7 @@ func shares(o *locks.Outcome) (run.Measure, string) {
 // seconds prints a time in seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// orders prints the order of a stage.
+// orders prints a stage's order.
 func orders(f *locks.Fairness) string {
 	text := fmt.Sprintf("%s (%s of %s overtook", f.Order, count(f.Overtook), count(f.Decided))
 	if f.Overtakes > 0 {

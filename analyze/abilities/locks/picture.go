@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Figures are the hand-off by the number of contenders, or by the time for which a lock is held
-// where databases differ in that, and how turns were shared.
+// Figures returns the hand-off by contender count, or by the time for which a lock is held where
+// databases differ in that, and how turns were shared.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{byContenders(columns), byHold(columns), turns(columns)} {
 		if len(f.Series) > 0 {
@@ -21,7 +21,7 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// statistic is a number of hand-offs, if there are enough of them for the quantile q.
+// statistic is a number about hand-offs, if there are enough for the quantile q.
 type statistic struct {
 	name string
 	q    float64
@@ -34,12 +34,12 @@ func statistics(t typical) []statistic {
 	return []statistic{{t.name, t.q, t.of, figure.Solid}, {"p99", .99, func(s *results.Spread) int64 { return s.P99 }, figure.Dashed}}
 }
 
-// handOffs is a figure of hand-offs without lines.
+// handOffs is a hand-off figure without lines.
 func handOffs(name, short string, x figure.Axis) figure.Figure {
 	return figure.Figure{Name: name, Short: short, Kind: figure.Points, X: x, Y: figure.Axis{Label: "Hand-off", Unit: "ms", Log: true}}
 }
 
-// noted adds the legend of a figure of hand-offs.
+// noted adds the legend to a hand-off figure.
 func noted(f figure.Figure, t typical) figure.Figure {
 	drawn := "the " + t.word
 	if slices.ContainsFunc(f.Series, func(s figure.Series) bool { return s.Dash == figure.Dashed }) {
@@ -49,7 +49,7 @@ func noted(f figure.Figure, t typical) figure.Figure {
 	return f
 }
 
-// byContenders is a line for each statistic of each trial.
+// byContenders has a line for each statistic in each trial.
 func byContenders(columns []abilities.Column) figure.Figure {
 	f := handOffs("LOCK-HAND-OFF", "Hand-off of a lock by the number of contenders", figure.Axis{Label: "Contenders", Log: true})
 	var all []*locks.Outcome
@@ -80,14 +80,14 @@ func byContenders(columns []abilities.Column) figure.Figure {
 	return noted(f, t)
 }
 
-// ordered are the stages by their numbers of contenders.
+// ordered returns the stages by their contender counts.
 func ordered(o *locks.Outcome) []locks.Stage {
 	stages := slices.Clone(o.Stages)
 	slices.SortFunc(stages, func(a, b locks.Stage) int { return a.Contenders - b.Contenders })
 	return stages
 }
 
-// byHold is a line for each statistic of each database and recipe with several times.
+// byHold has a line for each statistic and for each database and recipe with several times.
 func byHold(columns []abilities.Column) figure.Figure {
 	f := handOffs("LOCK-HAND-OFF-BY-HOLD", "Hand-off of a lock by the time for which it is held", figure.Axis{Label: "Held for", Unit: "ms", Log: true})
 	list := byHolds(columns)
@@ -108,7 +108,7 @@ func byHold(columns []abilities.Column) figure.Figure {
 	return noted(f, t)
 }
 
-// turns has a panel for each number of contenders, and a line for each trial in it.
+// turns has a panel for each contender count, and a line for each trial in it.
 func turns(columns []abilities.Column) figure.Figure {
 	whole := 100.0
 	f := figure.Figure{

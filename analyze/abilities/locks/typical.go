@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// typical is the number that stands for the hand-offs of a stage: one for the sentence, the card and the
-// figures of a report.
+// typical is the number that stands for a stage's hand-offs: one for the sentence, the card and the
+// figures in a report.
 type typical struct {
-	// word is its name in a sentence, phrase the same as an adverb, and name the label of its row.
+	// word is its name in a sentence, phrase the same as an adverb, and name its row's label.
 	word, phrase, name string
 	// head is the column heading for it and its percentiles.
 	head string
@@ -21,8 +21,8 @@ type typical struct {
 	of func(*results.Spread) int64 // ns
 }
 
-// typicalOf is the mean, or the median if one of the records has no mean. Hand-offs may be of two kinds
-// that take turns, one of which waits for a tick: then the median is that of either kind by chance.
+// typicalOf is the mean, or the median if one of the records has no mean. Two kinds of hand-offs
+// may take turns, and one kind waits for a tick: then the median belongs to either kind by chance.
 func typicalOf(all []*locks.Outcome) typical {
 	if slices.ContainsFunc(all, lacksMean) {
 		return typical{
@@ -36,7 +36,7 @@ func typicalOf(all []*locks.Outcome) typical {
 	}
 }
 
-// cell formats the number, the percentiles that have enough hand-offs, and the count of hand-offs.
+// cell formats the number, the percentiles that have enough hand-offs, and the hand-off count.
 func (t typical) cell(is *results.Spread) string {
 	var rest []string
 	if t.q == 0 {
@@ -52,11 +52,11 @@ func (t typical) cell(is *results.Spread) string {
 	return fmt.Sprintf("%s, n %s", text, count(is.N))
 }
 
-// enough reports whether there are enough hand-offs for the quantile q. Of the mean, which is 0, there
-// always are, and their number stands beside it.
+// enough reports whether there are enough hand-offs for the quantile q. There always are for the
+// mean, which is 0, and their number stands beside it.
 func enough(s *results.Spread, q float64) bool { return q == 0 || s.Enough(q) }
 
-// lacksMean reports whether the record has hand-offs without a mean, as those of earlier releases.
+// lacksMean reports whether the record has hand-offs without a mean, as by earlier releases.
 func lacksMean(o *locks.Outcome) bool {
 	return slices.ContainsFunc(o.Stages, func(s locks.Stage) bool { return s.HandOff != nil && s.HandOff.Mean == 0 })
 }

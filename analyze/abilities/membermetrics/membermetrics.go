@@ -1,4 +1,5 @@
-// Package membermetrics shows how often control read the metrics that members report of themselves.
+// Package membermetrics shows how often control read the metrics that members report about
+// themselves.
 package membermetrics
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/membermetrics"
 )
 
-// Half shows the reading of members' metrics in reports.
+// Half shows in reports how members' metrics were read.
 type Half struct{}
 
 var (
@@ -17,7 +18,7 @@ var (
 	_ abilities.Setter = Half{}
 )
 
-// Settings marks the period of reading as a setting that cannot have changed a number: a request takes
+// Settings marks the reading period as a setting that cannot have changed a number: a request takes
 // a member some milliseconds, every few seconds.
 func (Half) Settings() map[string]func(*run.Run) bool {
 	never := func(*run.Run) bool { return false }

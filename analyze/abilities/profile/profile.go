@@ -1,5 +1,5 @@
-// Package profile compares the processor time by function of two sides, from the profiles that
-// members made of themselves.
+// Package profile compares two sides' processor time by function, from the profiles that members
+// made.
 package profile
 
 import (
@@ -22,10 +22,10 @@ import (
 // Half compares profiles in reports about two sides.
 type Half struct{}
 
-// shown bounds the number of functions in the comparison.
+// shown bounds the functions in the comparison.
 const shown = 12
 
-// document has CPU times of all members, in microseconds per answered request.
+// document has CPU times for all members, in microseconds per answered request.
 type document struct {
 	ProfilesA int        `json:"profiles_a"`
 	ProfilesB int        `json:"profiles_b"`
@@ -33,7 +33,7 @@ type document struct {
 	Functions []function `json:"functions"` // largest difference first
 }
 
-// function is the CPU time of a function itself, without its callees.
+// function is the CPU time in a function itself, without its callees.
 type function struct {
 	Name string  `json:"name"`
 	A    float64 `json:"a_us_per_request"`
@@ -42,7 +42,7 @@ type function struct {
 
 func (f *function) difference() float64 { return f.B - f.A }
 
-// spent is the CPU time of one side by function.
+// spent is one side's CPU time by function.
 type spent struct {
 	self     map[string]time.Duration
 	total    time.Duration
@@ -55,7 +55,7 @@ func (s *spent) per(d time.Duration) float64 {
 	return float64(d) / float64(time.Microsecond) / s.requests
 }
 
-// Compare returns nil unless both sides have profiles. A run without complete profiles of all
+// Compare returns nil unless both sides have profiles. A run without complete profiles for all
 // members is left out and named in the notes.
 func (Half) Compare(a, b []abilities.Recorded) (c *abilities.Comparison, notes []string) {
 	x, notesA := profilesOf(a)
@@ -85,7 +85,7 @@ func (Half) Compare(a, b []abilities.Recorded) (c *abilities.Comparison, notes [
 	return c, notes
 }
 
-// profilesOf reads the profiles of one side.
+// profilesOf reads one side's profiles.
 func profilesOf(runs []abilities.Recorded) (sum *spent, notes []string) {
 	sum = &spent{self: map[string]time.Duration{}}
 	for _, r := range runs {
@@ -96,7 +96,7 @@ func profilesOf(runs []abilities.Recorded) (sum *spent, notes []string) {
 	return sum, notes
 }
 
-// add adds the profiles of one run, of which there may be none.
+// add adds one run's profiles, which may be missing.
 func (s *spent) add(r abilities.Recorded) error {
 	members := r.Run.Info.Record.Members
 	var all []*cpuprofile.Profile
@@ -129,7 +129,7 @@ func (s *spent) add(r abilities.Recorded) error {
 	case requests <= 0:
 		return errors.New("no request was recorded as answered during the profile")
 	}
-	s.requests += requests / float64(len(all)) // each profile is of nearly the same time
+	s.requests += requests / float64(len(all)) // each profile covers nearly the same time
 	for _, read := range all {
 		s.profiles++
 		s.total += read.Total

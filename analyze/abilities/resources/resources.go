@@ -1,4 +1,4 @@
-// Package resources shows the limits of members, and how much of them they used.
+// Package resources shows the limits set for members, and how much of them they used.
 package resources
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Half shows the limits of members in reports.
+// Half shows members' limits in reports.
 type Half struct{}
 
 var _ abilities.Tabler = Half{}
 
-// Rows show each member's limits and how much of them it used, among the rows of members.
+// Rows returns each member's limits and how much of them it used, among the rows about members.
 func (Half) Rows() []abilities.Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
@@ -43,7 +43,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// limited returns numbers of members with limits; has reports whether they had the limit that the
+// limited returns numbers for members with limits; has reports whether they had the limit that the
 // row describes.
 func limited(has func(resources.Limits) bool, cell func(*run.Run, resources.Limits) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
@@ -63,7 +63,7 @@ func peak(r *run.Run) (run.Measure, string) {
 	return r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 }
 
-// pageCache returns the size of the page cache, in bytes, when memory peaked at the member that peak
+// pageCache returns the page cache's size, in bytes, when memory peaked at the member that peak
 // names.
 func pageCache(r *run.Run) (run.Measure, string) {
 	_, name := peak(r)

@@ -19,8 +19,8 @@ const (
 	others  = "other events"
 )
 
-// Figures returns a calendar of all stalls by start and length. Colour and shape show the kind of
-// event that coincided.
+// Figures returns a calendar with all stalls by start and length. Colour and shape show the event
+// kind that coincided.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	least := results.ProgressTick.Seconds() / 2
 	f := figure.Figure{

@@ -24,16 +24,16 @@ var (
 )
 
 const (
-	// fileStalls is the suffix of the name of a run's file.
+	// fileStalls is the suffix of a run's file name.
 	fileStalls = "stalls.csv"
 	// mentioned is the shortest stall that the first screen mentions.
 	mentioned = time.Second
-	// mostKinds bounds the kinds that a cell names, and mostNamed the kinds of one stall that
-	// the first screen names.
+	// mostKinds bounds the kinds that a cell names, and mostNamed the kinds that the first screen
+	// names for one stall.
 	mostKinds, mostNamed = 5, 2
 )
 
-// Rows returns the rows about the number of stalls and the events that coincided with them.
+// Rows returns rows about how many stalls there were and which events coincided with them.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{
@@ -47,7 +47,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// number returns the number of stalls.
+// number returns the stall count.
 func number(r *run.Run) (run.Measure, string) {
 	s := &r.Stalls
 	if s.Missing != "" {
@@ -61,7 +61,7 @@ func number(r *run.Run) (run.Measure, string) {
 	return run.Counted(int64(len(s.List))), strings.Join(append([]string{text}, limits(s)...), "; ")
 }
 
-// limits returns the limits of the search for a run's stalls, which readers must know.
+// limits returns the limits when searching a run's stalls, which readers must know.
 func limits(s *run.Stalls) (texts []string) {
 	if s.Slot > results.ProgressTick {
 		texts = append(texts, fmt.Sprintf("ticks of %v, because few requests ended in 100 ms", s.Slot))
@@ -75,7 +75,7 @@ func limits(s *run.Stalls) (texts []string) {
 	return texts
 }
 
-// seconds formats a time of whole ticks.
+// seconds formats a time in whole ticks.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
 // share formats a part of a time.
@@ -144,12 +144,12 @@ func chance(k run.StallKind, said bool) string {
 	return fmt.Sprintf(", p %.4f", k.P)
 }
 
-// Findings returns the longest stall of each database, if it lasted at least a second.
+// Findings returns each database's longest stall, if it lasted at least a second.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "stalls of a second or longer", Short: "stalls", Of: longest}}
 }
 
-// longest names the longest stall of some runs, and the events that coincided with it.
+// longest names the longest stall in some runs, and the events that coincided with it.
 func longest(runs []*run.Run) string {
 	var most *run.Stall
 	var of *run.Stalls
@@ -180,7 +180,7 @@ func longest(runs []*run.Run) string {
 	return fmt.Sprintf("%d, longest %s, coincided with %s", all, seconds(most.Length), with)
 }
 
-// FileNames are the names of the ability's files.
+// FileNames returns the ability's file names.
 func (Half) FileNames() []string { return []string{fileStalls} }
 
 // Files returns one file with a line for each stall and each kind that coincided with it.

@@ -1,4 +1,4 @@
-// Package upkeep shows how the upkeep of a cluster affected a load.
+// Package upkeep shows how a cluster's upkeep affected a load.
 package upkeep
 
 import (
@@ -16,7 +16,7 @@ import (
 // Half shows upkeep in reports.
 type Half struct{}
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "upkeep" }
 
 // Acted reports whether the cluster was maintained during the load.
@@ -25,7 +25,7 @@ func (Half) Acted(r *run.Run) bool {
 	return err == nil && len(effects) > 0
 }
 
-// Settings returns for each kind of upkeep whether a run had it.
+// Settings returns for each upkeep kind whether a run had it.
 func (Half) Settings() map[string]func(*run.Run) bool {
 	acted := map[string]func(*run.Run) bool{}
 	for _, k := range upkeep.Kinds() {
@@ -37,7 +37,7 @@ func (Half) Settings() map[string]func(*run.Run) bool {
 	return acted
 }
 
-// Rows returns one row, with the effect of each kind of upkeep.
+// Rows returns one row, with each upkeep kind's effect.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{{
 		After: "LOG-EVENTS", Name: "UPKEEP", Unit: "times", Cell: cell,
@@ -45,7 +45,7 @@ func (Half) Rows() []abilities.Row {
 	}}
 }
 
-// cell formats each kind of upkeep with its effect on latency.
+// cell formats each upkeep kind with its effect on latency.
 func cell(r *run.Run) (run.Measure, string) {
 	effects, err := upkeep.Record().Of(r.Info.Record.Records)
 	switch {

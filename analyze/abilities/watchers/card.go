@@ -15,7 +15,7 @@ import (
 )
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few. The text states if the time is known for only a part of the stage's writes.
+// there are few. The text says so if the time is known for only some of the stage's writes.
 func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string {
 	if is == nil {
 		return "-"
@@ -33,8 +33,8 @@ func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string 
 	return bounded(is.P99, clocks) + " ms"
 }
 
-// partly reports whether more writes of a stage than a percentile could ignore have no time until all
-// heard of them.
+// partly reports whether more of a stage's writes than a percentile could ignore have no time until
+// all heard of them.
 func partly(s *watchers.Stage) bool {
 	const ignored = 0.01
 	return float64(s.Unheard()) > ignored*float64(s.Writes)
@@ -73,17 +73,17 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return "The last watcher has heard of a write (p99) after " + strings.Join(parts, ", ") + "."
 }
 
-// line is a row of the card. Its stage is that with the most watchers.
+// line is a row on the card. Its stage is the one with the most watchers.
 type line struct {
 	name string
 	of   func(*watchers.Outcome, *watchers.Stage) string
 }
 
-// fewNumbers is for how many numbers of watchers the card has a row of its own that is no detail.
+// fewNumbers is the most watcher counts for which the card has a separate row that is no detail.
 const fewNumbers = 4
 
-// lines returns the rows of the card, for numbers of watchers in rising order. values means that some
-// watchers need values. Times are in milliseconds.
+// lines returns the card's rows, for rising watcher counts. values means that some watchers need
+// values. Times are in milliseconds.
 func lines(numbers []int, values bool) []line {
 	list := []line{{"each heard", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
 	for i, n := range numbers {
@@ -119,7 +119,7 @@ func lines(numbers []int, values bool) []line {
 	}})
 }
 
-// short formats a time in milliseconds with few digits. A time below the error of the clocks is printed
+// short formats a time in milliseconds with few digits. A time below the clocks' error is printed
 // as at most that error.
 func short(ns int64, clocks time.Duration) string {
 	sign := ""
@@ -132,7 +132,8 @@ func short(ns int64, clocks time.Duration) string {
 	return fmt.Sprintf("%s%.1f", sign, float64(ns)/1e6)
 }
 
-// middleAndTail formats the median and the p99 of times as far as there are enough, or else the longest.
+// middleAndTail formats the median and the p99 as far as there are enough times, or else the
+// longest.
 func middleAndTail(s *results.Spread, clocks time.Duration) string {
 	switch {
 	case s == nil || !s.Enough(.5):
@@ -143,13 +144,14 @@ func middleAndTail(s *results.Spread, clocks time.Duration) string {
 	return short(s.P50, clocks) + " / " + short(s.P99, clocks)
 }
 
-// Card is the first screen of loads with watchers: when all of them heard of writes, by their number, and
-// the rest in the stage with the most. Databases that all have slow watchers have a row each about these.
+// Card is the first screen for loads with watchers: when all heard of writes, by watcher count, and
+// the rest in the stage with the most watchers. If all databases have slow watchers, each has a row
+// about these.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	if list := allLate(names, runs); len(list) > 0 {
 		return cardLate(list)
 	}
-	first := make([]*watchers.Outcome, len(names)) // of each database
+	first := make([]*watchers.Outcome, len(names)) // one for each database
 	var numbers []int
 	values := false
 	card := &abilities.Card{Head: append([]string{"watchers, p50 / p99 in ms"}, names...)}

@@ -51,7 +51,7 @@ func (l late) caughtUp() bool {
 // perSecond formats a rate.
 func perSecond(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
 
-// sayLate is the sentence about how fast slow watchers of each store were served, and under how many
+// sayLate is the sentence about how fast each store's slow watchers were served, and under how many
 // writes they caught up.
 func sayLate(list []late) string {
 	var said, stores []string
@@ -76,7 +76,8 @@ func sayLate(list []late) string {
 	return strings.Join(said, " ")
 }
 
-// underWrites states at which write rates the watchers of a store caught up, and did not. The rates rise.
+// underWrites states at which write rates a store's watchers caught up, and did not. The rates
+// rise.
 func underWrites(of []late) string {
 	first := slices.IndexFunc(of, func(l late) bool { return !l.caughtUp() })
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// statistic is a line of a database.
+// statistic is a database's line.
 type statistic struct {
 	name string
 	dash figure.Dash
@@ -35,7 +35,7 @@ func statistics() []statistic {
 	}
 }
 
-// Figures are delivery by the number of watchers, and how fast slow watchers caught up by how much was
+// Figures returns delivery by watcher count, and how fast slow watchers caught up by how much was
 // written.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{delivery(columns), caughtUpByWrites(columns)} {
@@ -46,8 +46,8 @@ func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	return list
 }
 
-// delivery draws a line for each statistic of each trial. It draws no lines if all trials have the same
-// number of watchers: the table has these numbers, and the page begins with differences.
+// delivery draws a line for each statistic in each trial. It draws no lines if all trials have the
+// same watcher count: the table has these numbers, and the page begins with differences.
 func delivery(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-DELIVERY", Short: "Time until watchers hear of a write, by their number", Kind: figure.Points,
@@ -83,18 +83,18 @@ func delivery(columns []abilities.Column) figure.Figure {
 	return f
 }
 
-// varies reports whether lines have points at several places of the horizontal axis.
+// varies reports whether lines have points at several places on the horizontal axis.
 func varies(lines []figure.Series) bool {
 	return slices.ContainsFunc(lines, func(s figure.Series) bool {
 		return slices.ContainsFunc(s.X, func(x float64) bool { return x != lines[0].X[0] })
 	})
 }
 
-// served has the speeds at which slow connections caught up at a rate of writes.
+// served has the speeds at which slow connections caught up at a write rate.
 type served struct{ written, median, least float64 }
 
-// caughtUpByWrites is a line for the median and one for the least of the connections of each database,
-// through all stages of its runs, and one on which watchers would be served as fast as is written.
+// caughtUpByWrites has lines for each database's median and slowest connection, through all stages
+// in its runs, and one line on which watchers would be served as fast as is written.
 func caughtUpByWrites(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-CATCH-UP", Short: "How fast watchers that were behind caught up, by how much was written", Kind: figure.Points,

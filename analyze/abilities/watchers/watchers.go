@@ -1,5 +1,5 @@
-// Package watchers shows how soon watchers of keys heard of the writes of a load, and whether they
-// heard of all of them.
+// Package watchers shows how soon watchers of keys heard of a load's writes, and whether they heard
+// of all.
 package watchers
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Half shows the delivery of events to watchers in reports.
+// Half shows in reports how events were delivered to watchers.
 type Half struct{}
 
 var (
@@ -28,7 +28,7 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the kind of experiment.
+// Name is the experiment's kind.
 func (Half) Name() string { return "watchers" }
 
 // Acted reports whether keys were watched during the load.
@@ -37,7 +37,7 @@ func (Half) Acted(r *run.Run) bool {
 	return err == ""
 }
 
-// outcome returns a run's outcome, or the reason why there is none.
+// outcome returns a run's outcome, or the reason why it has no outcome.
 func outcome(r *run.Run) (o watchers.Outcome, none string) {
 	o, err := watchers.Record().Of(r.Info.Record.Records)
 	switch {
@@ -97,7 +97,7 @@ func most(o *watchers.Outcome, has func(*watchers.Stage) bool) *watchers.Stage {
 	return nil
 }
 
-// each formats a value of each stage, with its number of watchers if there are several stages.
+// each formats a value for each stage, with its watcher count if there are several stages.
 func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
 	var parts []string
 	for i := range o.Stages {
@@ -113,7 +113,7 @@ func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// connections formats the number of a stage's connections.
+// connections formats a stage's connection count.
 func connections(s *watchers.Stage) string { return english.Plural(s.Connections, "connection", "") }
 
 func plan(o *watchers.Outcome) (run.Measure, string) {
@@ -133,7 +133,7 @@ func plan(o *watchers.Outcome) (run.Measure, string) {
 // ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 
-// bounded formats a time in milliseconds. A time below the error of the clocks is printed as at most that
+// bounded formats a time in milliseconds. A time below the clocks' error is printed as at most that
 // error.
 func bounded(ns int64, clocks time.Duration) string {
 	if ns < int64(clocks) {
@@ -142,7 +142,7 @@ func bounded(ns int64, clocks time.Duration) string {
 	return ms(ns)
 }
 
-// byClocks states the error of times between the clocks of several machines; "" for a single clock.
+// byClocks states the error in times between several machines' clocks; "" for a single clock.
 func byClocks(o *watchers.Outcome) string {
 	if o.ClockError == 0 {
 		return ""
@@ -150,7 +150,7 @@ func byClocks(o *watchers.Outcome) string {
 	return fmt.Sprintf("; clocks to within %s ms", ms(int64(o.ClockError)))
 }
 
-// percentiles formats the percentiles that have enough values. clocks is the error of the clocks.
+// percentiles formats the percentiles that have enough values. clocks is the clocks' error.
 func percentiles(s *results.Spread, clocks time.Duration) string {
 	var parts []string
 	for _, q := range []struct {
@@ -165,13 +165,13 @@ func percentiles(s *results.Spread, clocks time.Duration) string {
 	return fmt.Sprintf("%s ms of %s", strings.Join(append(parts, "longest "+bounded(s.Max, clocks)), ", "), humanize.Comma(s.N))
 }
 
-// unheard is the cell of a run without deliveries in a stage.
+// unheard is the cell for a run without deliveries in a stage.
 func unheard(*watchers.Outcome) run.Measure {
 	return run.Missing("no write was heard of while the number of watchers stayed")
 }
 
-// spent formats times from a write on by stage, which are to within the errors of clocks if writers and
-// watchers have several.
+// spent formats times from a write on by stage. If writers and watchers have several clocks, the
+// times are exact to within the clocks' error.
 func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		m, text := times(of, unheard, o.ClockError)(o)
@@ -182,8 +182,8 @@ func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (ru
 	}
 }
 
-// allHeard formats times until all had heard of a write, like spent, and the number of writes without
-// such a time.
+// allHeard formats times until all had heard of a write, like spent, and how many writes have no
+// such time.
 func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		m, text := spent(of)(o)
@@ -199,7 +199,7 @@ func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) 
 	}
 }
 
-// times formats times by stage. none is the cell of a run without any.
+// times formats times by stage. none is the cell for a run without any.
 func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome) run.Measure, clocks time.Duration) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		last := most(o, func(s *watchers.Stage) bool { return of(s) != nil })
@@ -292,7 +292,7 @@ func writes(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.P99) / 1e6, N: last.Requests}, text
 }
 
-// slowly formats a value of each stage with slow watchers.
+// slowly formats a value for each stage with slow watchers.
 func slowly(o *watchers.Outcome, has func(*watchers.SlowStage) bool, of func(*watchers.Stage) string) (last *watchers.Stage, text string) {
 	with := func(s *watchers.Stage) bool { return s.Slow != nil && has(s.Slow) }
 	return most(o, with), each(o, func(s *watchers.Stage) string {
@@ -303,7 +303,7 @@ func slowly(o *watchers.Outcome, has func(*watchers.SlowStage) bool, of func(*wa
 	})
 }
 
-// noSlow is the cell of a run without slow watchers, or without a number for them.
+// noSlow is the cell for a run without slow watchers, or without a number for them.
 func noSlow(o *watchers.Outcome) run.Measure {
 	if !o.Plan.Slow.Wanted() {
 		return run.Inapplicable("no watchers were slow")
@@ -427,8 +427,8 @@ func reconnects(o *watchers.Outcome) (run.Measure, string) {
 	return run.Counted(int64(last.Reconnects.Connections)), text
 }
 
-// noReconnect is the cell of a run without connections that were opened again, or without times of
-// them.
+// noReconnect is the cell for a run in which no connection was opened again, or without times for
+// that.
 func noReconnect(o *watchers.Outcome) run.Measure {
 	if o.Plan.Reconnect == 0 {
 		return run.Inapplicable("no connections of watchers were opened again")
@@ -446,7 +446,7 @@ func reopened(of func(*watchers.Reconnects) *results.Spread) func(*watchers.Outc
 	}, noReconnect, 0)
 }
 
-// outcomes returns the outcomes of runs in which keys were watched.
+// outcomes returns outcomes from runs in which keys were watched.
 func outcomes(runs []*run.Run) (list []watchers.Outcome) {
 	for _, r := range runs {
 		if o, none := outcome(r); none == "" {

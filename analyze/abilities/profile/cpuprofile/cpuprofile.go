@@ -57,7 +57,7 @@ func unpacked(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// of sums the processor times of a profile.
+// of sums a profile's processor times.
 func of(is *profile.Profile) (*Profile, error) {
 	at := slices.IndexFunc(is.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
 	if at < 0 {
@@ -72,7 +72,7 @@ func of(is *profile.Profile) (*Profile, error) {
 	return p, nil
 }
 
-// innermost returns the name of the function that a sample was taken in.
+// innermost returns the function name in which a sample was taken.
 func innermost(s *profile.Sample) string {
 	if len(s.Location) > 0 && len(s.Location[0].Line) > 0 {
 		if f := s.Location[0].Line[0].Function; f != nil && f.Name != "" {
