@@ -12,7 +12,8 @@ import (
 // thread to watch it. A long system call that Go's scheduler knows of costs dozens of switches: the
 // thread that takes the processor from it checks every 20 us whether to do so.
 type rest struct {
-	set *set
+	watched int // the set's epoll
+	timer   int // the set's timerfd
 	// epoll has only the set's epoll, and reports it once after each arming: Go's poller, which
 	// always waits for it, must not wake while the goroutine waits in a system call.
 	epoll int
@@ -24,8 +25,8 @@ type rest struct {
 	fired []unix.EpollEvent
 }
 
-func newRest(s *set) (r *rest, err error) {
-	r = &rest{set: s, fired: make([]unix.EpollEvent, 1)}
+func newRest(watched, timer int) (r *rest, err error) {
+	r = &rest{watched: watched, timer: timer, fired: make([]unix.EpollEvent, 1)}
 	r.step = r.look
 	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
@@ -43,13 +44,13 @@ func newRest(s *set) (r *rest, err error) {
 
 // control requests one report of events of the set's epoll.
 func (r *rest) control(how int, events uint32) error {
-	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.set.epoll, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
+	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.watched, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }
 
 // wait waits for events and takes them. The timerfd has an event after a time, unless it is [never].
 func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 	r.taken = taken
-	r.set.setTimer(next)
+	setTimer(r.timer, next)
 	if err := r.raw.Read(r.step); err != nil {
 		panic(err) // the file is wrong
 	}
@@ -60,7 +61,7 @@ func (r *rest) wait(taken []unix.EpollEvent, next int64) int {
 // reported.
 func (r *rest) look(uintptr) bool {
 	takeEvents(uintptr(r.epoll), r.fired) // so that it is reported again
-	if r.n = takeEvents(uintptr(r.set.epoll), r.taken); r.n > 0 {
+	if r.n = takeEvents(uintptr(r.watched), r.taken); r.n > 0 {
 		return true
 	}
 	if err := r.control(unix.EPOLL_CTL_MOD, unix.EPOLLIN); err != nil {

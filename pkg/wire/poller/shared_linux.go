@@ -5,8 +5,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,49 +16,6 @@ var (
 	_ Conn     = (*shared)(nil)
 	_ LowWater = (*shared)(nil)
 )
-
-// shared is a socket that the goroutine of a set reads, or its user does.
-type shared struct {
-	set    *set
-	slot   int32
-	serial int32 // distinguishes it from earlier sockets in the slot
-	reader Reader
-	ready  func() // notifies the user, which then reads; nil with a reader
-
-	events atomic.Int32 // not yet seen by the goroutine that serves the socket; 0 without one
-	ended  atomic.Bool  // the other side has ended, or the socket has an error
-
-	serving sync.Mutex // held while the socket is read and the reader's methods run
-	over    bool       // nothing more is read
-
-	mu       sync.RWMutex  // held for reading while the socket is written to
-	fd       int           // -1 once closed
-	blocked  atomic.Bool   // Write waits
-	writable chan struct{} // receives when the network may take more, if Write waits
-	closed   chan struct{}
-}
-
-// shareSocket makes the goroutine of the common set read a connection.
-func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) { return common.share(nc, r) }
-
-// shareApart shares like shareSocket, with the set of [Apart].
-func shareApart(nc *net.TCPConn, r Reader) (Conn, error) { return separate.share(nc, r) }
-
-func (l *lazySet) share(nc *net.TCPConn, r Reader) (Conn, error) {
-	s, err := l.get()
-	if err != nil {
-		return nil, err
-	}
-	return s.share(nc, r)
-}
-
-func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
-	c, err := s.take(nc, &shared{reader: r})
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
 
 // take waits for a connection from now on.
 func (s *set) take(nc *net.TCPConn, c *shared) (_ *shared, err error) {
