@@ -38,7 +38,7 @@ func (in *Installer) Find(name, version string) (Release, error) {
 	return r, nil
 }
 
-// List returns the cached releases by name, then by version. The error joins the problems of
+// List returns the cached releases by name, then by version. The error joins the problems with
 // unusable releases. A release that needs programs missing on this machine is both returned and
 // part of the error.
 func (in *Installer) List() ([]Release, error) {
@@ -72,8 +72,8 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// compareVersions orders 3.9.5 before 3.10.0: it compares runs of digits by value, everything else
-// by bytes.
+// compareVersions orders 3.9.5 before 3.10.0: it compares digits by value, everything else by
+// bytes.
 func compareVersions(a, b string) int {
 	for a != "" && b != "" {
 		da, db := digits(a), digits(b)
@@ -93,7 +93,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits returns the length of the run of digits at the beginning of s.
+// digits returns how many digits s begins with.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {
@@ -102,7 +102,7 @@ func digits(s string) int {
 	return n
 }
 
-// load reads a cached release. ErrAbsent means that there is none. With any other error, the
+// load reads a cached release. ErrAbsent means that the cache lacks it. With any other error, the
 // release is returned as well if its record was readable.
 func (in *Installer) load(id id) (Release, error) {
 	dir, err := filepath.Abs(in.dir(id))
@@ -197,8 +197,8 @@ func tryLock(path string) (unlock func(), ok bool, err error) {
 	return nil, false, fmt.Errorf("lock %s: %w", path, err)
 }
 
-// sweep removes staging files left by interrupted installs: of this release, whose lock the caller
-// holds, and of any other release whose lock is free.
+// sweep removes staging files left by interrupted installs: those for this release, whose lock the
+// caller holds, and those for any other release whose lock is free.
 func (in *Installer) sweep(own id) error {
 	staging := filepath.Join(in.Cache, stagingFolder)
 	entries, err := os.ReadDir(staging)

@@ -17,20 +17,20 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// checkoutPrefix is the version prefix of builds from a checkout.
+// checkoutPrefix is the version prefix for builds from a checkout.
 const checkoutPrefix = "source-"
 
 // IsCheckout reports whether a version belongs to a build from a checkout.
 func IsCheckout(version string) bool { return strings.HasPrefix(version, checkoutPrefix) }
 
-// shownCommit and shownChanges are the numbers of hash digits in the version.
+// shownCommit and shownChanges are how many hash digits the version has.
 const (
 	shownCommit  = 12
 	shownChanges = 8
 )
 
 // CheckoutVersion returns the version under which [Installer.Get] keeps the build. Equal versions
-// have equal sources and compilers: the version consists of the commit, a hash of uncommitted
+// have equal sources and compilers: the version consists of the commit, a hash over uncommitted
 // changes, if any, and Go's version. It ignores files that git ignores.
 func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (string, error) {
 	commit, changes, err := in.checkoutState(ctx, c)
@@ -52,7 +52,7 @@ func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (st
 	return version + "-" + strings.TrimSpace(string(compiler)), nil
 }
 
-// checkoutState returns the commit of the checkout, and a hash of the changes since, "" without
+// checkoutState returns the checkout's commit, and a hash over the changes since, "" without
 // changes.
 func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (commit, changes string, err error) {
 	git, err := in.tool("git")
@@ -93,8 +93,8 @@ func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (comm
 	return commit, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// hashNew adds an untracked file. A folder is a checkout of its own. For a link, it adds the
-// target's path and, if the target is a file, its content.
+// hashNew adds an untracked file. A folder is a separate checkout. For a link, it adds the target's
+// path and, if the target is a file, its content.
 func hashNew(hash io.Writer, dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)
@@ -128,7 +128,7 @@ func (s *stage) buildCheckout(ctx context.Context, c recipe.Checkout) error {
 	return s.unchanged(ctx, c)
 }
 
-// unchanged returns an error if the sources are not those of the stage's version.
+// unchanged returns an error if the sources are not those that the stage's version names.
 func (s *stage) unchanged(ctx context.Context, c recipe.Checkout) error {
 	now, err := s.in.CheckoutVersion(ctx, c)
 	if err == nil && now != s.id.version {

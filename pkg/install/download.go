@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// progressEvery is the number of downloaded bytes between two lines of progress.
+// progressEvery is how many bytes are downloaded between two progress lines.
 const progressEvery = 32 << 20
 
 // dialTimeout limits looking up and connecting to a server, and then the handshake. It is long
@@ -26,7 +26,7 @@ const progressEvery = 32 << 20
 // next recipe.
 const dialTimeout = 10 * time.Second
 
-// maxChecksumBytes limits the size of a checksum file.
+// maxChecksumBytes limits a checksum file's size.
 const maxChecksumBytes = 1 << 20
 
 // errStalled ends a download that received no byte for too long.
@@ -227,7 +227,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// amount formats a number of bytes, with the total if it is known.
+// amount formats a byte count, with the total if it is known.
 func amount(n, total int64) string {
 	if total < 0 {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)

@@ -16,24 +16,24 @@ import (
 	"strings"
 )
 
-// maxEntries limits the number of entries in an archive.
+// maxEntries limits how many entries an archive has.
 const maxEntries = 200_000
 
 // extraction unpacks parts of an archive into a directory. Archives are untrusted: any entry
 // outside its own folder, kept or not, and any link that leads out make it fail.
 type extraction struct {
-	top   string   // the folder that contains everything to keep; it is not part of the result
+	top   string   // the folder that contains everything to keep, without being part of the result
 	keep  []string // files and folders below top
 	limit int64    // unpacked bytes
 
 	root    *os.Root
-	seen    []string // first elements of the paths, for the error
+	seen    []string // the paths' first elements, for the error
 	found   map[string]bool
 	entries int
 	written int64
 }
 
-// entry is a file, folder or link in an archive of either format.
+// entry is a file, folder or link in an archive, whatever the format.
 type entry struct {
 	name   string
 	mode   fs.FileMode
@@ -169,7 +169,7 @@ func (x *extraction) write(ctx context.Context, rel string, e entry) error {
 	return errors.Join(err, to.Close())
 }
 
-// walkTar calls each for every entry of a .tar.gz file.
+// walkTar calls each for every entry in a .tar.gz file.
 func walkTar(file string, each func(entry) error) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -202,7 +202,7 @@ func walkTar(file string, each func(entry) error) error {
 	}
 }
 
-// walkZip calls each for every entry of a .zip file.
+// walkZip calls each for every entry in a .zip file.
 func walkZip(file string, each func(entry) error) error {
 	z, err := zip.OpenReader(file)
 	if err != nil {

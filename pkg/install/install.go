@@ -1,5 +1,5 @@
 // Package install obtains database releases into a cache and verifies them. It knows kinds of
-// recipes, never names of databases.
+// recipes, but no database names.
 //
 // A release appears in the cache complete or not at all: it is built in a staging directory on the
 // same file system, verified, and renamed.
@@ -16,7 +16,7 @@ import (
 
 // Get returns the release from the cache, or obtains it by the first recipe that works. It first
 // compares a cached release with its recorded hashes. It waits for a release that another process
-// is obtaining. The error joins those of all recipes. A recipe that fails leaves no files.
+// is obtaining. The error joins those from all recipes. A recipe that fails leaves no files.
 func (in *Installer) Get(ctx context.Context, name, version string, recipes []recipe.Recipe) (Release, error) {
 	id, err := newID(name, version)
 	if err != nil {
@@ -38,7 +38,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (R
 		return Release{}, err
 	}
 	defer unlock()
-	// The previous holder of the lock may have obtained it.
+	// Whoever held the lock before may have obtained it.
 	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}
@@ -64,7 +64,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (R
 	return Release{}, failed(failures)
 }
 
-// failed joins the failures of all recipes that were tried.
+// failed joins the failures from all recipes that were tried.
 func failed(failures []error) error {
 	if len(failures) == 1 {
 		return failures[0]

@@ -12,8 +12,8 @@ import (
 type Installer struct {
 	// Cache is the cache directory, created on demand.
 	Cache string
-	// Progress, if set, is called with each line of progress. Calls from one Get do not overlap,
-	// but calls from several may.
+	// Progress, if set, is called with each progress line. Calls from one Get do not overlap, but
+	// calls from several may.
 	Progress func(line string)
 	// Client makes requests. If it is nil, the installer uses its own, which gives up on a server
 	// that does not answer within a minute.
@@ -23,7 +23,7 @@ type Installer struct {
 	// MaxBytes limits an archive's size, both packed and unpacked; 0 means 4 GiB.
 	MaxBytes int64
 
-	// retryAfter is the pause before the only retry of a download. stall is the time without a byte
+	// retryAfter is the pause before a download's only retry. stall is the time without a byte
 	// after which a download has failed. 0 means the default.
 	retryAfter, stall time.Duration
 }

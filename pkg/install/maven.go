@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// copyJars has Maven copy the runtime dependencies of the pom. Maven checks each
-// against its repository's checksum (-C), and then Sums checks them again.
+// copyJars has Maven copy the pom's runtime dependencies. Maven checks each against its
+// repository's checksum (-C), and then Sums checks them again.
 func (s *stage) copyJars(ctx context.Context, m recipe.Maven) error {
 	mvn, err := s.in.tool("mvn")
 	if err != nil {

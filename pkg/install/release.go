@@ -20,13 +20,13 @@ type Release struct {
 	// Name and Version are as requested; the version has no leading "v".
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Kind is how it was obtained, in the words of [recipe.Recipe].
+	// Kind says how it was obtained, in the words that [recipe.Recipe] uses.
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a package with its version, or a path.
 	Source string `json:"source"`
 	// Documented is where the recipe's facts are documented, see [recipe.About].
 	Documented string `json:"documented,omitempty"`
-	// Dir is the absolute path of the release's directory.
+	// Dir is the absolute path to the release's directory.
 	Dir string `json:"-"`
 	// Files maps each tool, including Needs, to the absolute path of its executable or directory.
 	Files map[string]string `json:"files"`
@@ -67,8 +67,8 @@ func (r Release) Verify() error {
 	return errors.Join(problems...)
 }
 
-// hashTree returns the hash of a file, or of a directory's hash and path lines, and the number of
-// bytes hashed.
+// hashTree returns a file's hash, or a hash over a directory's lines with hash and path, and how
+// many bytes were hashed.
 func hashTree(path string) (sum string, bytes int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

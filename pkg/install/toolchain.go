@@ -28,7 +28,7 @@ func (in *Installer) tool(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// hint explains how to get an executable needed by a kind of recipe.
+// hint explains how to get an executable that some recipes need.
 func hint(name string) string {
 	switch name {
 	case "go":
@@ -94,7 +94,7 @@ func (s *stage) diskFull(output string) bool {
 	return err == nil && disk.Bavail*uint64(disk.Bsize) < spareBytes
 }
 
-// watch reports the last line of the log whenever it changes, until the process or ctx ends.
+// watch reports the log's last line whenever it changes, until the process or ctx ends.
 func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// ErrTaken is in the error of an address that another process has.
+// ErrTaken is in the error for an address that another process has.
 var ErrTaken = errors.New("is taken by")
 
 // Check returns every reason why the plan cannot be executed here and now: paths outside the
@@ -91,17 +91,17 @@ func checkListen(ctx context.Context, addrs []string) (problems []error) {
 	return problems
 }
 
-// unknownTimeout is how long an address may be taken by an unknown process, and unknownEvery
-// how often it is tried meanwhile. A child that this process starts has copies of all its sockets
-// until it is another program, so that an address that was checked a moment ago seems taken where
-// several members are started by agents in one process.
+// unknownTimeout is how long an address may be taken by an unknown process, and unknownEvery how
+// often it is tried meanwhile. A child that this process starts has copies of all its sockets until
+// it is another program, so that an address that was checked a moment ago seems taken where several
+// members are started by agents in one process.
 const (
 	unknownTimeout = 5 * time.Second
 	unknownEvery   = 10 * time.Millisecond
 )
 
 // hold binds an address in a plan until it is closed. An unspecified address takes the port on
-// every address of the machine.
+// every machine address.
 func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 	for tried := time.Now(); ; {
 		held, err = bind(ctx, listen)

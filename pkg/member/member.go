@@ -16,14 +16,14 @@ import (
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
-// Options are the inputs of a member.
+// Options are a member's inputs.
 type Options struct {
 	Plan database.Plan
-	// Dir is the absolute path of the member's directory. The plan's relative paths are below it,
+	// Dir is the absolute path to the member's directory. The plan's relative paths are below it,
 	// and the commands run in it. It is created if missing.
 	Dir string
-	// LogDir is the absolute path of the folder to which each command's log NAME.log is appended.
-	// It is created if missing.
+	// LogDir is the absolute path to the folder in which each command's log NAME.log is appended
+	// to. It is created if missing.
 	LogDir string
 	// Self is the argv prefix for commands that run this binary again, such as the executable and
 	// "serve".
@@ -41,7 +41,7 @@ type Child struct {
 	Pid        int
 	StartTicks uint64
 	Argv       []string
-	// Log is the absolute path of the child's log.
+	// Log is the absolute path to the child's log.
 	Log     string
 	Running bool
 	// Exit is set once Running is false.
@@ -61,7 +61,7 @@ type Member struct {
 
 // Start executes the plan. It checks like [Check], empties the data directories, writes the files
 // and starts the commands in order, each after the previous one listens where it should. It returns
-// once the last command listens on its WaitListen address; ctx limits all of it. If anything fails,
+// once the last command listens on its WaitListen address; ctx limits it all. If anything fails,
 // everything started so far is stopped.
 func Start(ctx context.Context, o Options) (*Member, error) {
 	if err := Check(ctx, o); err != nil {
@@ -106,7 +106,7 @@ func (m *Member) Children() []Child {
 	return children
 }
 
-// Pids returns the process ids of the running children in order.
+// Pids returns the running children's process ids in order.
 func (m *Member) Pids() []int {
 	var pids []int
 	for _, h := range m.handles() {
@@ -137,7 +137,7 @@ func (m *Member) Stop(ctx context.Context, d process.Deadlines) error {
 	return errors.Join(problems...)
 }
 
-// Measure returns the total size of the data directories.
+// Measure returns the data directories' total size.
 func (m *Member) Measure() (fileinspect.Sizes, error) {
 	dirs := make([]string, len(m.options.Plan.DataDirs))
 	for i, dir := range m.options.Plan.DataDirs {
@@ -152,5 +152,5 @@ func (m *Member) handles() []*process.Handle {
 	return slices.Clone(m.children)
 }
 
-// log returns the path of a command's log.
+// log returns the path to a command's log.
 func (o Options) log(name string) string { return filepath.Join(o.LogDir, name+".log") }

@@ -18,7 +18,7 @@ import (
 const (
 	// pollListen is the interval between attempts to dial an address until it accepts.
 	pollListen = 50 * time.Millisecond
-	// tailLines is the number of lines from a dead child's log shown in an error.
+	// tailLines is how many lines from a dead child's log are shown in an error.
 	tailLines = 10
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Buckets is a histogram: for each bound, the number of values at or below it. The zero Buckets
+// Buckets is a histogram: for each bound, how many values are at or below it. The zero Buckets
 // means an unknown histogram. Buckets are immutable.
 type Buckets struct {
 	// Bounds ascend; the last one is +Inf.
@@ -24,7 +24,7 @@ const maxBuckets = 200
 // Known reports whether there is a histogram.
 func (b Buckets) Known() bool { return len(b.Bounds) > 0 }
 
-// Count returns the number of all values.
+// Count returns how many values there are in all.
 func (b Buckets) Count() float64 {
 	if !b.Known() {
 		return 0
@@ -124,7 +124,7 @@ func (b Buckets) AppendText(to []byte) []byte {
 	return to
 }
 
-// ParseBuckets parses the output of [Buckets.AppendText]. An empty text means an unknown histogram.
+// ParseBuckets parses what [Buckets.AppendText] writes. An empty text means an unknown histogram.
 func ParseBuckets(text string) (Buckets, error) {
 	n := min(strings.Count(text, "="), maxBuckets)
 	b := Buckets{Bounds: make([]float64, 0, n), Counts: make([]float64, 0, n)}
@@ -153,9 +153,9 @@ func ParseBuckets(text string) (Buckets, error) {
 	return b, nil
 }
 
-// BucketsReader parses a sequence of histograms. A histogram with the same bounds as the previous
-// one shares them, and is parsed in a fraction of the time. The zero BucketsReader is ready to use;
-// it is not safe for concurrent use.
+// BucketsReader parses histograms one after another. A histogram with the same bounds as the
+// previous one shares them, and is parsed in a fraction of the time. The zero BucketsReader is
+// ready to use; it is not safe for concurrent use.
 type BucketsReader struct {
 	texts  []string // the bounds as text
 	bounds []float64

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Metrics of the processes' control group.
+// Metrics for the processes' control group.
 const (
 	GroupThrottledSeconds Name = "group_throttled_seconds"
 	GroupThrottledPeriods Name = "group_throttled_periods"
@@ -23,7 +23,7 @@ const (
 	GroupIOPressureFull     Name = "group_io_pressure_full_seconds"
 )
 
-// groupCPU reads cpu.stat of a group, in either version. Each ancestor group may have its own limit
+// groupCPU reads a group's cpu.stat, in either version. Each ancestor group may have its own limit
 // and throttle independently.
 func groupCPU() Source {
 	return Source{
@@ -154,7 +154,7 @@ func groupIOPressure() Source {
 		Metric{Name: GroupIOPressureSome, Column: "CGROUP-IO-PRESSURE-SOME-SECONDS"}, Metric{Name: GroupIOPressureFull, Column: "CGROUP-IO-PRESSURE-FULL-SECONDS"})
 }
 
-// groupPressure reads the pressure of a group, which version 1 lacks.
+// groupPressure reads a group's pressure, which version 1 lacks.
 func groupPressure(of, resource string, some, full Metric) Source {
 	file := of + ".pressure"
 	for _, m := range []*Metric{&some, &full} {

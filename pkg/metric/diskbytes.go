@@ -2,7 +2,7 @@ package metric
 
 import "fmt"
 
-// Metrics of /proc/PID/io.
+// Metrics from /proc/PID/io.
 const (
 	ReadBytes  Name = "read_bytes"
 	WriteBytes Name = "write_bytes"

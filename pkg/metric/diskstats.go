@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Metrics of /proc/diskstats.
+// Metrics from /proc/diskstats.
 const (
 	ReadsCompleted  Name = "device_reads"
 	SectorsRead     Name = "device_read_sectors"

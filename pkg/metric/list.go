@@ -31,7 +31,7 @@ func NewList(metrics ...Metric) (*List, error) {
 	return l, nil
 }
 
-// System returns the metrics in a system-metrics sample, in the order of [Sources].
+// System returns the metrics in a system-metrics sample, ordered as in [Sources].
 func System() *List { return system() }
 
 var system = sync.OnceValue(func() *List {
@@ -51,7 +51,7 @@ func (l *List) Len() int { return len(l.metrics) }
 // At returns the metric at an index in [0, Len).
 func (l *List) At(i int) Metric { return l.metrics[i] }
 
-// Metrics returns a copy of the list.
+// Metrics returns the list's metrics in a new slice.
 func (l *List) Metrics() []Metric { return slices.Clone(l.metrics) }
 
 // Index returns a metric's index, or false for an undeclared name.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Metrics of /proc/loadavg.
+// Metrics from /proc/loadavg.
 const (
 	Load1  Name = "load1"
 	Load5  Name = "load5"

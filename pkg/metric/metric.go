@@ -25,8 +25,8 @@ const (
 	// Gauge is a measured momentary value. It is interpolated linearly between samples; reports
 	// show its largest value.
 	Gauge
-	// Setting is a momentary value of a setting. It jumps: a second without a sample has the
-	// next sample's value.
+	// Setting is a setting's momentary value. It jumps: a second without a sample has the next
+	// sample's value.
 	Setting
 	// Rate is a counter's growth since the previous sample, divided by the time between them. It
 	// applies to every second in between.
@@ -39,11 +39,11 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "counter", "gauge", "setting", "rate", "histogram"}[k]
 }
 
-// Scope is the kind of thing that a metric describes. Each such thing has its own value.
+// Scope is what kind of thing a metric describes. Each such thing has its own value.
 type Scope int
 
 const (
-	// Process includes the descendants of the sampled process where the sampler follows them.
+	// Process includes the sampled process's descendants where the sampler follows them.
 	Process Scope = iota + 1
 	// Device means the whole block device below the data directory.
 	Device
@@ -55,9 +55,9 @@ const (
 	Load
 	// Database is one member, as it reports itself.
 	Database
-	// Namespace means the network namespace of the processes.
+	// Namespace means the processes' network namespace.
 	Namespace
-	// Group means the control group of the sampled process, of either version.
+	// Group means the sampled process's control group, in either version.
 	Group
 )
 
@@ -65,11 +65,11 @@ func (s Scope) String() string {
 	return [...]string{"unknown", "process", "device", "interface", "host", "load", "database", "network namespace", "control group"}[s]
 }
 
-// Unknown is the value of a metric that could not be read. Known values are 0 or more, and exact up
-// to 2^53.
+// Unknown is a metric's value if it could not be read. Known values are 0 or more, and exact up to
+// 2^53.
 const Unknown = -1.0
 
-// Exact as a number of decimals keeps a value's last bit.
+// Exact in place of a decimal count keeps a value's last bit.
 const Exact = -1
 
 // Metric declares a sampled number once for all readers, writers and reports.
@@ -82,8 +82,7 @@ type Metric struct {
 	Help  string
 	Kind  Kind
 	Scope Scope
-	// Decimals is the number of decimals in sample files. A metric with 0 decimals is a whole
-	// number.
+	// Decimals is how many decimals sample files have. A metric with 0 decimals is a whole number.
 	Decimals int
 	// Report adds the metric to every report: a table row with its growth or largest value, and a
 	// series column, which plots can name. Metrics in the classic reports leave it false, because
@@ -97,7 +96,7 @@ type Metric struct {
 // Whole reports whether the metric's values are whole numbers.
 func (m Metric) Whole() bool { return m.Decimals == 0 }
 
-// check returns an error that names the first missing part of the declaration.
+// check returns an error if the declaration lacks a required part.
 func (m Metric) check() error {
 	if m.Name == "" || m.Column == "" || m.Unit == "" || m.Help == "" || m.Kind == 0 || m.Scope == 0 {
 		return fmt.Errorf("metric %q must have a name, a column, a unit, a help text, a kind and a scope, got %+v", m.Name, m)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Metrics of /proc/net/dev.
+// Metrics from /proc/net/dev.
 const (
 	ReceiveBytes    Name = "receive_bytes"
 	ReceivePackets  Name = "receive_packets"

@@ -11,15 +11,15 @@ type Series struct {
 	Largest bool
 	// Scale converts the metric's unit to the series' unit; 0 means 1.
 	Scale float64
-	// Column is the name of the series over all servers, which plots use. Server is the name of one
-	// server's series without its number; "" if there is none.
+	// Column names the series over all servers, which plots use. Server names one server's series
+	// without its number; "" if there is no such series.
 	Column, Server string
-	// Axis is the label of the plot that every report has; "" if the plot is only made on request.
+	// Axis is the label on the plot that every report has; "" if the plot is only made on request.
 	Axis string
 }
 
-// AllSeries lists the series: those in the classic reports, in the order of their columns by
-// server, and one for each metric with [Metric.Report].
+// AllSeries lists the series: those in the classic reports, ordered like their columns by server,
+// and one for each metric with [Metric.Report].
 func AllSeries() []Series {
 	all := slices.Concat(processSeries(), deviceSeries(), interfaceSeries(), []Series{
 		{Metric: Clients, Column: "AVG-CLIENT-NUM", Server: "CLIENT-NUM"},

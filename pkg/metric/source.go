@@ -5,12 +5,12 @@ import "time"
 // Source is a place that samplers read, with the metrics found there.
 type Source struct {
 	// File is the path below the proc mount or, for the scope Process, below the process's
-	// directory there. Samplers fill in the metrics of a source without a file themselves.
+	// directory there. Samplers themselves fill in the metrics if a source has no file.
 	File    string
 	Metrics []Metric
 	// Parse sets one reading per metric, in order, from the file's content. Readings that it does
-	// not set are unknown. of is the name of the block device or network interface, for sources
-	// with these scopes.
+	// not set are unknown. of names the block device or network interface, for sources with these
+	// scopes.
 	Parse func(data []byte, of string, into []Reading) error
 	// Line replaces Parse for a file that may be too long to hold in memory. It is called for each
 	// line and adds to the readings, which start at 0.
@@ -23,9 +23,9 @@ type Source struct {
 
 	// Controller names the controller for a source with the scope Group. File is in the group's
 	// directory in version 2, and OldFile in the group's directory in the controller's hierarchy in
-	// version 1. Above means that the readings of ancestor groups are added; otherwise the
-	// innermost group with a reading counts. For a group created for the processes, only its own
-	// readings count.
+	// version 1. Above means that ancestor groups' readings are added; otherwise the innermost
+	// group with a reading counts. For a group created for the processes, only its own readings
+	// count.
 	Controller, OldFile string
 	Above               bool
 
@@ -35,20 +35,20 @@ type Source struct {
 	// process's own file describes its first thread.
 	Threads bool
 	// Busiest is the index of the first metric that counts the busiest thread only: between two
-	// readings the one for which these metrics grew most in sum. Those before it are summed over all
-	// threads; 0 means that all are.
+	// readings the one for which these metrics grew most in sum. Those before it are summed over
+	// all threads; 0 means that all are.
 	Busiest int
 	// Inclusive means that the kernel adds a child's counts to its parent's when the parent waits
 	// for it.
 	Inclusive bool
-	// Divisor is the number of reading units per metric unit; 0 means 1.
+	// Divisor is how many reading units make a metric unit; 0 means 1.
 	Divisor float64
 }
 
 // Optional reports whether the file may be absent.
 func (s Source) Optional() bool { return s.Metrics[0].Optional }
 
-// Scope returns the scope shared by all of the source's metrics.
+// Scope returns the scope that all the source's metrics share.
 func (s Source) Scope() Scope { return s.Metrics[0].Scope }
 
 // Reading is one number as read.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Stat is a line of /proc/PID/stat, whose fields are numbered from 1 as in proc_pid_stat(5).
+// Stat is a line from /proc/PID/stat, whose fields are numbered from 1 as in proc_pid_stat(5).
 type Stat struct {
 	// Program is field 2 without its parentheses.
 	Program string
@@ -15,7 +15,7 @@ type Stat struct {
 	err     error
 }
 
-// statFields is the minimum number of fields, as written by the oldest supported kernels.
+// statFields is how many fields a line has at least, as the oldest supported kernels write it.
 const statFields = 22
 
 // StatFields splits a stat line. The program's name, in parentheses, may itself contain spaces and

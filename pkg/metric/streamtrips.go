@@ -1,7 +1,7 @@
 package metric
 
-// Metrics of the TCP connections on which a member alone sends, such as etcd's streams. The
-// sampler sets them, from the kernel's statistics of each connection.
+// Metrics for the TCP connections on which a member alone sends, such as etcd's streams. The
+// sampler sets them, from the kernel's statistics for each connection.
 const (
 	StreamTrips       Name = "stream_trips"
 	StreamTripSeconds Name = "stream_trip_seconds"

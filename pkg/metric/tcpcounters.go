@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Metrics of /proc/net/snmp and /proc/net/netstat.
+// Metrics from /proc/net/snmp and /proc/net/netstat.
 const (
 	TCPSentSegments  Name = "tcp_sent_segments"
 	TCPRetransmitted Name = "tcp_retransmitted_segments"
@@ -45,7 +45,7 @@ func tcpEvents() Source {
 	}
 }
 
-// parseProtocol finds a protocol's counters, in a line of names followed by a line of numbers.
+// parseProtocol finds a protocol's counters, in a line with names followed by a line with numbers.
 // Counters that the kernel does not list stay unknown.
 func parseProtocol(data []byte, protocol string, into []Reading, names ...string) error {
 	titles, rest := cutProtocol(data, protocol)
@@ -76,8 +76,8 @@ func parseProtocol(data []byte, protocol string, into []Reading, names ...string
 	}
 }
 
-// cutProtocol returns the protocol's next line without the protocol's name, nil if there is none,
-// and the data after that line.
+// cutProtocol returns the protocol's next line without the protocol's name, or nil, and the data
+// after that line.
 func cutProtocol(data []byte, protocol string) (line, after []byte) {
 	for len(data) > 0 {
 		var this []byte

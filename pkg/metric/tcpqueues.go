@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Metrics of /proc/net/tcp and /proc/net/tcp6.
+// Metrics from /proc/net/tcp and /proc/net/tcp6.
 const (
 	TCPSendQueue    Name = "tcp_send_queue_bytes"
 	TCPReceiveQueue Name = "tcp_receive_queue_bytes"
@@ -29,11 +29,11 @@ func tcpQueues() Source {
 	}
 }
 
-// listening is the state of a socket whose queues hold connections instead of bytes.
+// listening is a socket's state if its queues hold connections instead of bytes.
 const listening = "0A"
 
 // addQueues adds the fifth field in a socket's line, SEND:RECEIVE in hexadecimal. The header line
-// has none.
+// lacks it.
 func addQueues(line []byte, into []Reading) error {
 	var fields [5][]byte
 	n := 0

@@ -11,11 +11,11 @@ import (
 	"gocloud.dev/blob"
 )
 
-// mostListed bounds a listing, which is held in memory. Omitted entries count too: a store may
-// send pages of nothing without an end.
+// mostListed bounds a listing, which is held in memory. Omitted entries count too: a store may send
+// empty pages without an end.
 const mostListed = 1_000_000
 
-// List implements [Store]. It omits marks of empty folders and, for file://, everything but
+// List implements [Store]. It omits marks for empty folders and, for file://, everything but
 // regular files: a link may lead anywhere, and a pipe is never read to its end.
 func (b *Bucket) List(ctx context.Context, prefix string) ([]Object, error) {
 	var found []Object
@@ -57,7 +57,7 @@ func (b *Bucket) Read(ctx context.Context, name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// portable are the objects of a folder.
+// portable are the objects in a folder.
 type portable struct{ *blob.Bucket }
 
 var _ objects = portable{}

@@ -20,7 +20,7 @@ const (
 	maxParts = 9000
 )
 
-// partSize returns the part size for a file of size bytes: a whole number of MiB.
+// partSize returns the part size for a file with size bytes: a whole number of MiB.
 func partSize(size int64) int64 {
 	const mib = 1 << 20
 	return max(minPart, (size/maxParts+mib)/mib*mib)
@@ -61,8 +61,7 @@ func inspect(file string) (_ Content, err error) {
 }
 
 // same reports whether an object has the content c. If the store's checksum does not prove it, the
-// object is read: the tag of an encrypted S3 object is not a checksum, and folders have no
-// checksums.
+// object is read: an encrypted S3 object's tag is not a checksum, and folders have no checksums.
 func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error) {
 	switch {
 	case o.Size != c.Size:
@@ -82,8 +81,8 @@ func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error)
 	return bytes.Equal(sum.Sum(nil), c.MD5), nil
 }
 
-// mediaTypes maps the extensions of files made by experiments to media types. For other files, the
-// result depends on the machine.
+// mediaTypes maps extensions to media types for the files that experiments make. For other files,
+// the result depends on the machine.
 var mediaTypes = map[string]string{
 	".csv": "text/csv; charset=utf-8", ".html": "text/html; charset=utf-8", ".json": "application/json",
 	".log": "text/plain; charset=utf-8", ".md": "text/markdown; charset=utf-8", ".png": "image/png",

@@ -42,7 +42,7 @@ func again(ctx context.Context, do func() error) error {
 // errDiffers means that the stored object differs from the sent file.
 var errDiffers = errors.New("its checksum in the store differs from the file's")
 
-// errListed means that a listing is longer than any folder of records.
+// errListed means that a listing is longer than any folder with records.
 var errListed = errors.New("too long a list")
 
 // passing reports whether the same request may succeed later: after a broken connection, an

@@ -26,7 +26,7 @@ import (
 const clientAttempts = 4
 
 // openS3 opens an S3 bucket, or one on the server at AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL.
-// Region, credentials and certificates come from the configuration of Amazon's own programs.
+// Region, credentials and certificates are configured as for Amazon's own programs.
 func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	hc := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = answerTimeout })
 	settings := []func(*config.LoadOptions) error{config.WithHTTPClient(hc)}
@@ -51,7 +51,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 		return nil, err
 	}
 	if o.Create {
-		// Of an error, using the bucket will report the reason.
+		// If there is an error, using the bucket will report the reason.
 		if found, err := client.BucketExists(ctx, at.bucket); err == nil && !found {
 			if err := client.MakeBucket(ctx, at.bucket, minio.MakeBucketOptions{Region: cfg.Region}); err != nil {
 				return nil, fmt.Errorf("create bucket %q: %w", at.bucket, refusal(err))
@@ -61,7 +61,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	return &Bucket{&s3Bucket{client, at.bucket}, at}, nil
 }
 
-// s3Client returns a client of the server that a configuration names.
+// s3Client returns a client for the server that a configuration names.
 func s3Client(cfg aws.Config) (*minio.Client, error) {
 	o := &minio.Options{
 		Creds: credentials.New(awsCredentials{cfg.Credentials}), Region: cfg.Region, Secure: true, MaxRetries: clientAttempts,
@@ -104,7 +104,7 @@ func (a awsCredentials) RetrieveWithCredContext(*credentials.CredContext) (crede
 	}, err
 }
 
-// s3Bucket is a bucket of S3.
+// s3Bucket is a bucket in S3.
 type s3Bucket struct {
 	client *minio.Client
 	name   string
@@ -114,11 +114,11 @@ var _ objects = (*s3Bucket)(nil)
 
 func (s *s3Bucket) close() error { return nil }
 
-// mostRequests bounds how often a server is asked for one page of at most 1000 objects, which usually
-// takes one request: the client asks by itself as long as pages are empty.
+// mostRequests bounds how often a server is asked for one page with at most 1000 objects, which
+// usually takes one request: the client asks by itself as long as pages are empty.
 const mostRequests = 2000
 
-// list begins a page after the last key of the one before, which is the page's token.
+// list begins a page after the last key in the one before, which is the page's token.
 func (s *s3Bucket) list(ctx context.Context, prefix string, page []byte, most int) (found []Object, next []byte, err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -142,7 +142,7 @@ func (s *s3Bucket) list(ctx context.Context, prefix string, page []byte, most in
 		tag := strings.Trim(one.ETag, `"`)
 		sum, err := hex.DecodeString(tag)
 		if err != nil {
-			sum = nil // of an object that was sent in parts
+			sum = nil // for an object that was sent in parts
 		}
 		found = append(found, Object{Name: one.Key, Size: one.Size, MD5: sum, ETag: tag})
 		if len(found) == most {
@@ -164,7 +164,7 @@ func (s *s3Bucket) read(ctx context.Context, key string) (io.ReadCloser, error) 
 	return body, refusal(err)
 }
 
-// refusal adds the code of S3 to an error, whose text is the server's message alone.
+// refusal adds S3's code to an error, whose text is the server's message alone.
 func refusal(err error) error {
 	var reply minio.ErrorResponse
 	if errors.As(err, &reply) && reply.Code != "" {

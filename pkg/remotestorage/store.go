@@ -1,12 +1,12 @@
-// Package remotestorage copies folders of files to and from a place identified by an address: a
+// Package remotestorage copies folders with files to and from a place identified by an address: a
 // Google Cloud Storage bucket (gs://bucket/folder), an S3 bucket (s3://bucket/folder) or a folder
 // (file:///folder).
 //
 // [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
-// retries. The clients retry a request that failed temporarily with back-off: up to 4 attempts of S3,
-// and for half a minute of each part that is sent to Google Cloud Storage. A
-// file whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
-// after pauses of 1 and 2 seconds.
+// retries. The clients retry a request that failed temporarily with back-off: S3's in up to 4
+// attempts, and Google Cloud Storage's for half a minute per part that is sent. A file whose
+// transfer failed temporarily is sent again from the beginning, up to 3 attempts in all, after
+// pauses of 1 and 2 seconds.
 package remotestorage
 
 import (
@@ -23,7 +23,7 @@ import (
 type Store interface {
 	// List returns the objects whose names begin with prefix, sorted by name.
 	List(ctx context.Context, prefix string) ([]Object, error)
-	// Write stores the content of r, which must match c, as an object. The object is complete or
+	// Write stores what r contains, which must match c, as an object. The object is complete or
 	// absent. An existing object is replaced.
 	Write(ctx context.Context, name string, c Content, r io.Reader) error
 	// Read opens an object. The caller closes the reader.
@@ -42,7 +42,7 @@ type Object struct {
 	irregular bool // it is not a regular file
 }
 
-// Options are the inputs of [Open] apart from the address.
+// Options are [Open]'s inputs apart from the address.
 type Options struct {
 	// KeyFile holds the credentials: a service account's key for gs, a shared credentials file for
 	// s3, unused for file. If it is empty, the environment provides them: application-default
@@ -54,7 +54,7 @@ type Options struct {
 	Project string
 }
 
-// ErrNoBucket means that a bucket, or the folder of file://, does not exist.
+// ErrNoBucket means that a bucket, or the folder in a file:// address, does not exist.
 var ErrNoBucket = errors.New("does not exist")
 
 // Bucket is an open [Store].
@@ -63,7 +63,7 @@ type Bucket struct {
 	location location
 }
 
-// objects calls the service of a bucket, by whole keys. It is safe for concurrent use.
+// objects calls a bucket's service, by whole keys. It is safe for concurrent use.
 type objects interface {
 	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
 	// follows, nil after the last one. The first page is [blob.FirstPageToken].
@@ -127,7 +127,7 @@ func (b *Bucket) Close() error { return b.objects.close() }
 // Content describes a file before it is sent.
 type Content struct {
 	Size int64  // bytes
-	MD5  []byte // of the whole file
+	MD5  []byte // over the whole file
 	Type string // media type
 	// etag is the tag that S3 assigns if the file is sent in parts of partSize.
 	etag string

@@ -18,16 +18,16 @@ import (
 	"unicode/utf8"
 )
 
-// Summary counts the files and bytes of a transfer.
+// Summary counts the files and bytes in a transfer.
 type Summary struct {
 	Files, Sent, Present int   // total, copied, and already present
 	Bytes, SentBytes     int64 // total, and copied
 }
 
-// Progress is the state of a transfer.
+// Progress is how far a transfer is.
 type Progress struct {
 	Summary
-	// Now is the file in transfer, and Of the number of its bytes copied so far.
+	// Now is the file in transfer, and Of how many of its bytes are copied so far.
 	Now string
 	Of  int64
 }
@@ -45,8 +45,8 @@ type Folder struct {
 	Last string
 }
 
-// RunName returns the store name for a run's folder on this machine: the last two elements of its
-// path, which are the experiment's title and the start time. The time alone could be another
+// RunName returns the store name for a run's folder on this machine: its path's last two elements,
+// which are the experiment's title and the start time. The time alone could be another
 // experiment's.
 func RunName(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
@@ -100,7 +100,7 @@ func UploadFiles(ctx context.Context, s Store, files []File, report func(Progres
 	return t.Summary, nil
 }
 
-// commonPrefix returns the longest common prefix of all names, in whole characters.
+// commonPrefix returns the longest prefix that all names share, in whole characters.
 func commonPrefix(files []File) string {
 	if len(files) == 0 {
 		return ""

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// MaxOptions is the largest size of a driver's options, in bytes.
+// MaxOptions bounds a driver's options, in bytes.
 const MaxOptions = 64 << 10
 
-// DecodeOptions decodes YAML of at most [MaxOptions] bytes over the defaults that
-// options points to, in time and memory proportional to its size. Unknown keys and
-// repeated keys are errors, with their line and column. Empty data leaves the
-// defaults.
+// DecodeOptions decodes YAML, at most [MaxOptions] bytes, over the defaults that options points to,
+// in time and memory proportional to its size. Unknown keys and repeated keys are errors, with
+// their line and column. Empty data leaves the defaults.
 func DecodeOptions(data []byte, options any) error {
 	if len(data) == 0 {
 		return nil

@@ -26,7 +26,7 @@ func (k Kind[T]) describe() Schema {
 	return clone(k.Schema)
 }
 
-// mustParse parses a default. It panics if the declaration is wrong; a test of all declarations
+// mustParse parses a default. It panics if the declaration is wrong; a test over all declarations
 // finds this.
 func (k Kind[T]) mustParse(name, preset string) T {
 	r := New("default")
@@ -42,14 +42,14 @@ func TextKind() Kind[string] {
 	return Kind[string]{Unit: "text", Parse: Text, Node: TextNode, Schema: Schema{"type": []string{"string", "number", "boolean"}}}
 }
 
-// ProseKind accepts text of several lines for people.
+// ProseKind accepts text for people, which may have several lines.
 func ProseKind() Kind[string] {
 	k := TextKind()
 	k.Parse = Prose
 	return k
 }
 
-// FilledKind accepts text of at least one byte.
+// FilledKind accepts text that is not empty.
 func FilledKind() Kind[string] {
 	k := TextKind()
 	k.Parse = Filled
@@ -61,7 +61,7 @@ func TruthKind() Kind[bool] {
 	return Kind[bool]{Unit: "true or false", Parse: Truth, Node: TruthNode, Schema: Schema{"type": "boolean"}}
 }
 
-// WholeKind accepts a whole number of at least 0.
+// WholeKind accepts a whole number, 0 or more.
 func WholeKind() Kind[int64] {
 	return Kind[int64]{Unit: "number", Parse: Whole, Node: WholeNode[int64], Schema: Schema{"type": "integer", "minimum": 0}}
 }
@@ -116,18 +116,18 @@ func ShortDurationKind() Kind[time.Duration] {
 	return k
 }
 
-// SizeKind accepts a number of bytes, with or without a unit.
+// SizeKind accepts a byte count, with or without a unit.
 func SizeKind() Kind[int] {
 	return Kind[int]{Unit: "bytes", Parse: Size, Node: WholeNode[int], Schema: Schema{"anyOf": []Schema{
 		{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9.]+ *([KMG]i?)?B$`}}}}
 }
 
-// LargeSizeKind accepts a number of bytes, with or without a unit, up to 2^53.
+// LargeSizeKind accepts a byte count, with or without a unit, up to 2^53.
 func LargeSizeKind() Kind[int64] {
 	return Kind[int64]{Unit: "bytes", Parse: LargeSize, Node: WholeNode[int64], Schema: SizeKind().Schema}
 }
 
-// WordKind accepts one word of a closed set.
+// WordKind accepts one word from a closed set.
 func WordKind[T ~string](known ...T) Kind[T] {
 	one := OneOf(Words(known)...)
 	return Kind[T]{
@@ -150,8 +150,8 @@ func Words[T ~string](set []T) []string {
 	return list
 }
 
-// ListKind accepts a list of values of one kind, each on its own line unless oneLine is set. An
-// empty list is not nil.
+// ListKind accepts a list whose values have one kind, each on its own line unless oneLine is set.
+// An empty list is not nil.
 func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	return Kind[[]T]{
 		Unit: "list",
@@ -183,8 +183,8 @@ func TextMapKind() Kind[map[string]string] {
 	}
 }
 
-// SectionKind accepts a mapping whose places are not needed after reading. If any of its values
-// is rejected, the mapping counts as not given.
+// SectionKind accepts a mapping whose places are not needed after reading. If any value in it is
+// rejected, the mapping counts as not given.
 func SectionKind[S any](what string, s Section[S], flow bool) Kind[S] {
 	return Kind[S]{
 		Unit: "mapping",

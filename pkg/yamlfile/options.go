@@ -17,14 +17,14 @@ import (
 // Doc the text in the doc tag.
 type Option struct {
 	Key, Doc string
-	// Tag holds all of the field's tags.
+	// Tag holds all the field's tags.
 	Tag reflect.StructTag
 	// Value is the field itself. It can be set if the struct was passed by pointer.
 	Value reflect.Value
 }
 
-// Options returns the fields of the struct that options points to, or nil if it does not point to a
-// struct. Fields of inlined structs count as fields of their parent; nil pointers to structs are
+// Options returns the fields in the struct that options points to, or nil if it does not point to a
+// struct. Fields in inlined structs count as their parent's fields; nil pointers to structs are
 // filled in.
 func Options(options any) []Option { return optionsOf(reflect.ValueOf(options)) }
 
@@ -136,7 +136,7 @@ func decodesItself(v reflect.Value) bool {
 	return false
 }
 
-// decode reads a value of any other kind with the yaml library.
+// decode reads any other value with the yaml library.
 func decode(r *Reader, key string, node *Node, v reflect.Value) {
 	fresh := reflect.New(v.Type())
 	fresh.Elem().Set(v)

@@ -12,18 +12,18 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Stdin is the name of a file that was read from standard input, in positions and in records.
+// Stdin names a file that was read from standard input, in positions and in records.
 const Stdin = "<stdin>"
 
-// MaxSize is the maximum size of a file in bytes.
+// MaxSize is a file's maximum size in bytes.
 const MaxSize = 4 << 20
 
-// Limits on the cost of reading one file, whatever it contains.
+// Limits on what reading one file may cost, whatever it contains.
 const (
-	// maxProblems is the largest number of problems listed.
+	// maxProblems bounds how many problems are listed.
 	maxProblems = 1000
-	// maxValues is the largest number of keys and list items read. Those behind aliases and merge
-	// keys count every time they are reached.
+	// maxValues bounds how many keys and list items are read. Those behind aliases and merge keys
+	// count every time they are reached.
 	maxValues = 1 << 20
 )
 
@@ -33,7 +33,7 @@ type Node = yaml.Node
 // Reader collects the problems in one file while its nodes are read. It is not safe for concurrent
 // use.
 type Reader struct {
-	// OldBooleans also accepts the booleans of YAML 1.1: yes, no, on, off, y and n.
+	// OldBooleans also accepts YAML 1.1's booleans: yes, no, on, off, y and n.
 	OldBooleans bool
 
 	file             string
@@ -60,7 +60,7 @@ func (r *Reader) Errorf(at *Node, format string, args ...any) {
 // full reports whether further problems would no longer be listed.
 func (r *Reader) full() bool { return len(r.errors) > maxProblems }
 
-// afford counts n keys or items of a node, and reports the first node beyond the limit.
+// afford counts n keys or items in a node, and reports the first node beyond the limit.
 func (r *Reader) afford(node *Node, n int) bool {
 	before := r.values
 	r.values = min(before+n, maxValues+1)
@@ -124,10 +124,10 @@ func (r *Reader) Record(path string, node *Node) {
 // Places returns the recorded places as file:line:col, by path.
 func (r *Reader) Places() map[string]string { return r.places }
 
-// Errors returns the number of errors reported so far, including repeated ones.
+// Errors returns how many errors were reported so far, including repeated ones.
 func (r *Reader) Errors() int { return len(r.errors) }
 
-// Err returns the reported errors as [*Problems], or nil if there are none.
+// Err returns the reported errors as [*Problems], or nil.
 func (r *Reader) Err() error {
 	if len(r.errors) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func (r *Reader) Err() error {
 // Warnings returns the reported warnings in file order.
 func (r *Reader) Warnings() []Problem { return inFileOrder(r.warnings) }
 
-// Document parses a file of at most [MaxSize] bytes with a single YAML document. If there is none
-// or the file is not YAML, it reports why and returns nil.
+// Document parses a file with at most [MaxSize] bytes and a single YAML document. If it has no
+// document or is not YAML, Document reports why and returns nil.
 func (r *Reader) Document(data []byte) *Node {
 	start := &Node{Line: 1, Column: 1}
 	if len(data) > MaxSize {

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// scalar returns the text of a scalar that is not null; want names the expected value.
-// Only [Prose] may have control characters: paths, names and addresses go into command
-// lines, files of servers, manifests and terminals.
+// scalar returns the text in a scalar that is not null; want names the expected value. Only [Prose]
+// may have control characters: paths, names and addresses go into command lines, servers' files,
+// manifests and terminals.
 func scalar(r *Reader, key string, node *Node, want string) (string, bool) {
 	if node.Kind != yaml.ScalarNode || IsNull(node) {
 		r.Errorf(node, "%s: want %s, got %s", key, want, Describe(node))
@@ -44,7 +44,7 @@ func Text(r *Reader, key string, node *Node) (string, bool) {
 	return scalar(r, key, node, "text")
 }
 
-// Filled reads text of at least one byte.
+// Filled reads text that is not empty.
 func Filled(r *Reader, key string, node *Node) (string, bool) {
 	s, ok := Text(r, key, node)
 	if ok && s == "" {
@@ -54,8 +54,7 @@ func Filled(r *Reader, key string, node *Node) (string, bool) {
 	return s, ok
 }
 
-// Truth reads a boolean: true or false, and with [Reader.OldBooleans] the words of
-// YAML 1.1.
+// Truth reads a boolean: true or false, and with [Reader.OldBooleans] also YAML 1.1's words.
 func Truth(r *Reader, key string, node *Node) (bool, bool) {
 	s, ok := truth(r, key, node, "true or false")
 	return s == "true", ok
@@ -90,7 +89,7 @@ func truth(r *Reader, key string, node *Node, want string) (string, bool) {
 	return "", false
 }
 
-// Whole reads a whole number of at least 0. 1e6 is a whole number.
+// Whole reads a whole number, 0 or more. 1e6 is a whole number.
 func Whole(r *Reader, key string, node *Node) (int64, bool) {
 	const want = "a whole number"
 	if _, ok := scalar(r, key, node, want); !ok {
@@ -239,7 +238,7 @@ func durationLike(r *Reader, key string, node *Node, unit string) (time.Duration
 // wantSize describes sizes.
 const wantSize = "a size such as 256, 256B or 1KiB"
 
-// LargeSize reads a number of bytes with a unit, like Size, but beyond the largest int32.
+// LargeSize reads a byte count with a unit, like Size, but beyond the largest int32.
 func LargeSize(r *Reader, key string, node *Node) (int64, bool) {
 	s, ok := scalar(r, key, node, wantSize)
 	if !ok {
@@ -252,7 +251,7 @@ func LargeSize(r *Reader, key string, node *Node) (int64, bool) {
 	return n, ok
 }
 
-// Size reads a number of bytes: 256, 256B, 1KB (1000) or 1KiB (1024).
+// Size reads a byte count: 256, 256B, 1KB (1000) or 1KiB (1024).
 func Size(r *Reader, key string, node *Node) (int, bool) {
 	const want = wantSize
 	s, ok := scalar(r, key, node, want)
@@ -269,13 +268,13 @@ func Size(r *Reader, key string, node *Node) (int, bool) {
 	return n, ok
 }
 
-// Bytes parses a number of bytes with or without a unit, up to the largest int32.
+// Bytes parses a byte count with or without a unit, up to the largest int32.
 func Bytes(s string) (int, bool) {
 	n, ok := parseSize(s)
 	return int(n), ok && n <= math.MaxInt32
 }
 
-// parseSize parses a number of bytes, up to 2^53.
+// parseSize parses a byte count, up to 2^53.
 func parseSize(s string) (int64, bool) {
 	number, unit := s, 1.0
 	if i := strings.IndexFunc(s, func(c rune) bool { return c != '.' && (c < '0' || c > '9') }); i >= 0 {

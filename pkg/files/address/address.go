@@ -1,5 +1,5 @@
-// Package address defines the addresses of machines: how they are written, and when two of them
-// mean the same machine.
+// Package address defines machine addresses: how they are written, and when two of them mean the
+// same machine.
 //
 // Addresses are inserted into databases' configuration files and arguments. Accepted addresses
 // contain no characters that have a special meaning there.
@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Maximum lengths in bytes: of a host name by RFC 1123, and of an interface name on Linux.
+// Maximum lengths in bytes: for a host name by RFC 1123, and for an interface name on Linux.
 const (
 	maxName = 253
 	maxZone = 15
@@ -86,7 +86,7 @@ func Canonical(s string) string {
 	return s
 }
 
-// quoted returns the beginning of text in quotes.
+// quoted returns how text begins, in quotes.
 func quoted(s string) string {
 	if len(s) > 80 {
 		return fmt.Sprintf("%q...", s[:80])

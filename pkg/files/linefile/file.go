@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// file has the methods of *os.File that File uses.
+// file has the *os.File methods that File uses.
 type file interface {
 	io.WriteCloser
 	Truncate(size int64) error
@@ -20,7 +20,7 @@ var _ file = (*os.File)(nil)
 type File struct {
 	path string
 	f    file
-	size int64 // size of the whole lines
+	size int64 // size up to the last whole line
 	err  error // the first failed write's error, returned from then on
 }
 
@@ -99,13 +99,13 @@ func (r *File) Close() error {
 
 func (r *File) Path() string { return r.path }
 
-// Size returns the total length of the whole lines in bytes.
+// Size returns how long the whole lines are in all, in bytes.
 func (r *File) Size() int64 { return r.size }
 
 // Err returns the first failed write's error, or nil.
 func (r *File) Err() error { return r.err }
 
-// wholeLines returns the end of the last complete line in f, and f's size.
+// wholeLines returns where the last complete line ends in f, and f's size.
 func wholeLines(f *os.File) (whole, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

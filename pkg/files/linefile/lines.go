@@ -18,7 +18,7 @@ type Line struct {
 	Text   string
 }
 
-// maxLine is the maximum length of a line in bytes. The longest lines that are written contain
+// maxLine is a line's maximum length in bytes. The longest lines that are written contain
 // histograms.
 const maxLine = 1 << 20
 
@@ -45,7 +45,7 @@ func readLine(r *bufio.Reader) (string, error) {
 // line in memory.
 type lineBound struct {
 	r    io.Reader
-	line int // bytes of the current line
+	line int // bytes in the current line
 }
 
 func (b *lineBound) Read(p []byte) (int, error) {

@@ -28,7 +28,7 @@ func ParseTable[T any](name string, text []byte, columns []Column[T], blank func
 	return readRows(name, newRowReader(&lineBound{r: bytes.NewReader(text)}), int64(len(text)), columns, blank)
 }
 
-// readRows reads a table of some bytes.
+// readRows reads a table that has size bytes, 0 if unknown.
 func readRows[T any](path string, r *rowReader, size int64, columns []Column[T], blank func(header []string) func() T) (rows []T, err error) {
 	next := func(header []string) func() *T {
 		row := blank(header)
@@ -57,8 +57,8 @@ func EachRow[T any](path string, columns []Column[T], next func(header []string)
 	})
 }
 
-// openTable calls read with the whole lines of a file or of its compressed form, and with their
-// number of bytes, 0 if it is not known before they are read.
+// openTable calls read with the whole lines in a file or in its compressed form, and with their
+// byte count, 0 if it is not known before they are read.
 func openTable(path string, read func(r *rowReader, size int64) error) error {
 	f, err := regularfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +84,7 @@ func openTable(path string, read func(r *rowReader, size int64) error) error {
 	return err
 }
 
-// compressedTable calls read with the lines of a compressed file, unless it could not be opened.
+// compressedTable calls read with a compressed file's lines, unless it could not be opened.
 func compressedTable(packed *compressedFile, err error, read func(r *rowReader, size int64) error) error {
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
@@ -102,7 +102,7 @@ func OneRow[T any]([]string) func() *T {
 	return func() *T { row = zero; return &row }
 }
 
-// sampledRows is the number of rows after which a table's size is estimated, so that a large table
+// sampledRows is how many rows are read before a table's size is estimated, so that a large table
 // grows only once.
 const sampledRows = 64
 

@@ -12,8 +12,8 @@ import (
 // other line on, it leaves the file to the library.
 type rowReader struct {
 	lines  *bufio.Reader
-	line   int // number of the last line read, from 1
-	width  int // number of fields in the first record; 0 before it
+	line   int // the last line read, from 1
+	width  int // how many fields the first record has; 0 before it
 	bytes  int64
 	fields []string
 	quoted *csv.Reader // nil until the first quotation mark
@@ -85,7 +85,7 @@ func (r *rowReader) split(text string) ([]string, error) {
 	return r.fields, nil
 }
 
-// rowsIn estimates the number of rows in a file of size bytes from the rows read so far; 0 if
+// rowsIn estimates how many rows a file with size bytes has from the rows read so far; 0 if
 // unknown.
 func (r *rowReader) rowsIn(size int64) int {
 	if r.quoted != nil || r.bytes == 0 {

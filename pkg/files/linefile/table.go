@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Column describes one column of a CSV file, declared once for writing and reading.
+// Column describes one column in a CSV file, declared once for writing and reading.
 type Column[T any] struct {
 	Name string
 	// Optional columns may be missing from a file.
@@ -89,7 +89,7 @@ func IntColumn[T any, N int | int64](name string, at func(*T) *N) Column[T] {
 	}
 }
 
-// Checked returns the column with a check of each row after it has parsed its field.
+// Checked returns the column with a check on each row after it has parsed its field.
 func (c Column[T]) Checked(check func(row *T) error) Column[T] {
 	parse := c.Parse
 	c.Parse = func(row *T, field string) error {

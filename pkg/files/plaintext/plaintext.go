@@ -1,5 +1,5 @@
-// Package plaintext makes text of others safe to show: on a terminal, in Markdown, in a
-// spreadsheet, and in a command line.
+// Package plaintext makes others' text safe to show: on a terminal, in Markdown, in a spreadsheet,
+// and in a command line.
 package plaintext
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Visible returns text with some characters escaped: control characters except line breaks and
-// tabs, characters that change the direction of text, and line breaks that only Unicode has. A
+// tabs, characters that change the text direction, and line breaks that only Unicode has. A
 // terminal or a parser would obey them.
 func Visible(text string) string {
 	if !strings.ContainsFunc(text, hidden) && strings.ToValidUTF8(text, "") == text {
@@ -36,8 +36,8 @@ func hidden(r rune) bool {
 	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))
 }
 
-// JSON returns a JSON text in which JSON escapes replace the characters that [Visible] escapes.
-// Its meaning stays the same. Encoders leave some of these characters in strings.
+// JSON returns a JSON text in which JSON escapes replace the characters that [Visible] escapes. Its
+// meaning stays the same. Encoders leave some of these characters in strings.
 func JSON(text string) string {
 	if !strings.ContainsFunc(text, hidden) {
 		return text
@@ -82,7 +82,7 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
-// Short returns text as [Line] does, cut to a number of characters and "..." if it is longer.
+// Short returns text as [Line] does, cut to so many characters and "..." if it is longer.
 func Short(text string, most int) string {
 	text = Line(text)
 	if letters := []rune(text); len(letters) > most {

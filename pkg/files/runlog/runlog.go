@@ -95,7 +95,7 @@ func (h *Handler) End() error {
 	return err
 }
 
-// Write takes the text of one record.
+// Write takes one record's text.
 func (r *run) Write(text []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

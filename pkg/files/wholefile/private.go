@@ -11,8 +11,8 @@ import (
 // privatePerm is a secret file's mode, from its creation on.
 const privatePerm = 0o600
 
-// WritePrivate writes like [Write], for a secret: no other user can read it at any time.
-// Concurrent writers of one name are safe; the last one wins.
+// WritePrivate writes like [Write], for a secret: no other user can read it at any time. Concurrent
+// writers of one name are safe; the last one wins.
 func WritePrivate(name string, write func(io.Writer) error) error {
 	return private(name, write, (*os.Root).Rename)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// jarFolder is where the jars of a [Maven] release are.
+// jarFolder is where the jars in a [Maven] release are.
 const jarFolder = "lib"
 
 // Layout returns Files.
@@ -25,7 +25,7 @@ func (g GoBuild) Layout() map[string]string {
 // Layout puts the executable into the release's directory, under the tool's name.
 func (c Checkout) Layout() map[string]string { return map[string]string{c.Tool: c.Tool} }
 
-// Layout gives the jars a folder of their own.
+// Layout gives the jars their own folder.
 func (m Maven) Layout() map[string]string { return map[string]string{m.Tool: jarFolder} }
 
 // Layout puts a tool that is Path itself under the tool's name.
@@ -61,7 +61,7 @@ func (m Maven) Describe(version string) string {
 // Describe names the copied path.
 func (l Local) Describe(string) string { return "copy of " + l.Path }
 
-// Expand fills the placeholders of a recipe's text.
+// Expand fills the placeholders in a recipe's text.
 func Expand(text, version string) string {
 	return strings.NewReplacer("{version}", version, "{os}", runtime.GOOS, "{arch}", runtime.GOARCH).Replace(text)
 }

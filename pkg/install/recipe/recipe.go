@@ -1,5 +1,5 @@
-// Package recipe describes ways to obtain releases of databases, as data: an archive, a
-// build, jars, a copy. Package install follows them.
+// Package recipe describes ways to obtain database releases, as data: an archive, a build, jars, a
+// copy. Package install follows them.
 package recipe
 
 import (
@@ -19,7 +19,7 @@ import (
 type Recipe interface {
 	// Kind is the word in results for how a release was obtained.
 	Kind() string
-	// Facts returns the facts that recipes of every kind have.
+	// Facts returns the facts that every recipe has, whatever its kind.
 	Facts() About
 	// Layout maps each tool to its path below the release's directory.
 	Layout() map[string]string
@@ -35,14 +35,13 @@ var (
 	_ Recipe = Local{}
 )
 
-// About holds the facts that recipes of every kind have. They become part of the
-// release.
+// About holds the facts that every recipe has, whatever its kind. They become part of the release.
 type About struct {
 	// Source is where the recipe's facts are documented.
 	Source string
-	// Needs are executables of the machine that the release needs to run, such as "java". They
-	// are looked up before the recipe is tried, and again whenever the release is found. They
-	// join the tools of the release.
+	// Needs are executables on the machine that the release needs to run, such as "java". They are
+	// looked up before the recipe is tried, and again whenever the release is found. They join the
+	// release's tools.
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
@@ -56,8 +55,8 @@ type Archive struct {
 	// URL and ChecksumURL may hold {version}, {os} and {arch}, the latter two as
 	// Go spells them. http, https and file URLs and absolute paths are accepted.
 	URL string
-	// ChecksumURL is a text file with SHA-256 or SHA-512 sums: lines of "HASH
-	// FILE" of which one names the archive, or one hash alone.
+	// ChecksumURL is a text file with SHA-256 or SHA-512 sums: "HASH FILE" lines, one naming the
+	// archive, or one hash alone.
 	ChecksumURL string
 	// TopFolder is the folder that contains everything in the archive, with the same
 	// placeholders; "" without one.
@@ -72,34 +71,34 @@ type Archive struct {
 // same toolchain then gives the same bytes everywhere.
 type GoBuild struct {
 	About
-	// GoMod and GoSum are the text of a go.mod and go.sum that require everything
-	// the packages need. They are kept in the release's directory.
+	// GoMod and GoSum are the texts for a go.mod and go.sum that require everything the packages
+	// need. They are kept in the release's directory.
 	GoMod, GoSum string
-	// Packages maps each tool to the import path of its main package.
+	// Packages maps each tool to its main package's import path.
 	Packages map[string]string
-	// Module is the module of the main packages. Its version in the built executables must be the
-	// release's.
+	// Module is the module that has the main packages. Its version in the built executables must be
+	// the release's.
 	Module string
-	// Env entries are added to the environment of the build.
+	// Env entries are added to the build's environment.
 	Env []string
 }
 
-// Maven copies a Java server and its dependencies into one directory of jars.
+// Maven copies a Java server and its dependencies into one directory for jars.
 type Maven struct {
 	About
-	// POM is the text of a pom.xml whose runtime dependencies are the release. It
-	// may hold {version}.
+	// POM is the text for a pom.xml whose runtime dependencies are the release. It may hold
+	// {version}.
 	POM string
-	// Sums are lines of "SHA256  FILE.jar", one for every required jar. Without Sums, only the
-	// checksums of the repository check the jars.
+	// Sums are "SHA256  FILE.jar" lines, one for every required jar. Without Sums, only the
+	// repository's checksums check the jars.
 	Sums string
-	// Artifact is "GROUP:ARTIFACT" of the dependency whose version is the release's.
+	// Artifact is "GROUP:ARTIFACT" for the dependency whose version is the release's.
 	Artifact string
-	// Tool is the name of the directory of jars.
+	// Tool is the name that the directory with the jars has.
 	Tool string
 }
 
-// Local copies a file or a directory of this machine.
+// Local copies a file or a directory on this machine.
 type Local struct {
 	About
 	// Path is the file or directory.
@@ -108,14 +107,14 @@ type Local struct {
 	Files map[string]string
 }
 
-// Checkout builds an executable from a git checkout of its source, stripped and without
-// cgo, with the Go of the machine and the workspace of the checkout.
+// Checkout builds an executable from its source in a git checkout, stripped and without cgo, with
+// the machine's Go and the checkout's workspace.
 type Checkout struct {
 	About
-	// Dir is the checkout, Module the folder of its Go module below Dir, and Package the import
-	// path of the main package relative to that folder.
+	// Dir is the checkout, Module the folder below Dir that has its Go module, and Package the main
+	// package's import path relative to that folder.
 	Dir, Module, Package string
-	// Tool is the name of the executable.
+	// Tool is the executable's name.
 	Tool string
 	// CommitName is the Go variable that is set to the commit, or "".
 	CommitName string
@@ -148,9 +147,9 @@ func (a Archive) At(base string) Archive {
 	return a
 }
 
-// From returns the recipes for a release at a place that the user named: the base URL of a
-// mirror, a directory with either the archives of a mirror or an unpacked release, or an
-// executable. recipes are the driver's recipes for the release, which know the layout.
+// From returns recipes for a release that the user has named a place for: a mirror's base URL, a
+// directory with either a mirror's archives or an unpacked release, or an executable. recipes are
+// the driver's recipes for the release, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
 	if IsWeb(where) {
 		return mirrored(where, recipes)
@@ -188,9 +187,8 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// Tools returns the names, in order, of the release's own tools, and of the machine's tools that
-// it also needs. They are those of the first recipe: all recipes of a release give the same
-// tools.
+// Tools returns the names, in order, of the release's own tools, and of the machine's tools that it
+// also needs. They are taken from the first recipe: all recipes for a release give the same tools.
 func Tools(recipes []Recipe) (own, needed []string) {
 	if len(recipes) == 0 {
 		return nil, nil
@@ -212,7 +210,7 @@ func mirrored(base string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// onlyTool maps the one tool of files to the copied root.
+// onlyTool maps the only tool in files to the copied root.
 func onlyTool(files map[string]string) map[string]string {
 	for tool := range files {
 		return map[string]string{tool: ""}

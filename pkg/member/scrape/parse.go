@@ -105,8 +105,8 @@ func (m wantedMetric) add(into *results.DatabaseSample, rest []byte) {
 	}
 }
 
-// parsePairs sets the wanted metrics from lines of a name and a value, as printed by ZooKeeper's
-// mntr.
+// parsePairs sets the wanted metrics from lines with a name and a value, as ZooKeeper's mntr prints
+// them.
 func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
 	for line := range bytes.Lines(data) {
 		name, value, ok := bytes.Cut(line, []byte{'\t'})

@@ -24,9 +24,9 @@ import (
 
 const (
 	patience = 500 * time.Millisecond
-	// maxAnswer is the maximum length of an answer in bytes; etcd's is 180 KB.
+	// maxAnswer bounds an answer's length in bytes; etcd's is 180 KB.
 	maxAnswer = 1 << 20
-	// maxError is the maximum length of a recorded error in bytes.
+	// maxError bounds a recorded error's length in bytes.
 	maxError = 200
 )
 
@@ -43,7 +43,7 @@ type Scraper struct {
 	answer bytes.Buffer // reused for each answer
 }
 
-// New returns a scraper for a source. config is the TLS configuration of the member's clients, nil
+// New returns a scraper for a source. config is the TLS configuration for the member's clients, nil
 // for plaintext. New sends no query.
 func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	return &Scraper{
@@ -139,7 +139,7 @@ func (s *Scraper) command(ctx context.Context) (err error) {
 		return err
 	}
 	defer conn.Close()
-	// The end of ctx, for any reason, ends the wait.
+	// When ctx ends, for any reason, the wait ends.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, s.source.Command); err != nil {

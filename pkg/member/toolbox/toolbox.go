@@ -32,22 +32,22 @@ const (
 // Want describes the executables that a member needs.
 type Want struct {
 	Database database.Database
-	// Version is the release, with or without a leading "v"; "" requests none.
+	// Version is the release, with or without a leading "v"; "" requests no release.
 	Version string
-	// Binary replaces the executable of the database's first tool; "" keeps it.
+	// Binary replaces the executable that is the database's first tool; "" keeps it.
 	Binary string
 	// Install means that the release is to be installed even if the server in this binary has its
 	// version.
 	Install bool
 }
 
-// Choice holds the executables of a member.
+// Choice holds a member's executables.
 type Choice struct {
 	Origin Origin
 	// Version is the release without a leading "v".
 	Version string
 	// Given are the given executables that the database can use, by tool. They take precedence over
-	// those of a release.
+	// a release's.
 	Given map[string]string
 	// Release is the cached release if Origin is Cached.
 	Release install.Release

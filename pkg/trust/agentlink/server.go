@@ -42,8 +42,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Server decides which callers an agent admits. At most one of Certs, Token and Open is set; without any
-// of them it admits no caller. It must not change after its first use.
+// Server decides which callers an agent admits. At most one of Certs, Token and Open is set;
+// without them it admits no caller. It must not change after its first use.
 type Server struct {
 	Certs *certs.Source
 	Token usertoken.Token
@@ -54,7 +54,7 @@ type Server struct {
 }
 
 // maxHandshakes limits the connections that are not yet admitted. Others wait no longer than
-// [Options] allows each of them, and memory is bounded.
+// [Options] allows each, and memory is bounded.
 const maxHandshakes = 256
 
 // Options returns options for a gRPC server that admits the callers selected by s.

@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Role names the purpose of a certificate.
+// Role names what a certificate is for.
 type Role string
 
 // A certificate without a known role has [RoleNone].
@@ -35,8 +35,8 @@ const (
 	RoleNone    Role = "none"
 )
 
-// Validity of certificates. Every certificate is valid from one hour before its creation, because
-// clocks differ.
+// How long certificates are valid. Each is valid from one hour before its creation, because clocks
+// differ.
 const (
 	// DefaultLife applies to agents' and control's certificates.
 	DefaultLife = 365 * 24 * time.Hour
@@ -50,7 +50,7 @@ const (
 // maxHosts limits the addresses in one certificate.
 const maxHosts = 64
 
-// mark returns the URI carried by a certificate of an agent or of control.
+// mark returns the URI that an agent's or control's certificate carries.
 func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
 
 // RoleOf returns a certificate's role. It does not check who signed it.

@@ -2,5 +2,5 @@ package certs
 
 import "syscall"
 
-// changed returns the time of a file's last change in nanoseconds since 1970.
+// changed returns when a file last changed, in nanoseconds since 1970.
 func changed(s *syscall.Stat_t) int64 { return s.Ctimespec.Nano() }

@@ -15,11 +15,11 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// maxFile limits the size of a certificate or key file in bytes.
+// maxFile limits a certificate or key file's size in bytes.
 const maxFile = 1 << 20
 
-// Files names the PEM files of an agent or of control: the CA that it trusts, and its own
-// certificate with the key.
+// Files names an agent's or control's PEM files: the CA that it trusts, and its own certificate
+// with the key.
 type Files struct{ CA, Cert, Key string }
 
 // In returns the files in a party's folder, as written by [Folder].
@@ -157,7 +157,7 @@ type Info struct {
 }
 
 // Show describes the certificates in files and folders, and in the folders' subfolders. Files in
-// folders that are not certificates are skipped. The error joins the problems of all paths.
+// folders that are not certificates are skipped. The error joins the problems with all paths.
 func Show(paths ...string) ([]Info, error) {
 	var list []Info
 	var errs []error
@@ -220,7 +220,7 @@ func describe(path string) (Info, error) {
 // Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning describes a problem of a certificate's validity; "" if there is none.
+// Warning describes a problem with a certificate's validity; "" if there is no problem.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

@@ -22,7 +22,7 @@ const (
 	FileCert   = "cert.pem"
 	FileKey    = "key.pem"
 	DirControl = "control"
-	// prefixAgent begins the name of an agent's folder, followed by its first address.
+	// prefixAgent begins an agent's folder name, followed by its first address.
 	prefixAgent = "agent-"
 )
 
@@ -32,9 +32,9 @@ type Folder struct {
 	Path string
 	// Force allows existing files to be replaced.
 	Force bool
-	// Life is the validity of issued certificates; 0 means [DefaultLife].
+	// Life is how long issued certificates are valid; 0 means [DefaultLife].
 	Life time.Duration
-	// Now is the creation time of certificates.
+	// Now is when certificates are created.
 	Now time.Time
 }
 
@@ -101,7 +101,7 @@ func (f Folder) issue(p party) (string, error) {
 	return dirs[0], nil
 }
 
-// party is one holder of a certificate.
+// party is an agent or control that holds a certificate.
 type party struct {
 	dir   string   // below the CA's folder
 	hosts []string // nil for control

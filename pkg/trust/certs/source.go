@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Source holds the certificates of an agent or of control. It reads the files again when they
-// change. If that fails, it logs the reason and keeps the previous ones. All methods are safe for
-// concurrent use.
+// Source holds an agent's or control's certificates. It reads the files again when they change. If
+// that fails, it logs the reason and keeps the previous ones. All methods are safe for concurrent
+// use.
 type Source struct {
 	files Files
 	role  Role
@@ -24,9 +24,9 @@ type Source struct {
 
 	mu   sync.Mutex
 	at   version // version at the last attempt
-	err  string  // error of the last attempt; "" if it succeeded
+	err  string  // error from the last attempt; "" if it succeeded
 	held *keys
-	// warned is the time of the last log message about the certificate's end.
+	// warned is when the last message about the certificate's end was logged.
 	warned time.Time
 }
 
@@ -125,8 +125,8 @@ func (s *Source) Client(host string) *tls.Config {
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: k.roots, ServerName: host, Time: s.now,
-		// Send the certificate regardless of the CAs named by the agent, so that the agent can
-		// report which certificate it received.
+		// Send the certificate whatever CAs the agent names, so that the agent can report which
+		// certificate it received.
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &k.pair, nil },
 		VerifyConnection:     func(c tls.ConnectionState) error { return checkRole(c, RoleAgent) },
 	}

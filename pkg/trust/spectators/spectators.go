@@ -1,5 +1,5 @@
-// Package spectators lets browsers and programs look at this process over HTTP: who may look, and
-// how much of the process they can use.
+// Package spectators lets browsers and programs look at this process over HTTP: it decides who may
+// look, and bounds what they can use up.
 package spectators
 
 import (
@@ -18,9 +18,9 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds on the requests and connections of callers.
+// Bounds on callers' requests and connections.
 const (
-	// Most bounds the number of requests that are answered at a time.
+	// Most bounds how many requests are answered at a time.
 	Most            = 32
 	mostConnections = 4 * Most
 	mostHeader      = 16 << 10 // bytes
@@ -30,7 +30,7 @@ const (
 	WriteTimeout = 10 * time.Second
 )
 
-// Listen listens on an address for a server of [New]. Without TLS it must be a loopback address;
+// Listen listens on an address for a server from [New]. Without TLS it must be a loopback address;
 // with TLS only callers with a certificate are admitted. The listener bounds the connections.
 func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
 	var config net.ListenConfig
@@ -49,8 +49,8 @@ func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listen
 	}
 }
 
-// New returns a server for a listener of [Listen]. On a loopback address it answers only requests
-// to a loopback name, so no page of another site can read it. Requests end with ctx.
+// New returns a server for a listener from [Listen]. On a loopback address it answers only requests
+// to a loopback name, so no page from another site can read it. Requests end with ctx.
 func New(ctx context.Context, l net.Listener, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: guarded(h, isLoopback(l.Addr())), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
@@ -66,7 +66,7 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && ip.Addr().Unmap().IsLoopback()
 }
 
-// guarded refuses requests from pages of other sites, and bounds the time of an answer.
+// guarded refuses requests from other sites' pages, and bounds how long an answer takes.
 func guarded(next http.Handler, loop bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -36,8 +36,8 @@ func (Token) String() string { return "***" }
 // GoString returns [Token.String], for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile returns the path of this user's token file, which may not exist. Services, which may have no
-// environment, find it in the user's home directory.
+// DefaultFile returns the path to this user's token file, which may not exist. Services, which may
+// have no environment, find it in the user's home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
