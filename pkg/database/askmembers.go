@@ -8,8 +8,7 @@ import (
 
 // AskMembers asks n members in parallel and returns their answers, zero for a member that
 // gave none, and the errors. Once enough returns true for the answers so far, all pending
-// requests are canceled, so a paused member delays nothing. Calls of enough never
-// overlap.
+// requests are canceled, so a paused member delays nothing. Calls to enough never overlap.
 func AskMembers[A any](ctx context.Context, n int, ask func(ctx context.Context, member int) (A, error), enough func([]A) bool) ([]A, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

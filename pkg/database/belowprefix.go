@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// WholeKeys are the operations of a client that takes keys as they are stored.
+// WholeKeys is a client that takes keys as they are stored.
 type WholeKeys interface {
 	Client
 	Deleter
@@ -17,14 +17,14 @@ type WholeKeys interface {
 	ManyVersions
 }
 
-// Below applies operations of another client to the keys below a prefix. Every operation
-// is written out, so an operation that is missing here cannot reach keys outside.
+// Below applies another client's operations to the keys below a prefix. Every operation is written
+// out, so one that is missing here cannot reach keys outside.
 type Below struct {
 	on     WholeKeys
 	prefix string
 }
 
-// storedName is the name of a key as the database stores it.
+// storedName is a key's name as the database stores it.
 type storedName struct{ bytes []byte }
 
 var (
@@ -39,8 +39,7 @@ var (
 // NewBelow returns a client for the keys below the target's prefix.
 func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
 
-// key returns the stored name of a key. The empty key stays empty, so the database
-// refuses it.
+// key returns a key's stored name. The empty key stays empty, so the database refuses it.
 func (b *Below) key(key []byte) []byte {
 	if len(key) == 0 {
 		return nil
@@ -48,8 +47,7 @@ func (b *Below) key(key []byte) []byte {
 	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
 }
 
-// name returns the name of key in the memory of an earlier call. The caller must return it with
-// giveBack.
+// name returns key's name in memory from an earlier call. The caller must return it with giveBack.
 func (b *Below) name(key []byte) *storedName {
 	n := names.Get().(*storedName)
 	n.bytes = n.bytes[:0]
@@ -78,7 +76,7 @@ func (b *Below) Put(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Get returns the value of key.
+// Get returns key's value.
 func (b *Below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	n := b.name(key)
 	value, err := b.on.Get(ctx, n.bytes, mode)
@@ -107,12 +105,12 @@ func (b *Below) Txn(ctx context.Context, puts []GuardedPut) error {
 	return err
 }
 
-// Version returns the version of key.
+// Version returns key's version.
 func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
 	return b.on.Version(ctx, b.key(key))
 }
 
-// Versions reads the versions of keys.
+// Versions reads the keys' versions.
 func (b *Below) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	own := make([][]byte, len(keys))
 	for i := range keys {

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// closeAtOnce bounds the connections that are closed at a time: each close takes memory, and up
-// to a second if the server does not answer.
+// closeAtOnce bounds how many connections close at a time: each close takes memory, and up to a
+// second if the server does not answer.
 const closeAtOnce = 250
 
-// CloseAll closes connections, some of which may be nil. It returns the first error with the
-// number of the others: a thousand clients of a dead server have the same error a thousand
-// times. A panic of a client counts as an error.
+// CloseAll closes connections, some of which may be nil. It returns the first error and how many
+// others followed: a thousand clients of a dead server return the same error a thousand times. A
+// client's panic counts as an error.
 func CloseAll[C io.Closer](conns []C) error {
 	errs := make([]error, len(conns))
 	var group errgroup.Group

@@ -3,8 +3,8 @@
 // operation, and how an operation ends.
 //
 // A driver plans and never executes: it returns files, commands and addresses as data for
-// the agent. Abilities beyond the three methods of [Driver] are optional interfaces of
-// this package, found by type assertion.
+// the agent. Abilities beyond [Driver]'s three methods are optional interfaces in this package,
+// found by type assertion.
 package database
 
 import (
@@ -17,29 +17,29 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Database is a system that dbtester can run: its name, facts that are known before
-// anything starts, and a constructor of drivers.
+// Database is a system that dbtester can run: its name, facts known before anything starts, and a
+// constructor for drivers.
 type Database struct {
-	// Name is the word before "__" in an id of an experiment file: "etcd".
+	// Name is the word before "__" in an experiment file's ids: "etcd".
 	Name string
 	Info Info
 	// New returns a driver: a pointer to an options struct that holds every default.
-	// Fields have a yaml tag for the experiment file, a doc tag with one line of help,
-	// and a classic tag with the option's keys in classic files, comma separated.
+	// Fields have a yaml tag for the experiment file, a doc tag with one help line, and a classic
+	// tag with the option's keys in classic files, comma separated.
 	New func() Driver
 }
 
 // Info holds facts about a database. They are checked before anything starts.
 type Info struct {
-	// About describes the database in one line, if its name does not; else it is empty.
+	// About describes the database in one line; empty if its name already does.
 	About string
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
-	// Promises are the database's documented promises for reads of each mode.
+	// Promises are the database's documented promises for each read mode.
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
-	// Lists are the modes of a range except [workload.RangeValues]: clients are then [Lister]s.
+	// Lists are the range modes besides [workload.RangeValues]: clients are then [Lister]s.
 	Lists []workload.RangeMode
 	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
@@ -47,57 +47,55 @@ type Info struct {
 	// [Member.Tools], the server itself first. Plan returns an error if a required tool
 	// is missing.
 	Tools []string
-	// Embedded is the release of the server in this binary; empty if there is none.
+	// Embedded is the release of the server in this binary; empty without one.
 	Embedded string
 	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
 	// Failover is how a client that lost its member chooses the next one, unless the load
-	// sets it. It is the choice of the clients in common use.
+	// sets it. Clients in common use choose so.
 	Failover workload.Failover
 	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
 	TLS, Auth bool
-	// MaxValue is the largest value in bytes with default options, under a key of 256
-	// bytes if the key size matters. A [Limiter] returns it for other options.
+	// MaxValue is the largest value in bytes with default options, under a 256-byte key if the key
+	// size matters. A [Limiter] returns it for other options.
 	MaxValue int
 	// Fsync states in one line when a write is on disk, with default options, and
 	// Durability is its class.
 	Fsync      string
 	Durability declared.Durability
-	// Sessions are the facts of its sessions with default options; a [SessionRuler] returns
-	// them for other options. Nil means that clients cannot hold any, for the reason NoSessions.
+	// Sessions are the facts about its sessions with default options; a [SessionRuler] returns them
+	// for other options. Nil means that clients cannot hold sessions, and NoSessions says why.
 	Sessions   *SessionFacts
 	NoSessions string
-	// Locks are the facts of its locks; [LockFactsOf] returns those of a driver's options. Nil
-	// means that clients cannot take any, for the reason NoLocks.
+	// Locks are the facts about its locks; [LockFactsOf] returns them for a driver's options. Nil
+	// means that clients cannot take locks, and NoLocks says why.
 	Locks   *LockFacts
 	NoLocks string
-	// Watches are the facts of its kinds of watches with default options, the default kind first;
-	// a [WatchRuler] returns them for other options. If it is empty, clients cannot watch keys,
-	// for the reason NoWatches.
+	// Watches are the facts about each kind of watch with default options, the default kind first;
+	// a [WatchRuler] returns them for other options. Empty means that clients cannot watch keys,
+	// and NoWatches says why.
 	Watches   []WatchFacts
 	NoWatches string
 }
 
-// Promise describes the consistency that a database promises for the reads of a mode.
+// Promise describes the consistency that a database promises for reads in one mode.
 type Promise struct {
 	// Linearizable reads return the latest value whose write ended before they were sent, or a
-	// later one. Their answers are judged; answers of other modes are only measured.
+	// later one. Their answers are judged; answers in other modes are only measured.
 	Linearizable bool
 	// Text is the promise in a few words.
 	Text string
 }
 
-// Driver plans members of one database and dials them. A driver's fields are
-// its options; after decoding they do not change, and every method is safe for
-// concurrent use.
+// Driver plans one database's members and dials them. A driver's fields are its options; after
+// decoding they do not change, and every method is safe for concurrent use.
 type Driver interface {
-	// Plan returns the plan of one member. The plan depends on the arguments only, and
-	// making it changes nothing.
+	// Plan returns one member's plan. It depends on the arguments only and has no side effects.
 	Plan(Member) (Plan, error)
-	// Ready returns nil if the member with that index serves requests as part of a
-	// quorum, else the reason. It is polled; ctx bounds one attempt.
+	// Ready returns nil if the member with that index serves requests within a quorum, else the
+	// reason why not. It is polled; ctx bounds one attempt.
 	Ready(ctx context.Context, t Target, member int) error
 	// Dial opens one connection, which the client owns until Close.
 	Dial(ctx context.Context, t Target) (Client, error)
@@ -105,23 +103,21 @@ type Driver interface {
 
 // Client applies operations over one connection.
 //
-// The caller reuses the buffers of key and value: a client may keep them only if it
-// returns an error. No method retries a write, except those of a [Resender]. An error is
-// or wraps an [*Error], or [Classify] classes it. A client sends a call's deadline to the
-// server where the protocol can carry it.
+// The caller reuses key and value: a client may keep them only if it returns an error. No method
+// retries a write, except a [Resender]'s. An error is or wraps an [*Error], or [Classify] classes
+// it. A client sends a call's deadline to the server where the protocol can carry it.
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
-	// Get returns the value of key; the value belongs to the caller. A key that
-	// does not exist is [ErrNotFound]. An [AppendGetter] can read into memory of the
-	// caller.
+	// Get returns key's value, which belongs to the caller, or [ErrNotFound] if key does not exist.
+	// An [AppendGetter] can read into the caller's memory.
 	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error
 }
 
-// Host is the address of one member, and its ports by role. An absent role has its
-// default port in [Info].
+// Host is one member's address, and its ports by role. An absent role has its default port in
+// [Info].
 type Host struct {
 	Addr  string         `json:"addr" yaml:"addr"`
 	Ports map[string]int `json:"ports,omitempty" yaml:"ports,omitempty"`
@@ -164,14 +160,14 @@ type Plan struct {
 	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
-	// LogTimes find the time of a line; the first one that matches counts.
+	// LogTimes find a line's time; the first one that matches counts.
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 	// Metrics is where and how the agent requests the member's own metrics; nil if the
-	// member reports none.
+	// member reports no metrics.
 	Metrics *MetricsSource `json:"-"`
-	// Streams is the one of Listen at which other members receive streams over TCP, on
-	// connections on which they send no data themselves; "" if there is none. The agent samples
-	// round trips to these members there.
+	// Streams is the address in Listen from which other members receive streams over TCP, on
+	// connections on which they send no data themselves; "" without one. The agent samples round
+	// trips to these members there.
 	Streams string `json:"-"`
 }
 
@@ -215,29 +211,29 @@ func CheckOptions(driver any) error {
 	return nil
 }
 
-// Classic is a driver whose defaults differ from the settings of the classic tool, which
-// used the defaults of the databases of its time.
+// Classic is a driver whose defaults differ from the classic tool's settings, which were the
+// defaults of the databases at that time.
 type Classic interface {
 	// SetClassic changes the options to those settings and describes the change, such as
 	// "raft_multiplier is 5".
 	SetClassic() string
 }
 
-// HostFacts describes the machine of a member.
+// HostFacts describes a member's machine.
 type HostFacts struct {
 	MemoryBytes int64
 	CPUs        int
 }
 
-// Embedded is a driver whose server is part of this binary. Serve runs one member until
-// ctx ends; args are the plan's arguments without the database name.
+// Embedded is a driver whose server is in this binary. Serve runs one member until ctx ends; args
+// are the plan's arguments without the database name.
 type Embedded interface {
 	Serve(ctx context.Context, args []string) error
 }
 
 // Leader is a driver that finds the leader: its index in the target's endpoints. It
-// asks the members in parallel, and does not wait for a member whose answer it does not
-// need. During a load it is called twice a second, and calls may overlap.
+// asks the members in parallel, and does not wait for answers that it does not need. During a load
+// it is called twice a second, and calls may overlap.
 type Leader interface {
 	Leader(ctx context.Context, t Target) (int, error)
 }
@@ -256,38 +252,38 @@ type Versioner interface {
 	Version(ctx context.Context, t Target, member int) (string, error)
 }
 
-// Fronted is a driver of proxies, which report neither their version nor a leader. The
-// members of the database behind the proxies report both.
+// Fronted is a driver for proxies, which report neither their version nor a leader. The database
+// behind them reports both.
 type Fronted interface {
-	// Behind returns the name and the driver of the database behind the proxies, and its
-	// members in the order of hosts. The hosts have the ports of every role.
+	// Behind returns the name and driver for the database behind the proxies, and its members in
+	// the hosts' order. The hosts have ports for every role.
 	Behind(hosts []Host) (name string, driver Driver, t Target)
 }
 
 // Limiter is a driver whose options change the largest value: the largest in bytes that
-// every member surely accepts under a key of keySize bytes, 0 if no value fits. Without
-// this interface [Info.MaxValue] holds for all options.
+// every member surely accepts under a key with keySize bytes, 0 if no value fits. Without this
+// interface [Info.MaxValue] holds for all options.
 type Limiter interface {
 	MaxValue(keySize int) int
 }
 
-// Counter is a driver that asks a cluster for its number of keys.
+// Counter is a driver that asks a cluster how many keys it has.
 type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
 }
 
-// KeyFinder is a driver that finds the highest number among the keys of a cluster. A load
-// on a cluster that ran before can then number its keys from there on.
+// KeyFinder is a driver that finds the highest number among a cluster's keys. A load on a cluster
+// that ran before can then number its keys from there on.
 type KeyFinder interface {
 	// HighestKey returns the largest number whose key, made by [workload.AppendKey] with
-	// that size, was written before the call; -1 if there is none. Its memory does not
-	// grow with the number of keys.
+	// that size, was written before the call; -1 without such a key. Its memory does not grow with
+	// the key count.
 	HighestKey(ctx context.Context, t Target, keySize int) (int64, error)
 }
 
 // HintedPutter is optional on a [Client], for databases that have one request for a
-// new key and another for an existing one. Both methods have the effect of Put; they try
-// the hinted request first, so a right hint costs the servers one transaction.
+// new key and another for an existing one. Both methods act as Put does; they try the hinted
+// request first, so a right hint costs the servers one transaction.
 type HintedPutter interface {
 	// PutNew expects that key does not exist.
 	PutNew(ctx context.Context, key, value []byte) error
@@ -298,8 +294,8 @@ type HintedPutter interface {
 // Registry is an ordered set of databases, looked up by name.
 type Registry struct{ list []Database }
 
-// NewRegistry returns a registry of the databases in the given order. It panics if a
-// name repeats, because the list is written by hand.
+// NewRegistry returns a registry with the databases in the given order. It panics if a name
+// repeats, because the list is written by hand.
 func NewRegistry(list ...Database) *Registry {
 	seen := map[string]bool{}
 	for _, d := range list {
@@ -323,7 +319,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Get returns the database of that name.
+// Get returns the database with that name.
 func (r *Registry) Get(name string) (Database, error) {
 	for _, d := range r.list {
 		if d.Name == name {

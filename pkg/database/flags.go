@@ -9,7 +9,7 @@ import (
 // ExtraFlags is a driver whose options may hold raw flags for the server. An
 // agent refuses them from the wire unless it was started with --allow-flags.
 type ExtraFlags interface {
-	// ExtraFlags returns the raw flags in order, nil when there are none.
+	// ExtraFlags returns the raw flags in order, nil without any.
 	ExtraFlags() []string
 }
 

@@ -11,15 +11,14 @@ import (
 )
 
 // Installer is a driver whose releases dbtester can obtain. Recipes returns the
-// ways to get a version (without a leading "v", see [PlainVersion]), in the order
-// in which they are tried, or an error if no way exists. It does not use the
-// network, so a returned recipe can still fail.
+// ways to get a version (without a leading "v", see [PlainVersion]), in the order to try them, or
+// an error if no way exists. It does not use the network, so a returned recipe can still fail.
 type Installer interface {
 	Recipes(version string) ([]recipe.Recipe, error)
 }
 
-// SourceBuilder is a driver whose server dbtester can build from a checkout of its
-// source. FromSource reads no file: a folder with another source fails to build later.
+// SourceBuilder is a driver whose server dbtester can build from a source checkout. FromSource
+// reads no file: a folder with another source fails to build later.
 type SourceBuilder interface {
 	FromSource(dir string) recipe.Checkout
 }
@@ -33,8 +32,7 @@ func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	return driver.FromSource(dir), nil
 }
 
-// Recipes returns the ways to get a version of the database, or an error that says why
-// there are none.
+// Recipes returns the ways to get a database version, or an error that says why none exists.
 func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)
 	if !ok {
@@ -47,8 +45,8 @@ func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	return recipes, err
 }
 
-// ReleaseTools returns the names of the tools that a release of that version contains,
-// in order; nil if no release can be obtained.
+// ReleaseTools names the tools that the version's release contains, in order; nil if no release can
+// be obtained.
 func (d Database) ReleaseTools(version string) []string {
 	recipes, _ := d.Recipes(version) // Get reports the error when the release is installed
 	own, _ := recipe.Tools(recipes)

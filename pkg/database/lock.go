@@ -10,28 +10,29 @@ import (
 	"time"
 )
 
-// LockFacts are the facts about a database's locks that are known before anything starts. One
-// contender at a time holds the lock of a name. A contender keeps its lock, or its place in the
-// queue, with a session that it renews by itself.
+// LockFacts are the facts about a database's locks, known before anything starts. One contender at
+// a time holds the lock with a name. A contender keeps its lock, or its place in the queue, with a
+// session that it renews by itself.
 type LockFacts struct {
 	// What is the database's name for the object with which a contender holds a lock, such as
 	// "key of a lease".
 	What string
 	// Recipes are the ways to take a lock, the default first.
 	Recipes []LockRecipe
-	// Session are the facts of a contender's session with any recipe: its TTL, and when members
-	// end it. Renews is the longest time between two renewals of a session with a TTL.
+	// Session are the facts about a contender's session with any recipe: its TTL, and when members
+	// end it. Renews is the longest time between two renewals for a session with a TTL.
 	Session SessionFacts
 	Renews  func(ttl time.Duration) time.Duration
-	// Delayed is the database's name for the time during which no contender gets a lock whose holder's
-	// session has ended; empty if there is none. Delay is its default, and MostDelay its maximum.
+	// Delayed is the database's name for the time in which no contender gets a lock after its
+	// holder's session has ended; empty without such a time. Delay is its default, and MostDelay
+	// its maximum.
 	Delayed          string
 	Delay, MostDelay time.Duration
 }
 
 // The recipe names that databases share.
 const (
-	// LockLibrary is the recipe of the client library that the database's users have.
+	// LockLibrary is the recipe in the client library that the database's users have.
 	LockLibrary = "library"
 	// LockDirect is the best known recipe that uses the protocol directly.
 	LockDirect = "direct"
@@ -39,12 +40,12 @@ const (
 
 // LockRecipe is a way to take a lock.
 type LockRecipe struct {
-	// Name is [LockLibrary], [LockDirect] or a name of the driver's own.
+	// Name is [LockLibrary], [LockDirect] or the driver's own name for it.
 	Name string
 	// Library is the import path of the package with the recipe; empty if the driver has it.
 	Library string
-	// Queue means that contenders get the lock in the order of their places, which members
-	// assign as requests arrive. Otherwise contenders race.
+	// Queue means that contenders get the lock in their places' order, which members assign as
+	// requests arrive. Otherwise contenders race.
 	Queue bool
 	// Places means that [Contender.Acquire] reports a place; libraries do not.
 	Places bool
@@ -56,7 +57,7 @@ type LockRecipe struct {
 	Retry time.Duration
 }
 
-// By returns the library of a recipe with its version in this binary, if the version is known.
+// By returns a recipe's library with its version in this binary, if the version is known.
 func (r LockRecipe) By() string {
 	if r.Library == "" {
 		return "dbtester"
@@ -74,7 +75,7 @@ func (r LockRecipe) By() string {
 	return r.Library + version
 }
 
-// Recipe returns the recipe of a name, the default for "".
+// Recipe returns the recipe with that name, the default for "".
 func (f LockFacts) Recipe(name string) (LockRecipe, error) {
 	if name == "" {
 		return f.Recipes[0], nil
@@ -86,7 +87,7 @@ func (f LockFacts) Recipe(name string) (LockRecipe, error) {
 	return f.Recipes[i], nil
 }
 
-// Names returns the names of the recipes.
+// Names returns the recipes' names.
 func (f LockFacts) Names() []string {
 	names := make([]string, len(f.Recipes))
 	for i, r := range f.Recipes {
@@ -96,7 +97,7 @@ func (f LockFacts) Names() []string {
 }
 
 // Passes returns how long after [Contender.Abandon] by its holder a lock passes to a contender
-// that waits for it with a recipe: at least and at most, without the time of a hand-over.
+// that waits for it with a recipe: at least and at most, without the hand-over itself.
 func (f LockFacts) Passes(r LockRecipe, o LockOptions) (earliest, latest time.Duration) {
 	earliest, latest = f.Lasts(f.Session.Granted(o.TTL))
 	if latest += o.Delay; o.Delay > 0 {
@@ -112,7 +113,7 @@ func (f LockFacts) Lasts(ttl time.Duration) (least, most time.Duration) {
 	return least - f.Renews(ttl), most
 }
 
-// LockFactsOf returns the facts of a driver's options, nil without locks.
+// LockFactsOf returns the facts for a driver's options, nil without locks.
 func LockFactsOf(i Info, driver any) *LockFacts {
 	if i.Locks == nil {
 		return nil
@@ -124,40 +125,40 @@ func LockFactsOf(i Info, driver any) *LockFacts {
 	return &facts
 }
 
-// LockOptions are the options of all contenders of a [Locks].
+// LockOptions are the options for all contenders of a [Locks].
 type LockOptions struct {
-	// Recipe is the name of one of [LockFacts.Recipes]; empty means the default.
+	// Recipe is a name in [LockFacts.Recipes]; empty means the default.
 	Recipe string
-	// TTL is the requested TTL of sessions; members grant [SessionFacts.Granted] of it.
+	// TTL is the sessions' requested TTL; members grant what [SessionFacts.Granted] returns for it.
 	TTL time.Duration
-	// Delay is the length of [LockFacts.Delayed]; 0 means no delay.
+	// Delay is how long [LockFacts.Delayed] lasts; 0 means no delay.
 	Delay time.Duration
 }
 
-// LockDialer is a driver of a database with locks; [Info.Locks] has the facts.
+// LockDialer is a driver for a database with locks; [Info.Locks] has the facts.
 type LockDialer interface {
-	// DialLocks returns a maker of contenders, which the caller closes.
+	// DialLocks returns a [Locks], which the caller closes.
 	DialLocks(ctx context.Context, t Target, o LockOptions) (Locks, error)
 }
 
-// Locks makes contenders for locks below the target's prefix, separate from the keys of clients.
-// Its methods are safe for concurrent use.
+// Locks makes contenders for locks below the target's prefix, separate from the clients' keys. Its
+// methods are safe for concurrent use.
 type Locks interface {
 	// Contender begins a session with its own connections, as a separate process would.
 	Contender(ctx context.Context) (Contender, error)
-	// Close removes the remains of locks without holders and waiters. It is called after all
+	// Close removes what remains of locks without holders and waiters. It is called after all
 	// contenders are closed.
 	Close() error
 }
 
-// ErrLockLost is wrapped by the error of [Contender.Release] for a lock that was no longer held
+// ErrLockLost is wrapped by the error from [Contender.Release] for a lock that was no longer held
 // because the holder's session had ended.
 var ErrLockLost = errors.New("the lock was not held any more")
 
 // Contender has a session that it renews by itself, and holds or waits for at most one lock. Its
 // methods are for one caller at a time.
 type Contender interface {
-	// Acquire waits until it holds the lock of a name. If the recipe reports places, it calls
+	// Acquire waits until it holds the lock with a name. If the recipe reports places, it calls
 	// placed, unless that is nil, once the members have confirmed its place. After an error, or if
 	// ctx ends, nothing is left of the wait, unless no member can be reached to remove it: then it
 	// ends with the session. An error that is [ErrNoSession] means that the session has ended.
@@ -179,7 +180,7 @@ type Held struct {
 	// At is when the holder knew that it holds the lock. Requests for the fence alone came
 	// later.
 	At time.Time
-	// Fence is greater than the fence of every earlier holder of the name.
+	// Fence is greater than every earlier holder's fence for the name.
 	Fence int64
 	// Lost is closed when the holder learns by itself that it no longer holds the lock. After
 	// Release was called, Lost has no meaning.

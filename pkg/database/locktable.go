@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// LockTableHead is the first line of a [LockTable].
+// LockTableHead is the first line in a [LockTable].
 const LockTableHead = "| database | a lock is | recipe | who is next | a contender waits for | fence | the lock of a dead holder passes after |"
 
 // LockTable returns a Markdown table that documents the databases' locks with default options: a row
-// for each recipe, or the reason why there is none.
+// for each recipe, or the reason why a database has no locks.
 func LockTable(list []Database) string {
 	var rows [][]string
 	for _, d := range list {
@@ -25,7 +25,7 @@ func LockTable(list []Database) string {
 	return markdown(LockTableHead, rows)
 }
 
-// cells returns the cells of a recipe.
+// cells returns a recipe's cells.
 func (f LockFacts) cells(r LockRecipe) []string {
 	name, next := fmt.Sprintf("`%s`", r.Name), "a race"
 	if r.Library != "" {

@@ -6,20 +6,19 @@ import (
 	"sync"
 )
 
-// Mirror is a driver with a minimal server of its database's protocol. The server
-// does not replicate and stores nothing on disk. Latency beyond a known delay is
-// therefore the cost of the client, the connection and the protocol.
+// Mirror is a driver with a minimal server for its database's protocol. The server does not
+// replicate and stores nothing on disk. Latency beyond a known delay is therefore due to the
+// client, the connection and the protocol.
 type Mirror interface {
-	// ServeMirror serves plaintext connections of this driver's clients on the listener
-	// until ctx ends, and closes it. The driver's transport does not matter. It calls
-	// hold, from several goroutines, before it answers a put or the get of an existing
-	// key, and answers when hold returns. All other requests that a dial and a load of
-	// puts and gets send are answered at once.
+	// ServeMirror serves plaintext connections from this driver's clients on the listener until ctx
+	// ends, and closes it. The driver's transport does not matter. It calls hold, from several
+	// goroutines, before it answers a put or a get for an existing key, and answers when hold
+	// returns. All other requests from a dial and from a load with puts and gets are answered at
+	// once.
 	ServeMirror(ctx context.Context, l net.Listener, hold func()) error
 }
 
-// MirrorValues are the keys of a [Mirror]. It is safe for concurrent use. The zero value
-// is ready.
+// MirrorValues holds a [Mirror]'s keys. It is safe for concurrent use. The zero value is ready.
 type MirrorValues struct {
 	mu    sync.Mutex
 	all   map[string][]byte
@@ -50,7 +49,7 @@ func (m *MirrorValues) Put(key string, value []byte) {
 	m.all[key] = value
 }
 
-// Get returns the value of a key, which must not be changed.
+// Get returns a key's value, which must not be changed.
 func (m *MirrorValues) Get(key string) (value []byte, exists bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

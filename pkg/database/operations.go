@@ -15,20 +15,20 @@ type Deleter interface {
 	Delete(ctx context.Context, key []byte) error
 }
 
-// AppendGetter is optional on a [Client] that can read into memory of the caller, so that a load
+// AppendGetter is optional on a [Client] that can read into the caller's memory, so that a load
 // leaves no garbage for each read.
 type AppendGetter interface {
 	// AppendGet appends the value that Get would return to a buffer, and returns the extended
 	// buffer, as append does. With an error it returns the buffer as it was; memory behind its
 	// end may have changed. The client keeps no part of the buffer, whatever it returns. As many
-	// calls may run at the same time as of Get, each with a buffer of its own.
+	// calls may run at the same time as calls to Get, each with its own buffer.
 	AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error)
 }
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
 	// Range reads at most limit keys with their values, from key on in the database's
-	// order. It returns the number of keys, and the total size of their values in bytes.
+	// order. It returns how many keys it read, and their values' total size in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -36,13 +36,13 @@ type Ranger interface {
 // those of Info.Lists.
 type Lister interface {
 	// List reads keys in such a mode, from key on in the database's order. A mode without a
-	// limit ignores it. List returns the number of keys, and the total size of the values that
-	// it read in bytes. The error wraps [ErrNoRangeMode] if the server lacks the mode.
+	// limit ignores it. List returns how many keys it read, and the total size in bytes of the
+	// values that it read. The error wraps [ErrNoRangeMode] if the server lacks the mode.
 	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
-// ErrNoRangeMode is wrapped by the error of List if the server, such as an older release or a
-// proxy, has no ranges of the mode.
+// ErrNoRangeMode is wrapped by the error from List if the server, such as an older release or a
+// proxy, lacks the range mode.
 var ErrNoRangeMode = errors.New("the server has no ranges of this mode")
 
 // Swapper replaces a value only if it is still the expected one.
@@ -52,39 +52,38 @@ type Swapper interface {
 	Swap(ctx context.Context, key, old, value []byte) error
 }
 
-// ErrNoTransactions is wrapped by the error of Txn if the server, such as a proxy, has no
+// ErrNoTransactions is wrapped by the error from Txn if the server, such as a proxy, has no
 // transactions.
 var ErrNoTransactions = errors.New("the server has no transactions")
 
 // Transactor writes keys in one transaction if they have the versions that the caller
 // expects.
 //
-// A version changes with every write of its key and is a number of the database: etcd's
-// mod revision, ZooKeeper's data version plus one, Consul's modify index.
+// A version changes with every write to its key and is the database's number: etcd's mod revision,
+// ZooKeeper's data version plus one, Consul's modify index.
 type Transactor interface {
-	// Txn makes all puts or none, in one round trip. The keys differ. If a key has another
-	// version than expected, the error's class is [ClassConflict]. Txn replaces the
-	// versions in puts: by the new ones after success, by the current ones after a
-	// conflict, or by [UnknownVersion] where the answer lacks them. After other errors the
-	// versions are unchanged.
+	// Txn makes all puts or no put, in one round trip. The keys differ. If a key has another
+	// version than expected, the error's class is [ClassConflict]. Txn replaces the versions in
+	// puts: by the new ones after success, by the current ones after a conflict, or by
+	// [UnknownVersion] where the answer lacks them. After other errors the versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
-	// Version returns the version of key, [NoVersion] if it does not exist. It misses no
-	// write that was answered before the call.
+	// Version returns key's version, [NoVersion] if it does not exist. It misses no write that was
+	// answered before the call.
 	Version(ctx context.Context, key []byte) (int64, error)
 }
 
-// ManyVersions is optional on a [Transactor] whose servers return the versions of many
-// keys in few round trips.
+// ManyVersions is optional on a [Transactor] whose servers return many keys' versions in few round
+// trips.
 type ManyVersions interface {
-	// Versions sets versions[i] to the version of keys[i], as Version returns it. The keys
-	// ascend in byte order and are as many as the versions. It is fast if the keys have
-	// equal lengths and differ in few of their last bytes, as consecutive numbers do.
-	// After an error the versions have no meaning.
+	// Versions sets versions[i] to keys[i]'s version, as Version returns it. The keys ascend in
+	// byte order and are as many as the versions. It is fast if the keys have equal lengths and
+	// differ only in a few last bytes, as consecutive numbers do. After an error the versions have
+	// no meaning.
 	Versions(ctx context.Context, keys [][]byte, versions []int64) error
 }
 
-// GuardedPut is one key of a transaction, its new value, and the version that it must
-// have; [NoVersion] means that the key must not exist.
+// GuardedPut is one key in a transaction, its new value, and the version that it must have;
+// [NoVersion] means that the key must not exist.
 type GuardedPut struct {
 	Key, Value []byte
 	Version    int64
@@ -96,16 +95,16 @@ const (
 	UnknownVersion = -1
 )
 
-// TxnLimiter is a driver whose members accept transactions of several keys.
+// TxnLimiter is a driver whose members accept transactions with several keys.
 type TxnLimiter interface {
-	// MaxTxnValue returns the largest value in bytes of each key in a transaction with
-	// that many keys of keySize bytes. Every member surely accepts it. It is 0 if no value
-	// fits or there are too many keys.
+	// MaxTxnValue returns the largest value in bytes for each key in a transaction with that many
+	// keys, each keySize bytes long. Every member surely accepts it. It is 0 if no value fits or
+	// there are too many keys.
 	MaxTxnValue(keySize, keys int) int
 }
 
-// supports reports whether a client can apply an operation with the methods of [Client]
-// or with an optional method.
+// supports reports whether a client can apply an operation with [Client]'s methods or with an
+// optional one.
 func supports(c Client, op workload.Op) (ok bool) {
 	switch op {
 	case workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot:
@@ -124,11 +123,11 @@ func supports(c Client, op workload.Op) (ok bool) {
 	return ok
 }
 
-// WithLocks returns the operations of clients and of a [LockDialer]'s contenders.
+// WithLocks returns the operations that clients and a [LockDialer]'s contenders apply.
 func WithLocks(ops []workload.Op) []workload.Op { return append(slices.Clone(ops), workload.OpLock) }
 
 // OperationsOf returns the operations that all clients can apply. A driver passes one
-// client of each transport, which may be a nil pointer, because only types matter.
+// client for each transport, which may be a nil pointer, because only types matter.
 func OperationsOf(clients ...Client) []workload.Op {
 	var ops []workload.Op
 next:

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Removable selects the keys below a prefix to remove: all of them except [ClaimKey], or the keys of
-// a load by their numbers.
+// Removable selects which keys below a prefix to remove: all except [ClaimKey], or a load's keys by
+// their numbers.
 type Removable struct {
 	All     bool
 	Numbers workload.KeySpans
@@ -24,17 +24,17 @@ func (r Removable) Has(key []byte) bool {
 type Cleaner interface {
 	// Clean removes the selected keys below t.Prefix, and anything that the driver created
 	// for them, in bounded batches. All other keys stay. After each batch it calls removed
-	// with the number of keys removed so far. Without a prefix it removes nothing and
-	// returns an error. It may be repeated, also after ctx ended between two batches. Keys
-	// that others write below the prefix meanwhile may remain.
+	// with how many keys it has removed so far. Without a prefix it removes nothing and returns an
+	// error. It may be repeated, also after ctx ended between two batches. Keys that others write
+	// below the prefix meanwhile may remain.
 	Clean(ctx context.Context, t Target, which Removable, removed func(keys int64)) error
 }
 
-// FillReporter is a driver whose members report the size of their store and its limit. A store
-// at its limit refuses writes.
+// FillReporter is a driver whose members report their store's size and its limit. A store at its
+// limit refuses writes.
 type FillReporter interface {
-	// Fill returns the size and the limit, in bytes, of the member whose store is fullest.
-	// It asks all members and ignores those that do not answer, unless none does.
+	// Fill returns the fullest store's size and limit in bytes. It asks all members and ignores
+	// those that do not answer, unless nobody does.
 	Fill(ctx context.Context, t Target) (size, limit int64, err error)
 }
 
@@ -47,8 +47,8 @@ func (t Target) KeyPrefix() string {
 	return t.Prefix + "/"
 }
 
-// WithoutPrefix returns the part of a stored name after the requested prefix. A name with
-// another prefix is an error: a proxy that changes or caches answers may return one.
+// WithoutPrefix returns a stored name without the requested prefix. A name with another prefix is
+// an error: a proxy that changes or caches answers may return one.
 func WithoutPrefix(prefix, name string) (string, error) {
 	rest, ok := strings.CutPrefix(name, prefix)
 	if !ok {

@@ -10,32 +10,32 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SessionFacts are the facts about a database's sessions that are known before anything starts.
-// A session and its keys end if its holder does not renew it within a TTL.
+// SessionFacts are the facts about a database's sessions, known before anything starts. A session
+// and its keys end if its holder does not renew it within a TTL.
 type SessionFacts struct {
 	// What is the database's name for a session, such as "lease".
 	What string
 	// Least is the shortest TTL that members grant, Most the longest (0 if unbounded), and
-	// Step the unit of TTLs.
+	// Step the unit for TTLs.
 	Least, Most, Step time.Duration
 	// Rule states when members end a session that is not renewed.
 	Rule string
 	// Ends returns how long after the last renewal members end a session with a TTL by the
 	// rule: at least and at most, if n sessions end at once.
 	Ends func(ttl time.Duration, n int) (earliest, latest time.Duration)
-	// Conns means that each session has a connection of its own.
+	// Conns means that each session has its own connection.
 	Conns bool
 	// Renewal is the request that renews a session. Watch describes how the client learns
 	// that keys ended.
 	Renewal, Watch string
-	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients
-	// are no Leasers. One of the two is empty.
+	// Requests are what a [Leaser]'s methods send. NoRequests is the reason why clients are no
+	// Leasers. One or the other is empty.
 	Requests, NoRequests string
-	// Beside is another way by which users of the database find dead clients, empty if there is none.
+	// Beside is another way in which the database's users find dead clients, empty without one.
 	Beside string
-	// Remains means that members keep something of an ended session until it is released.
+	// Remains means that members keep something from an ended session until it is released.
 	Remains bool
-	// Takes means that sessions are [Taker], and Refused is for how long after the end of a session
+	// Takes means that sessions are [Taker], and Refused is for how long after a session ends
 	// members refuse its keys to all sessions.
 	Takes   bool
 	Refused time.Duration
@@ -50,7 +50,7 @@ func (f SessionFacts) Granted(ttl time.Duration) time.Duration {
 }
 
 // LongestTTL returns the longest TTL with which a session ends by the rule within a time after its
-// last renewal. If there is none, it returns the shortest TTL and false.
+// last renewal. Without one, it returns the shortest TTL and false.
 func (f SessionFacts) LongestTTL(within time.Duration) (ttl time.Duration, kept bool) {
 	keeps := func(ttl time.Duration) bool {
 		_, latest := f.Ends(ttl, 1)
@@ -85,16 +85,16 @@ func (f SessionFacts) Bounds() string {
 	return fmt.Sprintf("%v and more, in steps of %v", f.Least, f.Step)
 }
 
-// SessionDialer is a driver of a database with sessions; [Info.Sessions] has the facts.
+// SessionDialer is a driver for a database with sessions; [Info.Sessions] has the facts.
 type SessionDialer interface {
-	// DialSessions returns a granter of sessions, which the caller closes.
+	// DialSessions returns a [Sessions], which the caller closes.
 	DialSessions(ctx context.Context, t Target) (Sessions, error)
 }
 
 // SessionRuler is a [SessionDialer] whose options change the facts.
 type SessionRuler interface{ SessionFacts() SessionFacts }
 
-// SessionFactsOf returns the facts of a driver's options, nil without sessions.
+// SessionFactsOf returns the facts for a driver's options, nil without sessions.
 func SessionFactsOf(i Info, driver any) *SessionFacts {
 	if r, ok := driver.(SessionRuler); ok && i.Sessions != nil {
 		facts := r.SessionFacts()
@@ -103,20 +103,21 @@ func SessionFactsOf(i Info, driver any) *SessionFacts {
 	return i.Sessions
 }
 
-// Registrar is a driver of a database that has a registry of services too, with rules of its own for
+// Registrar is a driver for a database that has a service registry too, with its own rules for
 // instances that die.
 type Registrar interface {
-	// Registry returns the facts of registrations, which are like the facts of sessions.
+	// Registry returns the facts about registrations, which are like those about sessions.
 	Registry() SessionFacts
-	// DialRegistry returns a granter of registrations, which the caller closes. The instance that a
-	// registration attaches is its key. One that has ended may begin again when it is renewed.
+	// DialRegistry returns a [Sessions] that grants registrations; the caller closes it. The
+	// instance that a registration attaches is its key. One that has ended may begin again when it
+	// is renewed.
 	DialRegistry(ctx context.Context, t Target) (Sessions, error)
 	// AwaitRegistry returns once registrations at every member reach all others, which may take a
 	// while after the members' start.
 	AwaitRegistry(ctx context.Context, t Target) error
 }
 
-// ErrNoSession is wrapped by the error of a request for a session that has ended.
+// ErrNoSession is wrapped by the error from a request for a session that has ended.
 var ErrNoSession = errors.New("the session has ended")
 
 // Sessions grants sessions. Its methods are safe for concurrent use.
@@ -125,7 +126,7 @@ type Sessions interface {
 	Grant(ctx context.Context, ttl time.Duration) (Session, error)
 	// Watch reports new session keys below the target's prefix, and their ends, until ctx ends,
 	// which is no error. It calls ready once, and reports no key that existed then as new. It
-	// misses no later change, except of keys that end right after they began, and reports every
+	// misses no later change, except to keys that end right after they began, and reports every
 	// change before later ones that it does not know at the same time. One goroutine calls both
 	// functions, which must not block.
 	Watch(ctx context.Context, ready func(), changed func(Change)) error
@@ -138,7 +139,7 @@ type Session interface {
 	// TTL is the granted TTL.
 	TTL() time.Duration
 	// Attach creates a key that ends with the session. The key lies below the target's prefix,
-	// separate from the keys of clients.
+	// separate from the clients' keys.
 	Attach(ctx context.Context, key, value []byte) error
 	// Keep renews the session.
 	Keep(ctx context.Context) error
@@ -151,12 +152,12 @@ type Session interface {
 
 // Taker is optional on a [Session]: it competes with other sessions for a key.
 type Taker interface {
-	// Take is [Session.Attach] of a key that no session has, and reports whether this one has it now.
-	// After the end of a session a database may refuse its keys to all sessions for a while.
+	// Take does as [Session.Attach] if no session has the key, and reports whether this one has it
+	// now. After a session ends, a database may refuse its keys to all sessions for a while.
 	Take(ctx context.Context, key, value []byte) (taken bool, err error)
 }
 
-// Change is the end of a key, or a new key, by its name in [Session.Attach].
+// Change is a new key or a key's end, by its name in [Session.Attach].
 type Change struct {
 	Key []byte
 	// New means that the key is new. Otherwise it has ended.
@@ -166,20 +167,20 @@ type Change struct {
 	Since, At time.Time
 }
 
-// SessionID names a session of a [Leaser]. Bytes that a database does not use are 0.
+// SessionID names a [Leaser]'s session. Bytes that a database does not use are 0.
 type SessionID [16]byte
 
-// NumberedSession returns the id of a session that a database numbers.
+// NumberedSession returns the id for a session that a database numbers.
 func NumberedSession(number int64) (id SessionID) {
 	binary.BigEndian.PutUint64(id[:], uint64(number))
 	return id
 }
 
-// Number returns the number of a [NumberedSession].
+// Number returns a [NumberedSession]'s number.
 func (id SessionID) Number() int64 { return int64(binary.BigEndian.Uint64(id[:])) }
 
 // Leaser is optional on a [Client]: it begins, renews and ends sessions, each with one request.
-// These sessions have no keys and no prefix: all clients of a cluster can name them.
+// These sessions have no keys and no prefix: all clients in a cluster can name them.
 type Leaser interface {
 	// Grant begins a session with a TTL, which members may change.
 	Grant(ctx context.Context, ttl time.Duration) (SessionID, error)
@@ -190,7 +191,7 @@ type Leaser interface {
 	Revoke(ctx context.Context, id SessionID) error
 }
 
-// WhyNot returns why clients of a database lack an operation, "" if the reason is unknown.
+// WhyNot returns why a database's clients lack an operation, "" if the reason is unknown.
 func (i Info) WhyNot(op workload.Op) string {
 	switch {
 	case op.Locks():
@@ -203,11 +204,11 @@ func (i Info) WhyNot(op workload.Op) string {
 	return i.Sessions.NoRequests
 }
 
-// SessionKeys is the name below which keys of sessions lie, after the target's prefix.
+// SessionKeys is the name below which session keys lie, after the target's prefix.
 const SessionKeys = "sessions/"
 
-// WatchList implements [Sessions.Watch] by polling a database for the names of all keys. After
-// each answer it waits as long as the answer took, and at least least.
+// WatchList implements [Sessions.Watch] by polling a database for all key names. After each answer
+// it waits as long as the answer took, and at least least.
 func WatchList(ctx context.Context, least time.Duration, list func(context.Context) ([]string, error), ready func(), changed func(Change)) error {
 	listed := NewListed(ready, changed)
 	for {
@@ -231,8 +232,8 @@ func WatchList(ctx context.Context, least time.Duration, list func(context.Conte
 	}
 }
 
-// Listed compares each list of all key names with the previous list. It is not safe for
-// concurrent use.
+// Listed compares each list with all key names to the previous list. It is not safe for concurrent
+// use.
 type Listed struct {
 	ready   func() // nil after the first list
 	changed func(Change)
@@ -240,7 +241,8 @@ type Listed struct {
 	sent    time.Time // when the last list was asked for
 }
 
-// NewListed returns a comparison without any list, for the two functions of [Sessions.Watch].
+// NewListed returns a comparison without any list, for the two functions passed to
+// [Sessions.Watch].
 func NewListed(ready func(), changed func(Change)) *Listed {
 	return &Listed{ready: ready, changed: changed}
 }

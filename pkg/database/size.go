@@ -1,15 +1,14 @@
 package database
 
-// Sizer is a driver that knows how much of its resources a member needs for data, and at
-// which size the member fails. The figures are measured on a real server; the driver's
-// comments give the sizes behind them.
+// Sizer is a driver that knows what resources a member needs for data, and at which size the member
+// fails. The figures are measured on a real server; the driver's comments give the sizes behind
+// them.
 type Sizer interface {
 	// Needs returns one member's needs for data, in printing order.
 	Needs(d Data) []Need
 }
 
-// MemoryFitter is a driver with options that must fit the memory of its members, such as
-// the size of a heap.
+// MemoryFitter is a driver with options that must fit its members' memory, such as a heap size.
 type MemoryFitter interface {
 	// FitMemory changes the options so that a member fits into that many bytes. Options
 	// that the experiment file gives, by their keys, stay, and are refused if they cannot
@@ -18,11 +17,11 @@ type MemoryFitter interface {
 	FitMemory(bytes int64, given func(option string) bool) error
 }
 
-// Pacer is a driver that knows roughly how fast a cluster of its database is.
+// Pacer is a driver that knows roughly how fast its database's clusters are.
 type Pacer interface {
-	// Pace returns the approximate throughput of three members on one machine with two
-	// processors, in a closed loop of that many clients. It estimates the durations that are
-	// printed before a run, and enters no result.
+	// Pace returns three members' approximate throughput on one machine with two processors, in a
+	// closed loop with that many clients. It estimates the durations that are printed before a run,
+	// and enters no result.
 	Pace(clients int) Pace
 }
 
@@ -31,11 +30,10 @@ type Pace struct{ Writes, Reads float64 }
 
 // Data describes the writes to a store.
 type Data struct {
-	// Keys is the number of keys at the end. Writes counts all writes: one for each key, and
-	// the updates.
+	// Keys is the key count at the end. Writes counts all writes: one for each key, and the
+	// updates.
 	Keys, Writes int64
-	// Before is how many of the keys exist before the load. The others are created evenly
-	// during the load.
+	// Before is how many keys exist before the load. The others are created evenly during the load.
 	Before int64
 	// KeySize is in bytes, and so is ValueSize, which is the mean.
 	KeySize, ValueSize int64
@@ -44,7 +42,7 @@ type Data struct {
 	Snapshots int64
 }
 
-// Need compares the size of the data on a member with the limit of one resource.
+// Need compares the data size on a member with one resource's limit.
 type Need struct {
 	Resource Resource
 	// Bytes is the size that the data needs.
@@ -57,10 +55,10 @@ type Need struct {
 	Why string
 }
 
-// Resource is filled by the data of a load, on each member.
+// Resource is filled by a load's data on each member.
 type Resource string
 
-// The resources of a member. The store is a database file, and part of the disk.
+// A member's resources. The store is a database file on the disk.
 const (
 	ResourceStore  Resource = "store"
 	ResourceHeap   Resource = "heap"
@@ -68,9 +66,8 @@ const (
 	ResourceDisk   Resource = "disk"
 )
 
-// Saturating returns the throughput of that many clients in a closed loop, if one client
-// alone has one requests per second and no number of clients exceeds most. most/one
-// clients reach half of most.
+// Saturating returns the throughput with that many clients in a closed loop, if one client alone
+// has one requests per second and no client count exceeds most. most/one clients reach most/2.
 func Saturating(clients int, one, most float64) float64 {
 	n := float64(max(clients, 1))
 	return n * one * most / (most + (n-1)*one)

@@ -7,22 +7,20 @@ import (
 
 // Target is a running cluster as a client dials it.
 type Target struct {
-	// Endpoints are host:port addresses of the members' client ports, one per
-	// member and in the members' order.
+	// Endpoints are the members' client addresses, each host:port, in the members' order.
 	Endpoints []string
 	// Prefer is the index in Endpoints of the only member that the connection may
-	// use; -1 lets it use all of them.
+	// use; -1 allows all.
 	Prefer int
-	// Prefix is the name below which all keys of the clients lie; no operation, count or
-	// search touches other keys. It has one or more elements of letters, digits and "._-",
-	// neither "." nor "..", separated by "/". Empty means that the clients have the cluster
-	// to themselves.
+	// Prefix is the name below which all the clients' keys lie; no operation, count or search
+	// touches other keys. Its elements, separated by "/", have letters, digits and "._-" and are
+	// neither "." nor "..". Empty means that the clients have the cluster to themselves.
 	Prefix string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *TLS
 	Auth *Auth
-	// MaxBytes bounds the sum of key and value, in bytes, of every request and answer
-	// of the load, so that a client can size its buffers; 0 means unknown.
+	// MaxBytes bounds key plus value, in bytes, in every request and answer in the load, so that a
+	// client can size its buffers; 0 means unknown.
 	MaxBytes int
 }
 

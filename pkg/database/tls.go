@@ -8,9 +8,9 @@ import (
 	"os"
 )
 
-// TLS names the PEM files of a client or member. A client without a CA trusts
-// those of its system; without a certificate it presents none. The certificate and
-// the key may be in one file, named twice.
+// TLS names a client's or member's PEM files. A client without a CA trusts the system's CAs;
+// without a certificate it presents nothing. The certificate and the key may be in one file, named
+// twice.
 type TLS struct {
 	CA   string `json:"ca,omitempty" yaml:"ca,omitempty"`
 	Cert string `json:"cert,omitempty" yaml:"cert,omitempty"`

@@ -32,7 +32,7 @@ type Resender interface {
 	Resent() int64
 }
 
-// Resent returns how many times a client has resent requests, 0 if it is no [Resender].
+// Resent returns how many times a client has resent requests, 0 if it is not a [Resender].
 func Resent(c Client) int64 {
 	if r, ok := c.(Resender); ok {
 		return r.Resent()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Compacter is a driver of a database that keeps the history of its keys.
+// Compacter is a driver for a database that keeps its keys' history.
 type Compacter interface {
 	// Compact removes all history up to now. It returns when the members have removed it
 	// and can reuse its space.
@@ -15,7 +15,7 @@ type Compacter interface {
 	CompactEvery() time.Duration
 }
 
-// Defragmenter is a driver whose members can free unused space of their store.
+// Defragmenter is a driver whose members can free unused space in their store.
 type Defragmenter interface {
 	// Defragment frees one member's unused space. The member may answer nothing meanwhile.
 	Defragment(ctx context.Context, t Target, member int) error
@@ -31,14 +31,14 @@ type Snapshotter interface {
 
 // SnapshotPlanner is a [Snapshotter] whose members take snapshots only with certain options.
 type SnapshotPlanner interface {
-	// PlanSnapshots changes the options so that members accept requests for snapshots. The
-	// error is the reason why they cannot.
+	// PlanSnapshots changes the options so that members accept snapshot requests. The error is the
+	// reason why they cannot.
 	PlanSnapshots(s SnapshotTarget) error
 }
 
 // SnapshotTarget is a cluster that will make snapshots.
 type SnapshotTarget struct {
-	// Version is the version of the members' release, "" if unknown.
+	// Version is the members' release, "" if unknown.
 	Version string
 	// Running means that the members already run with their own options, which cannot
 	// change.

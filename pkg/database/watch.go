@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// WatchKind is how a database reports changes of keys.
+// WatchKind is how a database reports key changes.
 type WatchKind string
 
-// The kinds of watches.
+// The watch kinds.
 const (
 	// WatchStream reports every change over a stream that many watchers share.
 	WatchStream WatchKind = "stream"
@@ -21,36 +21,35 @@ const (
 	WatchBlocking WatchKind = "blocking"
 )
 
-// WatchFacts are the facts about a database's watches of a kind that are known before anything
-// starts.
+// WatchFacts are the facts about one kind of watch in a database, known before anything starts.
 type WatchFacts struct {
 	Kind WatchKind
 	// How describes the requests and the client in a few words.
 	How string
-	// Ordered watches report changes in the order of their versions.
+	// Ordered watches report changes in version order.
 	Ordered bool
-	// Coalesces means that a report has only the newest change of a key: earlier changes since
-	// the last report are skipped.
+	// Coalesces means that a report has only a key's newest change: earlier changes since the last
+	// report are skipped.
 	Coalesces bool
 	// Values means that events have values, which name the requests that wrote them. Without
-	// values, the clients of the load are [WriteVersioner], and the events' versions are compared.
+	// values, the load's clients are [WriteVersioner], and the events' versions are compared.
 	Values bool
 	// Ranges means that ranges can be watched; otherwise a watcher has one key.
 	Ranges bool
-	// NoParts is why a part of the keys, such as the first hundred, cannot be watched. It is
-	// empty if a part can be.
+	// NoParts is why some keys, such as the first hundred, cannot be watched as a part; empty if
+	// they can.
 	NoParts string
-	// Conns means that each watcher has a connection of its own.
+	// Conns means that each watcher has its own connection.
 	Conns bool
-	// NoResume is why a watcher cannot continue over a new connection where it was. It is empty if
-	// the connections are [WatchResumer].
+	// NoResume is why a watcher cannot continue over a new connection where it was; empty if the
+	// connections are [WatchResumer].
 	NoResume string
 }
 
 // WatchRuler is a [WatchDialer] whose options change the facts.
 type WatchRuler interface{ WatchFacts() []WatchFacts }
 
-// WatchesOf returns the facts of the kinds of watches of a driver's options, the default first.
+// WatchesOf returns the facts about each kind of watch for a driver's options, the default first.
 func WatchesOf(i Info, driver any) []WatchFacts {
 	if r, ok := driver.(WatchRuler); ok {
 		return r.WatchFacts()
@@ -58,8 +57,7 @@ func WatchesOf(i Info, driver any) []WatchFacts {
 	return i.Watches
 }
 
-// WatchFactsOf returns the facts of a kind, those of the first kind for "", and nil for an
-// unknown kind.
+// WatchFactsOf returns the facts about a kind, the first for "", and nil for an unknown kind.
 func WatchFactsOf(i Info, driver any, kind WatchKind) *WatchFacts {
 	for _, f := range WatchesOf(i, driver) {
 		if kind == "" || f.Kind == kind {
@@ -69,57 +67,57 @@ func WatchFactsOf(i Info, driver any, kind WatchKind) *WatchFacts {
 	return nil
 }
 
-// WatchDialer is a driver of a database with watches; [Info.Watches] has the facts for default
+// WatchDialer is a driver for a database with watches; [Info.Watches] has the facts for default
 // options.
 type WatchDialer interface {
-	// DialWatches opens a connection for watchers of a kind to the preferred or else the first
+	// DialWatches opens a connection for one kind of watch to the preferred or else the first
 	// member. Other clients do not share the connection. The caller closes it.
 	DialWatches(ctx context.Context, t Target, kind WatchKind, to Receiver) (Watches, error)
 }
 
-// Watches are the watchers of one connection. Its methods are safe for concurrent use.
+// Watches are one connection's watchers. Its methods are safe for concurrent use.
 type Watches interface {
 	// Add begins to watch. The events have the watcher's number, which the caller chooses; events
 	// may arrive before Add returns. All changes with a version above after are reported. An
 	// error that is [errors.ErrUnsupported] means that the members' release has no such watches.
 	Add(ctx context.Context, watcher int32, r WatchRange) (after int64, err error)
-	// Barrier returns when every watcher of the connection has received the changes of all writes
-	// that were answered before the call.
+	// Barrier returns when every watcher on the connection has received all writes that were
+	// answered before the call.
 	Barrier(ctx context.Context) error
-	// Close ends the watches, and returns after the last call of the receiver.
+	// Close ends the watches, and returns after the receiver's last call.
 	Close() error
 }
 
 // WatchResumer is [Watches] whose watchers can continue where they were on a connection that was
 // closed.
 type WatchResumer interface {
-	// Resume is [Watches.Add] of a watcher that has all changes up to the version after: those above
-	// it are reported. If the database has discarded some of them, the watcher gets an event with
-	// [WatchEvent.Gap] first. An error that is [errors.ErrUnsupported] means that the members' release
-	// cannot do that.
+	// Resume does as [Watches.Add] for a watcher that has all changes up to the version after:
+	// later ones are reported. If the database has discarded some later ones, the watcher first
+	// gets an event with [WatchEvent.Gap]. An error that is [errors.ErrUnsupported] means that the
+	// members' release cannot do that.
 	Resume(ctx context.Context, watcher int32, r WatchRange, after int64) error
 }
 
-// WatchRange is the range of a watcher: a key below the target's prefix, all keys there, or a
+// WatchRange is what a watcher watches: a key below the target's prefix, all keys there, or a
 // half-open range.
 type WatchRange struct {
 	Key []byte // nil for all
 	// End is nil or the exclusive end of a range that begins with Key. It is set only for kinds
-	// that can watch parts of the keys.
+	// without [WatchFacts.NoParts].
 	End []byte
 }
 
-// Receiver takes the events of connections.
+// Receiver takes the connections' events.
 type Receiver interface {
-	// Receive takes the events of one read of a connection and their arrival time. The events
-	// and their bytes are valid only during the call, which must not block. Several goroutines
-	// may call it.
+	// Receive takes the events from one read on a connection and their arrival time. The events and
+	// their bytes are valid only during the call, which must not block. Several goroutines may call
+	// it.
 	Receive(at time.Time, events []WatchEvent)
 	// Broken is called once when a connection ends before Close. No event follows.
 	Broken(err error)
 }
 
-// WatchEvent is a change of a key as one watcher saw it.
+// WatchEvent is a key's change as one watcher saw it.
 type WatchEvent struct {
 	Watcher int32
 	// Woken means that the watcher was notified without a change: the event has nothing else.
@@ -129,14 +127,14 @@ type WatchEvent struct {
 	Gap bool
 	// Key has no prefix.
 	Key []byte
-	// Value is nil if the kind of watch reports none.
+	// Value is nil if this kind of watch reports no values.
 	Value []byte
-	// Version orders the changes of all keys.
+	// Version orders the changes to all keys.
 	Version int64
 }
 
-// WriteVersioner is a [Client] of one caller that knows the version of its last write.
+// WriteVersioner is a [Client] for one caller that knows its last write's version.
 type WriteVersioner interface {
-	// WriteVersion returns the version of the last successful write, -1 if it is unknown.
+	// WriteVersion returns the last successful write's version, -1 if it is unknown.
 	WriteVersion() int64
 }

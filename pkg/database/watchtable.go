@@ -1,10 +1,10 @@
 package database
 
-// WatchTableHead is the first line of a [WatchTable].
+// WatchTableHead is the first line in a [WatchTable].
 const WatchTableHead = "| database | kind | how | events have | a watcher hears of | it watches | `reconnect` |"
 
 // WatchTable returns a Markdown table that documents the databases' watches with default options: a
-// row for each kind, or the reason why there is none.
+// row for each kind, or the reason why a database has no watches.
 func WatchTable(list []Database) string {
 	var rows [][]string
 	for _, d := range list {
@@ -19,7 +19,7 @@ func WatchTable(list []Database) string {
 	return markdown(WatchTableHead, rows)
 }
 
-// cells returns the cells of a kind.
+// cells returns a kind's cells.
 func (f WatchFacts) cells() []string {
 	have, hears, watches, resumes := "key and version", "every write", "one key", "refused: "+f.NoResume
 	if f.Values {
