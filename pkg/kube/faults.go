@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// podFaults returns the kinds of faults that an agent without rights applies in its container: they
+// podFaults returns the fault kinds that an agent without rights applies in its container: they
 // signal its own children, or filter their calls.
 func podFaults() []string { return []string{"disk", "kill", "pause", "restart"} }
 
-// faultsOf returns the kinds of faults of members in pods, sorted.
+// faultsOf returns the fault kinds that members in pods have, sorted.
 func faultsOf(e *config.Experiment) (kinds []string) {
 	for _, db := range e.Databases {
 		for _, f := range faults.Keys().Of(db.Abilities) {
@@ -25,8 +25,8 @@ func faultsOf(e *config.Experiment) (kinds []string) {
 	return slices.Compact(kinds)
 }
 
-// faultProblems returns why pods cannot have faults of an experiment, with their places: each
-// once, also if several databases have the fault.
+// faultProblems returns why pods cannot have an experiment's faults, with their places: each once,
+// also if several databases have the fault.
 func faultProblems(e *config.Experiment) (problems []string) {
 	for _, db := range e.Databases {
 		for _, f := range faults.Keys().Of(db.Abilities) {

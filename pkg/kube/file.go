@@ -12,13 +12,13 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// File returns the experiment's file as control has it in its pod: each host is the name of
-// an agent's pod in the namespace, with the agents' usual port. A host that several
-// databases have is one pod. text is the file that e was read from; its comments stay. A
-// classic file becomes a compact one, without the paths of its outputs.
+// File returns the experiment file as control has it in its pod: each host is the name of an
+// agent's pod in the namespace, with the agents' usual port. A host that several databases have is
+// one pod. text is the file that e was read from; its comments stay. A classic file becomes a
+// compact one, without its output paths.
 //
-// The result must be read again: a load that targets a host by its address does not find
-// it any more.
+// The result must be read again: a load that targets a host by its address does not find it any
+// more.
 func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
 	if !nameLabel().MatchString(namespace) {
 		return nil, fmt.Errorf("namespace must be a label of DNS, got %q", namespace)
@@ -47,8 +47,7 @@ func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
 	return data, nil
 }
 
-// pods numbers the hosts of a file that become the pods of one set, from 0, by how they are
-// written.
+// pods numbers a file's hosts that become the pods in one set, from 0, by how they are written.
 type pods struct {
 	set, namespace string
 	known          map[string]int
@@ -68,7 +67,7 @@ func (p pods) of(host string) string {
 	return podName(p.set, n, p.namespace)
 }
 
-// classic shows the experiment of a classic file with its pods.
+// classic shows a classic file's experiment with its pods.
 func (p pods) classic(e *config.Experiment) ([]byte, error) {
 	other := *e
 	other.Inputs, other.Report, other.Export, other.AgentCerts = nil, config.Report{}, nil, ""
@@ -85,7 +84,7 @@ func (p pods) classic(e *config.Experiment) ([]byte, error) {
 	return config.Show(&other)
 }
 
-// compact puts pods in place of the hosts of a compact file.
+// compact puts pods in place of the hosts in a compact file.
 func (p pods) compact(e *config.Experiment, root *yaml.Node) {
 	if value(root, "title") == nil { // the file had the title
 		var key, title yaml.Node
@@ -106,8 +105,8 @@ func (p pods) compact(e *config.Experiment, root *yaml.Node) {
 	}
 }
 
-// hosts puts pods in place of a list of hosts. One DNS name stands for as many as a
-// database has members of that name.
+// hosts puts pods in place of the hosts in a list. One DNS name stands for as many as a database
+// has members with that name.
 func (p pods) hosts(e *config.Experiment, list *yaml.Node) {
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return
@@ -124,8 +123,8 @@ func (p pods) hosts(e *config.Experiment, list *yaml.Node) {
 	}
 }
 
-// mentions returns how many members of a database have a host, which is more than one for a
-// DNS name with several addresses.
+// mentions returns how many of a database's members have a host, which is more than one for a DNS
+// name with several addresses.
 func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	at := address(item)
 	if at == nil || p.is(at.Value) {
@@ -145,13 +144,13 @@ func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	return n
 }
 
-// is reports whether an address is the name of a pod already.
+// is reports whether an address is a pod's name already.
 func (p pods) is(host string) bool {
 	name, ok := strings.CutPrefix(host, dnsPrefix+p.set+"-")
 	return ok && strings.HasSuffix(name, "."+p.set+"."+p.namespace+".svc")
 }
 
-// address returns the node of a host's address, nil if there is none.
+// address returns the node with a host's address, or nil.
 func address(item *yaml.Node) *yaml.Node {
 	if item.Kind == yaml.AliasNode {
 		item = item.Alias
@@ -165,7 +164,7 @@ func address(item *yaml.Node) *yaml.Node {
 	return nil
 }
 
-// clone returns a copy of a node that shares nothing with it.
+// clone copies a node; the copy shares nothing with it.
 func clone(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -181,8 +180,8 @@ func clone(node *yaml.Node) *yaml.Node {
 // dnsPrefix begins a host that control looks up.
 const dnsPrefix = "dns:"
 
-// host puts a pod in place of a host: an address, or a mapping. One that is the name of a
-// pod already, by an anchor, stays.
+// host puts a pod in place of a host: an address, or a mapping. One that is a pod's name already,
+// by an anchor, stays.
 func (p pods) host(item *yaml.Node) {
 	at := address(item)
 	if at == nil || p.is(at.Value) {
@@ -200,7 +199,7 @@ func (p pods) host(item *yaml.Node) {
 	at.Style = 0
 }
 
-// value returns the value of a mapping's key, nil without one.
+// value returns the value for a mapping's key, or nil.
 func value(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias
@@ -217,7 +216,7 @@ func value(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// remove removes a key of a mapping; nodes of other kinds have none.
+// remove removes a key from a mapping; other nodes stay as they are.
 func remove(mapping *yaml.Node, key string) {
 	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {
@@ -227,8 +226,7 @@ func remove(mapping *yaml.Node, key string) {
 	}
 }
 
-// nulls writes out the empty values of mappings on one line, which would be written as
-// empty text.
+// nulls writes out empty values in mappings on one line, which would be written as empty text.
 func nulls(node *yaml.Node, oneLine bool) {
 	oneLine = oneLine || node.Style&yaml.FlowStyle != 0
 	if oneLine && node.Kind == yaml.ScalarNode && node.Tag == "!!null" {

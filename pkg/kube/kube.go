@@ -1,7 +1,7 @@
-// Package kube writes an experiment as manifests for Kubernetes: agents as a StatefulSet
-// with a disk for each, control as a Job, the experiment file with the pods' names as
-// hosts, and references to the Secrets that it needs. It talks to no cluster and knows
-// only the few fields of Kubernetes' API that it writes.
+// Package kube writes an experiment as manifests for Kubernetes: agents as a StatefulSet with a
+// disk for each, control as a Job, the experiment file with the pods' names as hosts, and
+// references to the Secrets that it needs. It talks to no cluster and knows only the few fields in
+// Kubernetes' API that it writes.
 package kube
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// The names of the objects in their namespace. Secrets are made by whoever runs the
-// experiment; the others are rendered.
+// The objects' names in their namespace. Secrets are made by whoever runs the experiment; the
+// others are rendered.
 const (
 	nameAgent       = "agent"
 	nameGenerator   = "generator"
@@ -26,8 +26,8 @@ const (
 	nameAgentCerts  = "agent-certs"
 	nameLoadCerts   = "generator-certs"
 	nameControlCert = "control-certs"
-	nameFiles       = "files"       // Secret of the files that an experiment names
-	nameEnvironment = "environment" // Secret of the variables that an experiment names
+	nameFiles       = "files"       // Secret with the files that an experiment names
+	nameEnvironment = "environment" // Secret with the variables that an experiment names
 )
 
 // The places in containers.
@@ -43,15 +43,15 @@ const (
 	agentPort = 3500
 	// user runs all processes, also the members. It owns nothing in the images.
 	user = 65532
-	// secretMode lets the group of the pod read and denies all writes: 0440.
+	// secretMode lets the pod's group read and denies all writes: 0440.
 	secretMode = 0o440
-	// exitInvalid is the exit code of a run that is recorded but not valid.
+	// exitInvalid is the exit code if a run is recorded but not valid.
 	exitInvalid = 3
 )
 
-// Render returns the manifests of an experiment, which [File] made for its pods, as one
-// stream of YAML documents that kubectl apply takes. Comments at its top name the Secrets
-// that must exist before. The same arguments give the same bytes.
+// Render returns the manifests for an experiment, which [File] made for its pods, as one stream
+// with YAML documents that kubectl apply takes. Comments at its top name the Secrets that must
+// exist before. The same arguments give the same bytes.
 func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	if err := o.check(e); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// agents returns how many pods of agents the experiment names.
+// agents returns how many agent pods the experiment names.
 func agents(e *config.Experiment) int {
 	n := 0
 	for _, db := range e.Databases {
@@ -99,7 +99,7 @@ func agents(e *config.Experiment) int {
 	return n
 }
 
-// replicas returns how many pods a set has at least, of which hosts names some.
+// replicas returns how many pods a set needs at least, so that those that hosts names exist.
 func replicas(set string, hosts []config.Host) int {
 	n := 0
 	for _, h := range hosts {
@@ -111,14 +111,14 @@ func replicas(set string, hosts []config.Host) int {
 	return n
 }
 
-// renderer makes the objects of one experiment.
+// renderer makes an experiment's objects.
 type renderer struct {
 	Options
 	needs
 	agents, generators int // pods
 }
 
-// sets returns the sets of pods that control calls, with their Secrets and sizes.
+// sets returns the pod sets that control calls, with their Secrets and sizes.
 func (r renderer) sets() (all []set) {
 	if r.agents > 0 {
 		all = append(all, set{nameAgent, nameAgentCerts, r.agents})
@@ -160,8 +160,8 @@ func (r renderer) heading(e *config.Experiment) string {
 	return b.String()
 }
 
-// certificates returns the commands that make the certificates of agents and control. The pods
-// of a StatefulSet have the same Secret, so that one certificate names all of them.
+// certificates returns the commands that make certificates for agents and control. A StatefulSet's
+// pods share one Secret, so one certificate names them all.
 func (r renderer) certificates() (list []string) {
 	if r.Insecure {
 		return nil
@@ -210,7 +210,7 @@ func (r renderer) meta(name string) metadata {
 	return metadata{Name: name, Namespace: r.Namespace, Labels: labels(name)}
 }
 
-// labels returns the labels of a part of the experiment, by which it is also selected.
+// labels returns the labels for a part of the experiment, by which it is also selected.
 func labels(part string) map[string]string {
 	return map[string]string{"app.kubernetes.io/name": "dbtester", "app.kubernetes.io/component": part}
 }

@@ -12,8 +12,8 @@ import (
 
 // needs holds the files, variables and permissions that an experiment needs.
 type needs struct {
-	files     []needed // in the order of their paths
-	variables []string // of control's environment, sorted
+	files     []needed // ordered by path
+	variables []string // in control's environment, sorted
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 	faults    []string // the kinds that agents must allow, sorted
@@ -28,11 +28,10 @@ type needed struct {
 	key  string // in the Secret
 }
 
-// wrongKey matches characters that a key of a Secret cannot have.
+// wrongKey matches characters that a Secret's key cannot have.
 var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
-// needsOf returns the needs of an experiment. Relative paths must lie below the working
-// directory.
+// needsOf returns what an experiment needs. Relative paths must lie below the working directory.
 func needsOf(e *config.Experiment) (needs, error) {
 	n := needs{limited: len(limits(e)) > 0, faults: faultsOf(e)}
 	files := map[string]bool{} // by path
@@ -93,7 +92,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 	return n, nil
 }
 
-// addTargets adds the needs of generators of a database.
+// addTargets adds what generators need for a database.
 func (n *needs) addTargets(db *config.Database) {
 	targets := db.EndpointHosts()
 	if len(targets) == 0 {
@@ -109,7 +108,7 @@ func (n *needs) addTargets(db *config.Database) {
 	}
 }
 
-// allowed returns the flags of generators' agents that permit the experiment.
+// allowed returns the flags for generators' agents that permit the experiment.
 func (n needs) allowed() []string {
 	flags := []string{"--allow-targets", strings.Join(n.targets, ",")}
 	var dirs []string
@@ -133,7 +132,7 @@ func (n needs) allowed() []string {
 	return flags
 }
 
-// relative returns the files whose paths begin at the working directory of control.
+// relative returns the files whose paths begin at control's working directory.
 func (n needs) relative() (items []keyPath) {
 	for _, f := range n.files {
 		if !path.IsAbs(f.path) {
@@ -143,7 +142,7 @@ func (n needs) relative() (items []keyPath) {
 	return items
 }
 
-// mounts returns the mounts of the files with absolute paths.
+// mounts returns the mounts for files with absolute paths.
 func (n needs) mounts() (mounts []volumeMount) {
 	for _, f := range n.files {
 		if path.IsAbs(f.path) {

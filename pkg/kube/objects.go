@@ -1,7 +1,7 @@
 package kube
 
-// The types below are the parts of Kubernetes' API that manifests need, with its names.
-// Fields keep the order in which manifests are usually written.
+// The types below are the parts of Kubernetes' API that manifests need, with its names. Fields keep
+// the order in which manifests are usually written.
 
 type object struct {
 	APIVersion string            `yaml:"apiVersion"`

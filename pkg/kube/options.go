@@ -11,41 +11,41 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Options describe the pods of an experiment, in addition to its file.
+// Options describe an experiment's pods, in addition to its file.
 type Options struct {
 	// Namespace has all objects.
 	Namespace string
 	// Image has dbtester as its entry point. PullPolicy is Always, IfNotPresent or Never;
 	// "" is the cluster's default.
 	Image, PullPolicy string
-	// StorageClass is the class of all claims, "" for the cluster's default.
+	// StorageClass is the class for all claims, "" for the cluster's default.
 	StorageClass string
-	// Disk is the size of each agent's claim, ResultsSize that of the claim of control's
-	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads
-	// its results.
+	// Disk is the size of each agent's claim, and ResultsSize is how much control claims for its
+	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its
+	// results.
 	Disk, ResultsSize string
-	// Agent and Control are the shares of each of their pods.
+	// Agent and Control are what each of their pods gets.
 	Agent, Control Share
-	// AgentFlags are more flags of the agents, such as --zookeeper-exec=/opt/zookeeper.
+	// AgentFlags are more flags for the agents, such as --zookeeper-exec=/opt/zookeeper.
 	AgentFlags []string
 	// Insecure is for agents without certificates.
 	Insecure bool
-	// Privileged allows agents to run as root and privileged, which they do only for
-	// experiments that limit the resources of members.
+	// Privileged allows agents to run as root and privileged, which they do only for experiments
+	// that limit members' resources.
 	Privileged bool
-	// ShareNodes lets pods of the experiment share nodes where there are too few.
+	// ShareNodes lets the experiment's pods share nodes where there are too few.
 	ShareNodes bool
 }
 
-// Share is the request of a pod, and also its limit, as Kubernetes writes quantities: processors
+// Share is what a pod requests, and also its limit, as Kubernetes writes quantities: processors
 // such as 2 or 500m, and memory such as 4Gi.
 type Share struct{ CPUs, Memory string }
 
 var (
 	nameLabel = pattern.New(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	className = pattern.New(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
-	// Of quantities there are two kinds: the API server takes 2Gi processors, and memory of
-	// 500m, which is half a byte.
+	// Quantities need two forms: the API server takes 2Gi processors, and 500m as memory, which is
+	// half a byte.
 	cpusForm  = pattern.New(`^([1-9][0-9]*m?|[0-9]+\.[0-9]{1,3})$`)
 	bytesForm = pattern.New(`^([1-9][0-9]*|[0-9]+\.[0-9]+)(k|M|G|T|Ki|Mi|Gi|Ti)?$`)
 	isZero    = pattern.New(`^[0.]+[A-Za-z]*$`)
@@ -104,7 +104,7 @@ func (o Options) check(e *config.Experiment) error {
 // isBytes reports whether a text is a size above 0.
 func isBytes(s string) bool { return bytesForm().MatchString(s) && !isZero().MatchString(s) }
 
-// uploads reports whether the results of every database leave control's pod by an upload.
+// uploads reports whether every database's results leave control's pod by an upload.
 func uploads(e *config.Experiment) bool {
 	return e.Upload != nil && !strings.HasPrefix(e.Upload.URL, "file://") && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
 }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// podName returns the DNS name of a set's pod i, from 0.
+// podName returns the DNS name for a set's pod i, from 0.
 func podName(set string, i int, namespace string) string {
 	return fmt.Sprintf("%s-%d.%s.%s.svc", set, i, set, namespace)
 }
 
-// service gives every pod of a set its name. It is resolved once the pod's agent listens:
-// control waits for that.
+// service gives every pod in a set its name. It is resolved once the pod's agent listens: control
+// waits for that.
 func (r renderer) service(set string) object {
 	return object{APIVersion: "v1", Kind: "Service", Metadata: r.meta(set), Spec: serviceSpec{
 		ClusterIP: "None", Selector: labels(set), Ports: []servicePort{{Name: nameAgent, Port: agentPort}},
 	}}
 }
 
-// agentSet returns the agents, each with a disk of its own.
+// agentSet returns the agents, each with its own disk.
 func (r renderer) agentSet() object {
 	c := container{
 		Name: nameAgent, Image: r.Image, ImagePullPolicy: r.PullPolicy,
@@ -26,7 +26,7 @@ func (r renderer) agentSet() object {
 		Env:       []variable{{Name: "HOME", Value: dirWork}},
 		Ports:     []containerPort{{Name: nameAgent, ContainerPort: agentPort}},
 		Resources: r.Agent.both(),
-		// A probe of a pod that runs would take processor time from the member.
+		// Probing a pod that runs would take processor time from the member.
 		StartupProbe:    &probe{TCPSocket: tcpSocket{Port: agentPort}, PeriodSeconds: 2, FailureThreshold: 150},
 		SecurityContext: r.unprivileged(),
 		VolumeMounts:    []volumeMount{{Name: "data", MountPath: dirWork}, {Name: "tmp", MountPath: "/tmp"}},
@@ -98,9 +98,9 @@ func (r renderer) client(c *container, volumes *[]volume) {
 	}
 }
 
-// job returns the job of control. A failed run is not repeated: agents, disks and time are for
-// one run, and the next one is for the user to start. The policy makes a run that is recorded but
-// not valid fail with a reason of its own, PodFailurePolicy.
+// job returns the job for control. A failed run is not repeated: agents, disks and time are for one
+// run, and the next one is for the user to start. The policy makes a run that is recorded but not
+// valid fail with a separate reason, PodFailurePolicy.
 func (r renderer) job() object {
 	c := container{
 		Name: nameControl, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,
@@ -128,7 +128,7 @@ func (r renderer) job() object {
 	}}
 }
 
-// link gives a container the certificates of a Secret, or none.
+// link gives a container the certificates in a Secret, or the flag --insecure.
 func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	if r.Insecure {
 		c.Args = append(c.Args, "--insecure")
@@ -139,8 +139,8 @@ func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	*volumes = append(*volumes, volume{Name: "certs", Secret: &secretVolume{secret, secretMode}})
 }
 
-// pod returns the common part of all pods: no root, no token of the cluster, and a node that no
-// other pod of the experiment has. Seconds is the time between the request to end and the kill.
+// pod returns what all pods share: no root, no cluster token, and a node that no other pod in the
+// experiment has. seconds is the time between the request to end and the kill.
 func (r renderer) pod(seconds int) podSpec {
 	term := affinityTerm{
 		LabelSelector: labelSelector{map[string]string{"app.kubernetes.io/name": "dbtester"}},

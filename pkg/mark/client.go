@@ -1,6 +1,6 @@
 package mark
 
-// The marks of the client.
+// Marks about the client.
 const (
 	Saturated = "client saturated"
 	Late      = "client late"

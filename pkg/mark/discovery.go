@@ -1,6 +1,6 @@
 package mark
 
-// The marks of instances of a service that register during a load.
+// Marks about service instances that register during a load.
 const (
 	InstancesEarly  = "instances early"
 	ChangesLost     = "changes lost"

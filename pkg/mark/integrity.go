@@ -1,6 +1,6 @@
 package mark
 
-// The marks of wrong data and counts.
+// Marks about wrong data and counts.
 const (
 	WrongValue  = "wrong value"
 	Keys        = "keys found"

@@ -2,7 +2,7 @@ package mark
 
 import "strings"
 
-// The marks of changing levels and of searched rates.
+// Marks about changing levels and searched rates.
 const (
 	Unsteady = "not steady"
 	Capacity = "capacity"
@@ -46,11 +46,11 @@ func unsteadyMark() Kind {
 	}
 }
 
-// noCapacity begins the sentences of searches that found no capacity. The reason follows.
+// noCapacity begins the sentences about searches that found no capacity. The reason follows.
 const noCapacity = "no capacity was found: "
 
-// NoCapacity returns why a search found no capacity, from the values and words of its mark;
-// "" for any other mark.
+// NoCapacity returns why a search found no capacity, from the values and words in its mark; "" for
+// any other mark.
 func NoCapacity(v Values, w Words) string {
 	s, _ := capacityMark().sentence(v, w)
 	why, is := strings.CutPrefix(s.Text, noCapacity)

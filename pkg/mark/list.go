@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Kinds lists every mark in the order of the documentation.
+// Kinds lists every mark in the documentation's order.
 func Kinds() []Kind {
 	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), discoveryMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
 }
 
-// Of returns the declaration of a code.
+// Of returns the declaration for a code.
 func Of(code string) (k Kind, declared bool) {
 	kinds := Kinds()
 	at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Code == code })
@@ -20,8 +20,7 @@ func Of(code string) (k Kind, declared bool) {
 	return kinds[at], true
 }
 
-// EffectOf returns the effect of a mark. Without values it is the effect of the first
-// sentence of its code.
+// EffectOf returns a mark's effect. Without values it is the effect of its code's first sentence.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -34,10 +33,10 @@ func EffectOf(code string, v Values, w Words) Effect {
 	return s.Effect(v)
 }
 
-// Text returns the sentence of a mark, "" if the code is not declared or none of its
-// sentences fits. In a declared sentence {name} is a value or a word, and {name|noun} is a
-// count with its noun. A part in brackets is omitted if a name in it is not given. Measured
-// values have two significant digits, counts have all.
+// Text returns a mark's sentence, "" if the code is not declared or no sentence fits. In a declared
+// sentence {name} is a value or a word, and {name|noun} is a count with its noun. A part in
+// brackets is omitted if a name in it is not given. Measured values have two significant digits,
+// counts have all.
 func Text(code string, v Values, w Words) string {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -47,20 +46,20 @@ func Text(code string, v Values, w Words) string {
 	return strings.TrimSpace(s.fill(v, w))
 }
 
-// Form returns the index of a mark's sentence, from 0; -1 if it has none. Marks of one code
+// Form returns the index of a mark's sentence, from 0; -1 if no sentence fits. Marks with one code
 // are alike if they have the same form.
 func Form(code string, v Values, w Words) int {
 	k, _ := Of(code)
 	return k.form(v, w)
 }
 
-// Ranked reports whether one of several marks of a code and form can be worse than another.
+// Ranked reports whether among several marks with a code and form one can be worse than another.
 func Ranked(code string, form int) bool {
 	k, _ := Of(code)
 	return form >= 0 && form < len(k.Sentences) && k.Sentences[form].Worst != ""
 }
 
-// Worse reports whether the second of two marks of a code and form is worse than the first.
+// Worse reports whether the second of two marks with a code and form is worse than the first.
 func Worse(code string, form int, a, b Values) bool {
 	if !Ranked(code, form) {
 		return false

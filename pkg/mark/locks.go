@@ -1,6 +1,6 @@
 package mark
 
-// The marks of locks for which contenders compete during a load.
+// Marks about locks for which contenders compete during a load.
 const (
 	LocksOverlap  = "locks held twice"
 	LocksFences   = "fences out of order"

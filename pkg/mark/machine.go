@@ -1,6 +1,6 @@
 package mark
 
-// The marks of machines.
+// Marks about machines.
 const (
 	SharedHost = "shared host"
 	OtherLoad  = "other load"

@@ -1,9 +1,9 @@
-// Package mark declares every mark: a fact that a reader of a run's numbers must know. A
-// record has a mark's code and its values; readers of the record make the sentence from them.
+// Package mark declares every mark: a fact that a reader must know about a run's numbers. A record
+// has a mark's code and its values; whoever reads the record makes the sentence from them.
 package mark
 
-// Weight is the effect of a mark on the numbers that it qualifies. A mark that a record calls
-// invalid is invalid whatever its weight.
+// Weight is what a mark means for the numbers that it qualifies. A mark that a record calls invalid
+// is invalid whatever its weight.
 type Weight string
 
 // The weights.
@@ -13,41 +13,40 @@ const (
 	Harmless Weight = "harmless" // good to know
 )
 
-// Values are the numbers of a mark by name. Names end in the unit: _percent, _seconds,
-// _per_second; a name without a unit is a count.
+// Values are a mark's numbers by name. Names end in the unit: _percent, _seconds, _per_second; a
+// name without a unit is a count.
 type Values map[string]float64
 
-// Words are the texts of a mark by name: addresses, reasons, names.
+// Words are a mark's texts by name: addresses, reasons, names.
 type Words map[string]string
 
-// Kind declares the marks of one code.
+// Kind declares the marks with one code.
 type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
-	// Foremost marks are the first thing that readers of a report see.
+	// Foremost marks are the first thing that a report's readers see.
 	Foremost bool
-	// Sentences are the texts of such marks, in the notation of [Text]. A mark has the first
+	// Sentences are the texts for such marks, written as [Text] explains. A mark has the first
 	// sentence whose values and words it has.
 	Sentences []Sentence
 	// Help explains the mark, and Remedy advises, both in Markdown without a full stop.
 	Help, Remedy string
 }
 
-// Sentence is one of the texts for marks of a code.
+// Sentence is one text for marks with a code.
 type Sentence struct {
 	Text string
-	// Worst names the value that determines the worst of several such marks: the mark with
-	// the largest value, or the smallest if Least is set. It is "" if none is worse.
+	// Worst names the value that determines the worst of several such marks: the mark with the
+	// largest value, or the smallest if Least is set. If it is "", they are equally bad.
 	Worst string
 	Least bool
-	// Effect is the effect of such a mark on the compared numbers; nil means [Unknown] for
-	// both.
+	// Effect returns how such a mark affects the compared numbers; nil means [Unknown] for both.
 	Effect func(Values) Effect
 }
 
-// Effect bounds how far a doubt can change a number: the number, and the largest share of it. A
-// nil share is unknown.
+// Effect bounds how far a doubt can change a number: the number, and the largest share of it. A nil
+// share is unknown.
 type Effect struct {
 	Number Number   `json:"number" doc:"the number that the doubt can change: throughput, latency, both or none"`
 	Share  *float64 `json:"share" doc:"the largest part of it that the doubt can change, 0.1 is a tenth; null if that is not known"`

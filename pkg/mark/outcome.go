@@ -1,6 +1,6 @@
 package mark
 
-// The marks of the requests' outcomes.
+// Marks about how requests ended.
 const (
 	Rate     = "rate not sustained"
 	Queueing = "queueing"

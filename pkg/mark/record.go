@@ -1,12 +1,12 @@
 package mark
 
-// The marks of the records themselves.
+// Marks about the records themselves.
 const (
 	Gap         = "gap"
 	Incomplete  = "incomplete"
 	NotUploaded = "not uploaded"
-	// RequestsDamaged concerns files from which numbers of requests are computed, and
-	// RecordsDamaged all other files.
+	// RequestsDamaged concerns files from which request numbers are computed, and RecordsDamaged
+	// all other files.
 	RequestsDamaged = "requests damaged"
 	RecordsDamaged  = "records damaged"
 	RecordsChanged  = "records changed"

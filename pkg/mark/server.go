@@ -1,6 +1,6 @@
 package mark
 
-// The marks of the servers and of access to them.
+// Marks about the servers and access to them.
 const (
 	Lost          = "server lost"
 	GeneratorLost = "generator lost"
@@ -8,7 +8,7 @@ const (
 	MemberShare   = "member share"
 	NotDurable    = "not durable"
 	Unmeasured    = "servers not measured"
-	// MetricsRefused is of a member that never gave its own metrics.
+	// MetricsRefused concerns a member that never gave its own metrics.
 	MetricsRefused = "metrics not read"
 	Upkeep         = "upkeep failed"
 	Secured        = "secured"

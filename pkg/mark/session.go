@@ -1,6 +1,6 @@
 package mark
 
-// The marks of sessions that are held during a load.
+// Marks about sessions that are held during a load.
 const (
 	SessionsEarly = "sessions early"
 	SessionsLost  = "sessions lost"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Table returns the documentation of all marks in Markdown.
+// Table documents all marks in Markdown.
 func Table() string {
 	var b strings.Builder
 	b.WriteString("| mark | weight | means | can change | remedy |\n|---|---|---|---|---|\n")
@@ -15,7 +15,7 @@ func Table() string {
 	return b.String()
 }
 
-// changes names the numbers that marks of the kind can change.
+// changes names the numbers that such marks can change.
 func (k Kind) changes() string {
 	all := Effect{Number: None, Share: new(float64)}
 	for _, s := range k.Sentences {

@@ -17,7 +17,7 @@ func (k Kind) sentence(v Values, w Words) (Sentence, bool) {
 	return Sentence{}, false
 }
 
-// form returns the index of the sentence that fits, from 0; -1 if there is none.
+// form returns the index of the sentence that fits, from 0, or -1.
 func (k Kind) form(v Values, w Words) int {
 	return slices.IndexFunc(k.Sentences, func(s Sentence) bool { return s.fits(v, w) })
 }
@@ -149,8 +149,8 @@ func valueText(name string, v Values) string {
 	return twoDigits(value)
 }
 
-// beside formats a share with two digits, or with as many as it needs to stay on the same
-// side of its bounds.
+// beside formats a share with two digits, or with as many as it needs to stay on its side of the
+// bounds.
 func beside(share float64, v Values) string {
 	for digits := 2; ; digits++ {
 		text := significant(share, digits)
@@ -175,7 +175,7 @@ func significant(value float64, digits int) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// Seconds formats a length of time with two significant digits.
+// Seconds formats a duration with two significant digits.
 func Seconds(seconds float64) string {
 	for _, u := range []struct {
 		below, factor float64
@@ -188,8 +188,8 @@ func Seconds(seconds float64) string {
 	return twoDigits(seconds/3600) + " h"
 }
 
-// given returns the names of values that look measured but come from a file or from this
-// program: they are printed unrounded.
+// given returns the names of values that look measured but come from a file or from this program:
+// they are printed unrounded.
 func given() []string {
 	return append(bounds(), "tolerance_percent", "used_percent", "due_per_second", "below_per_second", "above_per_second")
 }

@@ -1,6 +1,6 @@
 package mark
 
-// The marks of watchers of keys during a load.
+// Marks about clients that watch keys during a load.
 const (
 	WatchLost      = "watch lost"
 	WatchReordered = "watch reordered"

@@ -17,12 +17,12 @@ type Live struct {
 	writes sync.WaitGroup
 }
 
-// OpenFor is how long after its end a second stays open for late observations. Those that come later
-// are written as another row of their second.
+// OpenFor is how long after its end a second stays open for late observations. Those that come
+// later are written as another row for their second.
 const OpenFor = 5 * time.Second
 
-// NewLive returns a recorder that writes the group's files in a tag's folder. No observation is of a
-// second before that of start.
+// NewLive returns a recorder that writes the group's files in a tag's folder. Observations must not
+// belong to a second before the one that contains start.
 func NewLive(g Group, dir string, start time.Time) *Live { return newLive(g, dir, start, time.Second) }
 
 func newLive(g Group, dir string, start time.Time, every time.Duration) *Live {
@@ -43,8 +43,8 @@ func newLive(g Group, dir string, start time.Time, every time.Duration) *Live {
 	return l
 }
 
-// Close writes the observations that are left, and closes the files. It returns the first error of
-// any write.
+// Close writes the observations that are left, and closes the files. It returns the first error
+// from any write.
 func (l *Live) Close() error {
 	close(l.end)
 	l.writes.Wait()

@@ -1,7 +1,7 @@
-// Package observation declares counts and times that are taken during a load and are not response
-// times of requests, as package metric does for sampled numbers. The following derive from a
-// declaration: a per-second file in the tag's folder, the histograms of times, the merging of
-// parts of a load, totals in the manifest, rows of the report, and a row in docs/numbers.md.
+// Package observation declares counts and times that are taken during a load and are not request
+// latencies, as package metric does for sampled numbers. The following derive from a declaration: a
+// per-second file in the tag's folder, the histograms for times, how parts of a load are merged,
+// totals in the manifest, rows in the report, and a row in docs/numbers.md.
 package observation
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Merging is how values of one name are merged: within a second, over several seconds, or over
+// Merging is how values with one name are merged: within a second, over several seconds, or over
 // several parts of a load.
 type Merging string
 
@@ -26,10 +26,10 @@ const (
 type Value struct {
 	// Name is its column and its key in JSON, such as "snapshot_bytes".
 	Name string
-	// Unit is the unit of the number; [Times] are in nanoseconds.
+	// Unit is the number's unit; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
-	// Row is the name of the row with its total in reports, below the row After, or "".
+	// Row names the row with its total in reports, below the row After, or "".
 	Row, After string
 }
 
@@ -52,7 +52,7 @@ type Group struct {
 // File returns the name of the per-second file in a tag's folder.
 func (g Group) File() string { return g.Name + ".csv" }
 
-// Log returns the name of the file with the histograms of times, by second.
+// Log returns the name of the file with the histograms for times, by second.
 func (g Group) Log() string { return g.Name + ".hlog" }
 
 // timed reports whether the group has times.
@@ -60,7 +60,7 @@ func (g Group) timed() bool {
 	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
 }
 
-// index returns the index of a value. An undeclared name is a mistake in the program.
+// index returns a value's index. An undeclared name is a mistake in the program.
 func (g Group) index(name string) int {
 	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
 	if i < 0 {
@@ -69,7 +69,7 @@ func (g Group) index(name string) int {
 	return i
 }
 
-// Table documents the values of groups in Markdown.
+// Table documents groups' values in Markdown.
 func Table(groups []Group) string {
 	var b strings.Builder
 	b.WriteString("| file | column | unit | merged by | definition | row |\n|---|---|---|---|---|---|\n")

@@ -10,29 +10,28 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Second holds the observations in one second of a step.
+// Second holds the observations in one second and step.
 type Second struct {
 	// Second is the unix second by the client's clock.
 	Second int64 `json:"second"`
 	Step   int   `json:"step"`
-	// Numbers are in the order of the declared values.
+	// Numbers are ordered like the declared values.
 	Numbers []Number `json:"numbers"`
 }
 
-// Number holds the observations of one value.
+// Number holds one value's observations.
 type Number struct {
-	// N is the number of observations. Without an observation a maximum or a minimum is
-	// unknown.
+	// N counts the observations. Without an observation a maximum or a minimum is unknown.
 	N int64 `json:"n"`
 	// Value is the sum, the maximum or the minimum; for times it is the sum, and Longest the
 	// longest one.
 	Value   int64 `json:"value"`
 	Longest int64 `json:"longest,omitempty"`
-	// Times is the histogram of durations.
+	// Times is the histogram over the durations.
 	Times histogram.Buckets `json:"times,omitempty"`
 }
 
-// merged merges two numbers of a value.
+// merged merges two numbers for one value.
 func (m Merging) merged(a, b Number) Number {
 	switch {
 	case a.N == 0:
@@ -58,7 +57,7 @@ func (m Merging) merged(a, b Number) Number {
 	return out
 }
 
-// Merge merges the seconds of several parts of a load, in the order of seconds and steps.
+// Merge merges the seconds from several parts of a load, ordered by second and step.
 func (g Group) Merge(parts ...[]Second) []Second {
 	type key struct {
 		second int64
@@ -91,16 +90,16 @@ type Recorder struct {
 	group Group
 	mu    sync.Mutex
 	cells map[cell]*Number
-	times map[cell]map[int64]int64 // counts by the lowest value of their bucket
+	times map[cell]map[int64]int64 // counts by their bucket's lowest value
 }
 
-// cell is the place of a number.
+// cell is where a number belongs.
 type cell struct {
 	second      int64
 	step, value int
 }
 
-// NewRecorder returns a recorder of a group.
+// NewRecorder returns a recorder for a group.
 func NewRecorder(g Group) *Recorder {
 	return &Recorder{group: g, cells: map[cell]*Number{}, times: map[cell]map[int64]int64{}}
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Stream writes the seconds of a group as they become final, and adds them up. Its memory does
-// not grow with their number, and a killed process leaves the written seconds. It is not safe for
-// concurrent use.
+// Stream writes a group's seconds as they become final, and adds them up. Its memory does not grow
+// with their number, and a killed process leaves the written seconds. It is not safe for concurrent
+// use.
 type Stream struct {
 	sums
 	dir   string
 	start time.Time
 	files *Writer // nil before the first second
-	err   error   // of the first failed write
+	err   error   // from the first failed write
 }
 
-// NewStream returns a stream into a tag's folder, which opens the group's files with the first second.
-// No time is of a second before start.
+// NewStream returns a stream into a tag's folder, which opens the group's files with the first
+// second. Times must not belong to a second before start.
 func NewStream(g Group, dir string, start time.Time) *Stream {
 	return &Stream{sums: newSums(g), dir: dir, start: start}
 }
 
-// Group returns the group of the stream's seconds.
+// Group returns the group that the stream's seconds belong to.
 func (s *Stream) Group() Group { return s.group }
 
 // Write appends seconds. The same second may be written several times: [Read] merges its rows. After a
@@ -42,7 +42,7 @@ func (s *Stream) Write(seconds []Second) error {
 	return s.err
 }
 
-// Totals returns the totals of all seconds, written or not, by the names of values.
+// Totals returns the totals over all seconds, written or not, by value name.
 func (s *Stream) Totals() map[string]Total { return s.totals() }
 
 // Close closes the files. It does not repeat an earlier write error.
@@ -53,7 +53,7 @@ func (s *Stream) Close() error {
 	return s.files.Close()
 }
 
-// sums adds up the seconds of a group.
+// sums adds up a group's seconds.
 type sums struct {
 	group   Group
 	numbers []Number // without histograms

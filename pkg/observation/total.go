@@ -8,13 +8,13 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Totals are the observations over a whole load, by the names of groups and of their values.
-// Values that were never observed are absent.
+// Totals are the observations over a whole load, by group name and value name. Values that were
+// never observed are absent.
 type Totals map[string]map[string]Total
 
-// Total holds the observations of one value over a whole load.
+// Total holds one value's observations over a whole load.
 type Total struct {
-	// N is the number of observations.
+	// N counts the observations.
 	N int64 `json:"n"`
 	// Value is the sum, the maximum or the minimum; for times the sum in nanoseconds.
 	Value int64 `json:"value"`
@@ -25,14 +25,14 @@ type Total struct {
 	P99     time.Duration `json:"p99_ns,omitempty"`
 }
 
-// Total returns the totals of a group over seconds, by the names of values.
+// Total returns a group's totals over seconds, by value name.
 func (g Group) Total(seconds []Second) map[string]Total {
 	all := newSums(g)
 	all.add(seconds)
 	return all.totals()
 }
 
-// Text formats the total of a value: a number with its unit, or times in milliseconds.
+// Text formats a value's total: a number with its unit, or times in milliseconds.
 func (t Total) Text(v Value) string {
 	switch {
 	case v.Merging == Times:
