@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// collect fetches the files of one session and returns the names of the complete files.
+// collect fetches one session's files and returns the names of those that are complete.
 func (s *session) collect(ctx context.Context, dir string) (names []string, err error) {
 	files, err := s.files(ctx)
 	if err != nil {
@@ -45,8 +45,7 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 	return names, errors.Join(errs...)
 }
 
-// KeptError reports that an agent keeps the records of a member, because they could not be written
-// here.
+// KeptError reports that an agent keeps a member's records, because they could not be written here.
 type KeptError struct {
 	Addr   string
 	Member int // from 0
@@ -56,15 +55,15 @@ func (e *KeptError) Error() string {
 	return fmt.Sprintf("agent %s keeps the records of member %d, which could not be written here, until another run or database reserves it", e.Addr, e.Member+1)
 }
 
-// unwritten reports whether an error is one of the files here, as on a full disk. Errors of agents
-// are texts.
+// unwritten reports whether an error comes from the files here, as on a full disk. Errors from
+// agents are texts.
 func unwritten(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	return errors.As(err, &path) || errors.As(err, &link)
 }
 
-// files lists the agent's files of this run.
+// files lists the agent's files for this run.
 func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	ctx, cancel := remote.Within(ctx, remote.CallTimeout)
 	defer cancel()
@@ -78,12 +77,12 @@ func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	return reply.Files, nil
 }
 
-// GoneError reports that an agent holds nothing of a run, and never will.
+// GoneError reports that an agent holds nothing from a run, and never will.
 type GoneError struct{ Text string }
 
 func (e *GoneError) Error() string { return e.Text }
 
-// belongs returns why a status is not the status of this run's session.
+// belongs returns why a status does not describe this run's session.
 func (s *session) belongs(reply *pb.StatusResponse) error {
 	switch {
 	case reply.Owner == nil:
@@ -121,8 +120,8 @@ func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name st
 	})
 }
 
-// receive writes a file of the agent to w, piece by piece, and returns the
-// checksum that the agent sent last.
+// receive writes an agent's file to w, piece by piece, and returns the checksum that the agent sent
+// last.
 func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

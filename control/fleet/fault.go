@@ -12,8 +12,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// faultTimeout bounds applying or undoing a fault: a member may be ended as at the end of a run,
-// and wait for its addresses before it starts again.
+// faultTimeout bounds applying or undoing a fault: a member may be ended as when a run ends, and
+// wait for its addresses before it starts again.
 const faultTimeout = time.Minute
 
 // Fault has a member's agent apply a fault. The run id is filled in.

@@ -1,6 +1,6 @@
-// Package fleet keeps one run's sessions on the agents of a database: it reserves
-// the agents, has them install, start and stop their members, sends heartbeats,
-// fetches their measurements, and gives them back.
+// Package fleet keeps one run's sessions on a database's agents: it reserves the agents, has them
+// install, start and stop their members, sends heartbeats, fetches their measurements, and gives
+// them back.
 package fleet
 
 import (
@@ -19,39 +19,38 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Options are the inputs of a fleet. They do not change after [New].
+// Options are the inputs to a fleet. They do not change after [New].
 type Options struct {
 	// Connect dials the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
-	// Agents are the addresses of the agents, by member; empty for a cluster that
-	// runs without agents.
+	// Agents are the agents' addresses, by member; empty for a cluster that runs without agents.
 	Agents []string
-	// RunID is the id of the sessions.
+	// RunID identifies the sessions.
 	RunID string
 	// Owner names this control to people.
 	Owner string
-	// Version is the version of this control's program: agents of another version are refused. ""
-	// refuses none, and an agent without a version is not refused either.
+	// Version is this control program's version: agents with another version are refused. ""
+	// accepts all agents, and an agent without a version is always accepted.
 	Version string
-	// Clients is the number of clients that heartbeats carry at first.
+	// Clients is the client count that heartbeats carry at first.
 	Clients int
-	// Report is called with every line of progress, by one goroutine for each agent;
-	// nil discards them.
+	// Report is called with every progress line, by one goroutine for each agent; nil discards
+	// them.
 	Report func(text string)
 	// Losses records the members that are found to be lost; nil makes a fleet that sends no
 	// heartbeats.
 	Losses *Losses
-	// Clock is called with the time stamps of every heartbeat that was answered, by one
-	// goroutine at a time; nil discards them.
+	// Clock is called with the time stamps from every heartbeat that was answered, by one goroutine
+	// at a time; nil discards them.
 	Clock func(clocks.Exchange)
-	// Sample is called with the newest sample of each heartbeat's member, by one goroutine for
-	// each agent; nil requests no samples. A sample may come twice, and one that cannot be
-	// decoded is dropped: the file of all samples is fetched at the end.
+	// Sample is called with the newest sample in each member's heartbeats, by one goroutine for
+	// each agent; nil requests no samples. A sample may come twice, and one that cannot be decoded
+	// is dropped: the file with all samples is fetched at the end.
 	Sample func(member int, s results.Sample)
 }
 
-// Fleet is the sessions of one run, one for each agent. Its methods may be called
-// by several goroutines once Open has returned.
+// Fleet holds one run's sessions, one for each agent. Several goroutines may call its methods once
+// Open has returned.
 type Fleet struct {
 	opts     Options
 	sessions []*session // by member, after Connect
@@ -90,7 +89,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// newSession returns the session of a member, without a connection.
+// newSession returns a member's session, without a connection.
 func (f *Fleet) newSession(member int) *session {
 	return &session{
 		Session: remote.Session[pb.AgentClient]{Kind: "agent", Addr: f.opts.Agents[member], RunID: f.opts.RunID, Reserved: f.resumed},
@@ -98,17 +97,17 @@ func (f *Fleet) newSession(member int) *session {
 	}
 }
 
-// Reach requests the status of all agents at once and returns an error for each that does not
-// answer or is of another version.
+// Reach requests all agents' status at once and returns an error for each agent that does not
+// answer or has another version.
 func (f *Fleet) Reach(ctx context.Context) error {
 	return f.each(func(s *session) error { return s.reach(ctx) })
 }
 
 // Open reserves the agents, the one with the lowest address first and then the others at once: of
-// two controls that want the same agents, one gets them all (package claim). It returns the first
-// error in the order of addresses. An agent of another version is an error. takeOver, if not nil,
-// describes members that an earlier run left running, as for Start. opened, if not nil, is called
-// with each member's machine by this goroutine.
+// two controls that want the same agents, one gets all (package claim). It returns the first error
+// in address order. An agent with another version is an error. takeOver, if not nil, describes
+// members that an earlier run left running, as for Start. opened, if not nil, is called with each
+// member's machine by this goroutine.
 func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartRequest, opened func(member int, host *results.Host)) error {
 	replies := make([]*pb.OpenResponse, len(f.sessions))
 	giveBack := func(s *session) error { return s.close(ctx) }
@@ -164,14 +163,13 @@ func (f *Fleet) Leave(ctx context.Context) error {
 	})
 }
 
-// RunID returns the id of the sessions.
+// RunID returns what identifies the sessions.
 func (f *Fleet) RunID() string { return f.opts.RunID }
 
-// Agents returns the addresses of the agents, by member.
+// Agents returns the agents' addresses, by member.
 func (f *Fleet) Agents() []string { return slices.Clone(f.opts.Agents) }
 
-// each calls do for all sessions at once and joins every error, in the order of
-// the members.
+// each calls do for all sessions at once and joins every error, ordered by member.
 func (f *Fleet) each(do func(*session) error) error {
 	return errors.Join(claim.Each(f.sessions, do)...)
 }

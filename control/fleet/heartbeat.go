@@ -11,9 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Heartbeats sends every agent a heartbeat each second until ctx ends. Heartbeats
-// renew the leases, carry the number of clients, estimate the agents' clocks, and
-// notice lost members.
+// Heartbeats sends every agent a heartbeat each second until ctx ends. Heartbeats renew the leases,
+// carry the client count, estimate the agents' clocks, and notice lost members.
 func (f *Fleet) Heartbeats(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, s := range f.sessions {
@@ -22,10 +21,10 @@ func (f *Fleet) Heartbeats(ctx context.Context) {
 	wg.Wait()
 }
 
-// Clients returns the number of clients that heartbeats carry.
+// Clients returns the client count that heartbeats carry.
 func (f *Fleet) Clients() int64 { return f.clients.Load() }
 
-// SetClients sends all agents a new number of clients at once.
+// SetClients sends all agents a new client count at once.
 func (f *Fleet) SetClients(n int) {
 	f.clients.Store(int64(n))
 	for _, s := range f.sessions {
@@ -39,8 +38,8 @@ func (f *Fleet) Watch() { f.watching.Store(true) }
 // Unwatch ends Watch, for members that are left running.
 func (f *Fleet) Unwatch() { f.watching.Store(false) }
 
-// Clocks returns the offsets of the agents' clocks as the heartbeats measured them, by member; N
-// is 0 for an agent that never answered.
+// Clocks returns the agents' clock offsets as the heartbeats measured them, by member; N is 0 for
+// an agent that never answered.
 func (f *Fleet) Clocks() []results.Clock {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,8 +91,8 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	return nil
 }
 
-// clock records the time stamps of one exchange. The client's clock may be set meanwhile, so the
-// time of the answer is computed from the time of the request.
+// clock records the time stamps from one exchange. The client's clock may be set meanwhile, so the
+// answer's time is computed from the request's.
 func (f *Fleet) clock(member int, sent, received time.Time, r *pb.HeartbeatResponse) {
 	at := sent.UnixNano()
 	e := clocks.NewExchange(member, at, r.ReceivedUnixNs, r.RepliedUnixNs, at+int64(received.Sub(sent)))

@@ -15,8 +15,8 @@ type Losses struct {
 	suspect []bool   // by member: its agent may know a better reason
 }
 
-// NewLosses returns a record of a number of members, none of them lost. report is called once for
-// each member that is lost, by the goroutine that found it.
+// NewLosses returns a record for that many members, all alive. The goroutine that finds a member
+// lost calls report, once for each member.
 func NewLosses(members int, report func(member int, why string)) *Losses {
 	return &Losses{report: report, why: make([]string, members), suspect: make([]bool, members)}
 }
@@ -24,9 +24,9 @@ func NewLosses(members int, report func(member int, why string)) *Losses {
 // Add records that a member is lost. Only the first reason counts.
 func (l *Losses) Add(member int, why string) { l.add(member, why, false) }
 
-// Suspect records that a member is lost as seen from here. The first reason that is later given
-// to [Losses.Add] replaces this one: an agent may notice the end of its member only after a
-// connection was refused. The loss is still reported only once.
+// Suspect records that a member is lost as seen from here. The first reason that is later given to
+// [Losses.Add] replaces this one: an agent may notice its member's end only after a connection was
+// refused. The loss is still reported only once.
 func (l *Losses) Suspect(member int, why string) { l.add(member, why, true) }
 
 func (l *Losses) add(member int, why string, suspect bool) {

@@ -60,7 +60,7 @@ func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartReq
 	return replies, err
 }
 
-// reasonAsked is the reason of a session that ended on request.
+// reasonAsked is the reason that a session ended on request.
 const reasonAsked = "asked"
 
 // gone is why a session is over if its agent does not know it.
@@ -70,12 +70,12 @@ const gone = "its agent no longer knows this run"
 type Stopped struct {
 	// Exit holds a line for each process, such as "etcd: exit 0 after interrupt".
 	Exit []string
-	// ApparentBytes and AllocatedBytes are the sizes of the data directories; -1 if
-	// they were not measured.
+	// ApparentBytes and AllocatedBytes are the data directories' sizes; -1 if they were not
+	// measured.
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended without a request to stop, else "".
 	Error string
-	// Use is how much of its limits the member used; nil if it had none.
+	// Use is how much of its limits the member used; nil if it had no limits.
 	Use *resources.Use
 	// Problems name the records that the agent could not write.
 	Problems []string
@@ -133,9 +133,9 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 	return how, nil
 }
 
-// Collect fetches the files of all sessions into dir at once, each under its member's number, and
-// returns their names by member, even after an error. A stopped member of which a file cannot be
-// written there has no names: [Fleet.Retrieve] can fetch all its files after Close.
+// Collect fetches all sessions' files into dir at once, each under its member's number, and returns
+// their names by member, even after an error. It returns no names for a stopped member if a file
+// cannot be written there: [Fleet.Retrieve] can fetch all its files after Close.
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
@@ -159,9 +159,9 @@ type DeadError struct{ Text string }
 
 func (e *DeadError) Error() string { return e.Text }
 
-// Probe asks a member's agent whether the member is ready. The error is the reason if it is not. It is a
-// [*DeadError] if the member no longer runs, or if its agent has refused probes for a while. The
-// caller bounds ctx and makes one probe of a member at a time.
+// Probe asks a member's agent whether the member is ready. The error is the reason if it is not. It
+// is a [*DeadError] if the member no longer runs, or if its agent has refused probes for a while.
+// The caller bounds ctx and makes one probe at a time for a member.
 func (f *Fleet) Probe(ctx context.Context, member int) error {
 	s := f.sessions[member]
 	reply, err := s.Client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.RunID})

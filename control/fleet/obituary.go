@@ -8,8 +8,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// endOf describes the reason of a session that this run did not end. A child ended by itself only
-// if no signal from outside ended it.
+// endOf describes why a session ended that this run did not end. A child ended by itself only if no
+// signal from outside ended it.
 func endOf(reason string, children []*pb.Child) string {
 	switch reason {
 	case "":
@@ -33,8 +33,7 @@ func endOf(reason string, children []*pb.Child) string {
 // agent have more words.
 var foreign = []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"}
 
-// obituary describes why a member ended and how each of its processes ended, with the last lines
-// of their logs.
+// obituary describes why a member ended and how each process ended, with their logs' last lines.
 func obituary(reason string, children []*pb.Child) string {
 	var b strings.Builder
 	b.WriteString(reason)

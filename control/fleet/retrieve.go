@@ -5,10 +5,10 @@ import (
 	"errors"
 )
 
-// Retrieved has the files and the end of one member, which its agent kept.
+// Retrieved has one member's files and end, which its agent kept.
 type Retrieved struct {
 	Stopped
-	// Files are the names of the files that were fetched whole.
+	// Files names the files that were fetched whole.
 	Files []string
 	// Unreleased is why the agent was not released after all files had arrived, nil if it was.
 	Unreleased error

@@ -10,11 +10,11 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// session is the fleet's side of a session with one agent.
+// session is the fleet's side in a session with one agent.
 type session struct {
 	remote.Session[pb.AgentClient]
-	index int // of the member
-	// version is the version of this control's program; "" accepts agents of any version.
+	index int // the member's
+	// version is this control program's version; "" accepts agents with any version.
 	version string
 	nudge   chan struct{} // holds one request to send a heartbeat now
 	// silent is since when probes have not reached the agent; zero if they do. Only one probe at
@@ -23,7 +23,7 @@ type session struct {
 	// ended is set once the agent has stopped the member.
 	ended bool
 	// kept is set if a file of the stopped member could not be written here, but may be later, and
-	// unfetched if one could not be fetched for another reason.
+	// unfetched if a file could not be fetched for another reason.
 	kept, unfetched bool
 }
 
@@ -45,9 +45,9 @@ const (
 	// silentTimeout is how long a member's agent may refuse every probe, or its machine
 	// every connection, before the member counts as dead.
 	silentTimeout = 3 * time.Second
-	// stallTimeout is for the next piece of a file.
+	// stallTimeout is for a file's next piece.
 	stallTimeout = 15 * time.Second
-	// installTimeout is for an install: the longest build takes a third of it.
+	// installTimeout is for an install: the longest build takes a third of this.
 	installTimeout = 30 * time.Minute
 )
 
@@ -105,7 +105,7 @@ func (s *session) keep(ctx context.Context) error {
 	return errors.Join(&KeptError{Addr: s.Addr, Member: s.index}, s.leave(ctx))
 }
 
-// leave informs the agent that this run leaves its member running, or the files of a stopped one, if
+// leave informs the agent that this run leaves its member running, or a stopped member's files, if
 // the session was opened. An agent that does not receive the call finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
 	if !s.Reserved {

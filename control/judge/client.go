@@ -44,7 +44,7 @@ func (v *verdict) lostClients() {
 	})
 }
 
-// leastClockMove is the least move of a generator's clock that is marked: as much as makes a
+// leastClockMove is the least move in a generator's clock that is marked: as much as makes a
 // request late.
 const leastClockMove = time.Millisecond
 
@@ -72,15 +72,15 @@ func (v *verdict) clientClock(c *Client) {
 	}
 }
 
-// A client is saturated when it uses more than this share of its processors in more than this
-// share of its seconds.
+// A client is saturated when it uses more than this share of its processors in more than this share
+// of its seconds.
 const (
 	saturatedCPU     = 0.85
 	saturatedSeconds = 0.10
 )
 
-// busySeconds counts the seconds of the load in which a client used up its processors, and the
-// measured seconds. Both are 0 if its processors are not known.
+// busySeconds counts the load's seconds in which a client used up its processors, and the measured
+// seconds. Both are 0 if its processors are not known.
 func (v *verdict) busySeconds(c *Client) (busy, n int) {
 	allowed := c.Host.AllowedCPUs()
 	if allowed == 0 {
@@ -105,8 +105,8 @@ func (v *verdict) usedUp(c *Client) bool {
 	return float64(busy) > saturatedSeconds*float64(n)
 }
 
-// sharesHost reports whether a member runs on a client's machine: its agent's facts show it,
-// or it has no agent and an address of this machine.
+// sharesHost reports whether a member runs on a client's machine: its agent's facts show it, or it
+// has no agent and an address on this machine.
 func (v *verdict) sharesHost(c *Client) bool {
 	return slices.ContainsFunc(v.e.Run.Members, func(m results.Member) bool {
 		if m.Host == nil {

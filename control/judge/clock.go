@@ -6,13 +6,11 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// The clocks of members are compared with the client's. Their samples and logs are converted into
-// it.
+// Members' clocks are compared with the client's. Their samples and logs are converted into it.
 const (
-	// maxClockError is the uncertainty above which series by second may be off by more
-	// than a tenth of a second.
+	// maxClockError is the uncertainty above which series by second may be off by more than 100 ms.
 	maxClockError = 100 * time.Millisecond
-	// maxClockOffset is the largest offset of a clock that a time service keeps.
+	// maxClockOffset is the largest clock offset that a time service keeps.
 	maxClockOffset = 50 * time.Millisecond
 	// maxClockMove is how far an offset may move during a run: a hundredth of the second between
 	// samples. A free-running clock drifts that far in some minutes. A clock that is set during

@@ -14,13 +14,13 @@ import (
 // Evidence is everything that a verdict depends on. It is only read.
 type Evidence struct {
 	Run *results.DatabaseRun
-	// Steps are the steps of the load, in order.
+	// Steps are the load's steps, in order.
 	Steps []Step
 	// Lost is why members are lost, by member; "" for the others.
 	Lost []string
 	// Disks hold the members' data, by member; zero if unknown.
 	Disks []results.Disk
-	// Clients issued the load, each a part of it: control, or generators.
+	// Clients issued the load, each a part: control, or generators.
 	Clients []Client
 	// Drain is how long after the end requests that were due could still be sent.
 	Drain time.Duration
@@ -76,20 +76,20 @@ func (v *verdict) lostAsExpected() bool {
 	return 0 < n && n <= v.e.Run.Load.Expect.LostServers
 }
 
-// Client is the evidence on a process that issued a part of the load, and on its machine:
-// control, whose part is the whole load, or one of several generators. Each is judged by itself.
+// Client is the evidence on a process that issued a part of the load, and on its machine: control,
+// whose part is the whole load, or one generator among several. Each is judged by itself.
 type Client struct {
 	// Name is the address of a generator's agent; "" for control.
 	Name string
 	// Lost is why it did not issue its part to the end; "" if it did.
 	Lost string
-	// Pending is how many of its requests have no outcome.
+	// Pending counts its requests without an outcome.
 	Pending int64
 	Host    results.Host
-	// Addrs are the known addresses of the machine.
+	// Addrs are the machine's known addresses.
 	Addrs []net.IP
-	// Samples are measurements of the machine, in control's clock. Unsampled reports that it
-	// could not be measured.
+	// Samples are measurements on the machine, in control's clock. Unsampled reports that it could
+	// not be measured.
 	Samples   []results.Sample
 	Unsampled bool
 	// Clock compares its clock with control's; nil for control.
@@ -101,19 +101,19 @@ type Client struct {
 	Stops      *results.Stops
 	// SelfCheck has the latency that the client adds; nil if not measured.
 	SelfCheck *results.LoadCheck
-	// Steps are its parts of the steps, with its own clients, counts and delay. Nil means that it
-	// issued all steps of the evidence.
+	// Steps are its parts in the steps, with its own clients, counts and delay. Nil means that it
+	// issued all steps in the evidence.
 	Steps []Step
 }
 
-// StepClock is a generator's clock in one step: the error of its offset when the step began, and
-// how far it certainly moved against control's until the step's end.
+// StepClock is a generator's clock in one step: its offset's error when the step began, and how far
+// it certainly moved against control's until the step's end.
 type StepClock struct {
 	Index        int
 	Error, Moved time.Duration
 }
 
-// stepsOf returns a client's parts of the steps.
+// stepsOf returns a client's parts in the steps.
 func (v *verdict) stepsOf(c *Client) []Step {
 	if c.Steps == nil {
 		return v.e.Steps
@@ -128,7 +128,7 @@ func (v *verdict) each(do func(*Client)) {
 	}
 }
 
-// who adds a client's name to the words of a mark.
+// who adds a client's name to a mark's words.
 func (c *Client) who(words mark.Words) mark.Words {
 	if c.Name == "" {
 		return words
@@ -145,10 +145,10 @@ type Step struct {
 	Index, Clients int
 	// Rated reports whether requests had due times.
 	Rated bool
-	// Overloads reports whether the step exceeds the database's throughput on purpose. The
-	// answered part of its load is then a result.
+	// Overloads reports whether the step exceeds the database's throughput on purpose. How much of
+	// its load is answered is then a result.
 	Overloads bool
-	// Swept reports whether the step is one of the rates of a sweep.
+	// Swept reports whether the step is one rate in a sweep.
 	Swept bool
 	// Held reports whether the step is the hold at a rate that was searched for and found.
 	Held bool
@@ -157,8 +157,8 @@ type Step struct {
 	// Queued found every client busy when they were due. Late were sent late although a client
 	// was free.
 	Queued, Late int64
-	// Excused are the failures among Failed that are part of the workload: swaps that lost a
-	// race, and reads of keys that the load deletes.
+	// Excused are the failures among Failed that are part of the workload: swaps that lost a race,
+	// and reads for keys that the load deletes.
 	Excused int64
 
 	// Answered counts the requests that ended ok inside the window, whenever they were due.
@@ -170,12 +170,12 @@ type Step struct {
 	Waits int64
 
 	// Waiting is the clients' time without a server, out of all their time. ClientDelay is the
-	// delay that the client caused itself, out of the response times. ClientOwn is the part of it
-	// that was recorded request by request: how late requests were sent, and how long the client
-	// was stopped. Nil means not recorded.
+	// delay that the client caused itself, out of the response times. ClientOwn is the part that
+	// was recorded request by request: how late requests were sent, and how long the client was
+	// stopped. Nil means not recorded.
 	Waiting, ClientDelay, ClientOwn *Part
 
-	// Members are the members' parts of the step, by member; nil is not known.
+	// Members are the members' parts in the step, by member; nil if not known.
 	Members []MemberShare
 }
 
@@ -185,7 +185,7 @@ type Part struct{ Is, Of time.Duration }
 // due counts the requests that were due in the window.
 func (s Step) due() int64 { return s.OK + s.Failed + s.Unknown + s.Shed + s.Unsent }
 
-// MemberShare is one member's part of a step.
+// MemberShare is one member's part in a step.
 type MemberShare struct {
 	// Clients is its share of the requests if all clients send equally many, from 0 to 1.
 	Clients float64

@@ -1,5 +1,4 @@
-// Package judge decides which marks the numbers of a run deserve. It is pure: evidence
-// in, marks out.
+// Package judge decides which marks a run's numbers deserve. It is pure: evidence in, marks out.
 package judge
 
 import (
@@ -10,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Marks returns the marks of a run, including those that it already has: the invalid ones first,
-// each kind in the order in which it was found.
+// Marks returns a run's marks, including those that it already has: the invalid ones first, each
+// kind in the order in which it was found.
 func Marks(e Evidence) []results.Mark {
 	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
 	v.memoryLimit()
@@ -43,8 +42,8 @@ func Marks(e Evidence) []results.Mark {
 	return v.marks
 }
 
-// memoryLimit names the members of which the kernel killed processes because of the experiment's
-// memory limit. That is no fault of the database.
+// memoryLimit names the members in which the kernel killed processes because of the experiment's
+// memory limit. The database is not at fault.
 func (v *verdict) memoryLimit() {
 	for _, m := range v.e.Run.Members {
 		if limits := v.e.Run.Resources; limits != nil && m.Use != nil && m.Use.OOMKills > 0 {
@@ -110,8 +109,8 @@ func (v *verdict) wrongValues() {
 	}
 }
 
-// access records how the clients were authenticated, which costs both sides, and that the members
-// of a cluster without agents were not measured.
+// access records how the clients were authenticated, which costs both sides, and that members were
+// not measured in a cluster without agents.
 func (v *verdict) access() {
 	var how []string
 	if v.e.TLS {

@@ -8,8 +8,8 @@ import (
 )
 
 // library marks a client that is a library. Requests and answers queue inside it where no timer
-// sees them, so the client's own delay misses that time. The self-check of the load, if there was
-// one, shows how much it is. The mark is a doubt and never makes a run invalid.
+// sees them, so the client's own delay misses that time. The load's self-check, if there was one,
+// shows how much it is. The mark is a doubt and never makes a run invalid.
 func (v *verdict) library() {
 	if v.e.Library == "" {
 		return
@@ -35,8 +35,8 @@ func (v *verdict) library() {
 	v.mark(mark.Library, false, values, words)
 }
 
-// worstCheck returns the self-check of the client that adds the most; nil unless all clients have
-// one.
+// worstCheck returns the self-check of the client that adds the most; nil unless all clients have a
+// self-check.
 func (v *verdict) worstCheck() (worst *results.LoadCheck) {
 	for _, c := range v.e.Clients {
 		switch check := c.SelfCheck; {
@@ -49,7 +49,7 @@ func (v *verdict) worstCheck() (worst *results.LoadCheck) {
 	return worst
 }
 
-// fastest returns the least mean response time of a step; 0 if nothing ended ok.
+// fastest returns a step's least mean response time; 0 if nothing ended ok.
 func (v *verdict) fastest() (least time.Duration) {
 	for _, s := range v.e.Steps {
 		if s.OK == 0 || s.ClientDelay == nil {

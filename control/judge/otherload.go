@@ -23,7 +23,7 @@ func (v *verdict) otherLoad() {
 	}
 }
 
-// whoIsOn names the parts of a run on a machine.
+// whoIsOn names the run's processes on a machine: the client and members.
 func whoIsOn(o results.OtherLoad) string {
 	var parts []string
 	if o.Client {

@@ -18,7 +18,7 @@ func (s share) percent() float64 { return 100 * s.is / s.of }
 // exceeds reports whether a share is above a bound.
 func (s share) exceeds(bound workload.Percent) bool { return s.percent() > float64(bound)+slack }
 
-// slack keeps the rounding of a division from deciding: it is in percent.
+// slack keeps rounding in a division from deciding: it is in percent.
 const slack = 1e-9
 
 // share returns the part, with its length under a name.
@@ -29,12 +29,12 @@ func (p Part) share(name string) share {
 // percent returns the share, from 0 to 100.
 func (p Part) percent() float64 { return 100 * float64(p.Is) / float64(p.Of) }
 
-// waited returns the share of the requests that found no free client when they were due.
+// waited returns the share of requests that found no free client when they were due.
 func (s Step) waited() share {
 	return share{is: float64(s.Queued + s.Shed + s.Unsent), of: float64(s.due())}
 }
 
-// stepJudge judges one step, or a client's part of it.
+// stepJudge judges one step, or a client's part in it.
 type stepJudge struct {
 	*verdict
 	client *Client // nil for the whole step
@@ -43,11 +43,11 @@ type stepJudge struct {
 	expect workload.Expect
 	// expected are requests that did not end ok, as the load expects.
 	expected int64
-	// invalid reports whether an outcome of the step made the run invalid.
+	// invalid reports whether an outcome in the step made the run invalid.
 	invalid bool
 }
 
-// mark adds a mark, with the name of the client.
+// mark adds a mark, with the client's name.
 func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words mark.Words) {
 	if j.client != nil {
 		words = j.client.who(words)
@@ -55,21 +55,21 @@ func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words ma
 	j.verdict.mark(code, invalid, values, words)
 }
 
-// at adds the step's values to the values of a mark.
+// at adds the step's values to a mark's values.
 func (j *stepJudge) at(values mark.Values) mark.Values {
 	all := mark.Values{"step": float64(j.step.Index + 1), "clients": float64(j.step.Clients)}
 	maps.Copy(all, values)
 	return all
 }
 
-// against returns the values of a mark of a share and a bound, with the bound's name.
+// against returns a mark's values for a share and a bound, with the bound's name.
 func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
 	values := j.at(s.values)
 	values["share_percent"], values[bound] = s.percent(), float64(is)
 	return values
 }
 
-// The names of bounds in marks.
+// The bounds' names in marks.
 const (
 	boundMark     = "mark_percent"
 	boundInvalid  = "invalid_percent"
@@ -91,8 +91,8 @@ func (j *stepJudge) above(code string, s share, b workload.Bounds, mayInvalidate
 	return true
 }
 
-// busyShare is the share of requests in percent that may find every client busy, or
-// be sent late by a free client, without a mark.
+// busyShare is the share of requests, in percent, that may find every client busy, or be sent late
+// by a free client, without a mark.
 const busyShare = 1
 
 // withoutServer reports whether clients had no server for long enough to be marked.

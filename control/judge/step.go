@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// steps judges every step by the bounds of the load.
+// steps judges every step by the load's bounds.
 func (v *verdict) steps() {
 	bounds := v.bounds()
 	for _, s := range v.e.Steps {
@@ -58,8 +58,8 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 	j.above(code, s, b, !j.isResult())
 }
 
-// isResult reports whether failures of the step are a result in themselves: of one rate of a
-// sweep, which proves nothing about the others, or of the hold after a search that ended well.
+// isResult reports whether failures in the step are a result in themselves: at one rate in a sweep,
+// which proves nothing about the others, or in the hold after a search that ended well.
 func (j *stepJudge) isResult() bool { return j.step.Swept || j.step.Held }
 
 // unsent judges the requests that were never sent. A step that overloads on purpose
@@ -139,8 +139,8 @@ func (j *stepJudge) waiting() {
 
 // clientDelay judges the delay that the client caused itself. Its timers show how late it read
 // answers. On a shared machine the members may have taken its processors, so that part makes the
-// run invalid only if the client used up the processors itself. The delay recorded of each
-// request, sent late or held up by a stop, is no part of a database's answer on any machine.
+// run invalid only if the client used up the processors itself. The delay recorded for each
+// request, sent late or held up by a stop, does not belong to a database's answer on any machine.
 func (j *stepJudge) clientDelay() {
 	d, own := j.step.ClientDelay, j.step.ClientOwn
 	if d == nil || d.Of <= 0 {
@@ -158,7 +158,7 @@ func (j *stepJudge) answered() {
 	case s.due() == 0:
 		j.mark(mark.Nothing, true, j.at(nil), nil)
 	case s.due() > j.expected+s.Excused:
-		// The curve of a sweep may end so, but a curve that never began is none.
+		// A sweep's curve may end so, but without a beginning it is no curve.
 		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
 		j.mark(mark.Nothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Claim names the run that uses a prefix, and the keys of its owner's runs below it. It lies
+// Claim names the run that uses a prefix, and the keys below it from its owner's runs. It lies
 // below the prefix itself: whoever finds the prefix finds the claim.
 type Claim struct {
-	// Run is the id of the run that uses the prefix, or used it last.
+	// Run identifies the run that uses the prefix, or used it last.
 	Run string `json:"run"`
-	// Owner is the user and the machine of that run.
+	// Owner is that run's user and machine.
 	Owner string `json:"owner"`
 	// Expires is when the run loses the prefix unless it renews the claim; zero if it ended.
 	Expires time.Time `json:"expires,omitzero"`
-	// Runs are the ids of the runs whose keys are here, oldest first.
+	// Runs identify the runs whose keys are here, oldest first.
 	Runs []string `json:"runs"`
 	// Keys are the keys that the runs may have written.
 	Keys workload.KeySpans `json:"keys"`
@@ -28,13 +28,13 @@ type Claim struct {
 // Live reports whether the run still uses the prefix.
 func (c *Claim) Live(now time.Time) bool { return c.Expires.After(now) }
 
-// Of reports whether keys of a run are here.
+// Of reports whether keys from a run are here.
 func (c *Claim) Of(run string) bool { return c.Run == run || slices.Contains(c.Runs, run) }
 
 // mostRuns bounds the runs that a claim names.
 const mostRuns = 50
 
-// join adds a run with keys to an earlier claim of the same owner.
+// join adds a run with keys to an earlier claim by the same owner.
 func (c *Claim) join(earlier *Claim) {
 	if earlier == nil {
 		return

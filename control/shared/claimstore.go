@@ -10,24 +10,24 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// claimStore reads and writes the claim of the target's prefix. It is not safe for concurrent
-// use. The caller closes it.
+// claimStore reads and writes the claim for the target's prefix. It is not safe for concurrent use.
+// The caller closes it.
 type claimStore struct {
 	driver database.Driver
 	target database.Target
-	// client is kept between calls: nil before the first call and after an error. A driver that
-	// does not keep claims as keys has none.
+	// client is kept between calls: nil before the first call and after an error. It stays nil for
+	// a driver that does not keep claims as keys.
 	client database.Client
 }
 
-// claimWithin bounds each call of a claimStore, and dialWithin a connection to one member. A
-// claim whose client lost its member is renewed through another member before the claim expires.
+// claimWithin bounds each call to a claimStore, and dialWithin a connection to one member. A claim
+// whose client lost its member is renewed through another member before the claim expires.
 const (
 	claimWithin = 15 * time.Second
 	dialWithin  = 10 * time.Second
 )
 
-// counted returns how many keys the claim adds to a count of the keys below the prefix.
+// counted returns how many keys the claim adds to a count below the prefix.
 func (s *claimStore) counted() int64 {
 	if _, ok := s.driver.(database.Claimer); ok {
 		return 0
@@ -35,7 +35,7 @@ func (s *claimStore) counted() int64 {
 	return 1
 }
 
-// read returns the claim and its version, nil if there is none.
+// read returns the claim and its version, or nil without a claim.
 func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err error) {
 	var text []byte
 	if own, ok := s.driver.(database.Claimer); ok {
@@ -59,8 +59,8 @@ func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err err
 	return c, version, err
 }
 
-// readKey returns the version and then the value of the claim: a claim that changes in between
-// has another version when it is written.
+// readKey returns the claim's version and then its value: a claim that changes in between has
+// another version when it is written.
 func readKey(ctx context.Context, client database.Client) (text []byte, version int64, err error) {
 	if t, ok := client.(database.Transactor); ok {
 		if version, err = t.Version(ctx, []byte(database.ClaimKey)); err != nil {
@@ -77,7 +77,7 @@ func readKey(ctx context.Context, client database.Client) (text []byte, version 
 	return text, version, err
 }
 
-// write replaces the claim of a version. Another version is a conflict.
+// write replaces the claim with a given version. Another version is a conflict.
 func (s *claimStore) write(ctx context.Context, c *Claim, version int64) error {
 	text, err := c.encode()
 	if err != nil {

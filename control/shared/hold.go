@@ -19,7 +19,7 @@ import (
 // Claimant is a run that wants to use a prefix.
 type Claimant struct {
 	Run, Owner string
-	// Reuse allows keys below the prefix that do not belong to earlier runs of the owner.
+	// Reuse allows keys below the prefix that do not belong to the owner's earlier runs.
 	Reuse bool
 	// Keys are the keys that the run may write before more are known.
 	Keys workload.KeySpans
@@ -45,9 +45,9 @@ type Hold struct {
 	claim Claim
 }
 
-// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that do not
-// belong to earlier runs of the owner, unless they may be reused. say is called with checks that
-// could not be made.
+// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that do not belong
+// to the owner's earlier runs, unless they may be reused. say is called with checks that could not
+// be made.
 func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (h *Hold, err error) {
 	if err := checkAbove(ctx, driver, t, who, say); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 // reuseHint explains how to allow foreign keys.
 const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
 
-// describe names the run of a claim, which another user may have written.
+// describe names a claim's run, which another user may have written.
 func describe(c *Claim) string {
 	text := fmt.Sprintf("run %s of %s", plaintext.Line(c.Run), plaintext.Line(c.Owner))
 	if !c.Expires.IsZero() {
@@ -106,7 +106,7 @@ func describe(c *Claim) string {
 	return text
 }
 
-// checkForeign refuses keys below the prefix that belong to no claim of the owner.
+// checkForeign refuses keys below the prefix that the owner did not claim.
 func checkForeign(ctx context.Context, store *claimStore, earlier, c *Claim, who Claimant, say func(string, ...any)) error {
 	n, err := Count(ctx, store.driver, store.target)
 	if err != nil {
@@ -129,7 +129,7 @@ func checkForeign(ctx context.Context, store *claimStore, earlier, c *Claim, who
 	return nil
 }
 
-// checkAbove looks for claims of the prefixes above the prefix.
+// checkAbove looks for claims to the prefixes above the prefix.
 func checkAbove(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(string, ...any)) error {
 	for end := strings.LastIndexByte(t.Prefix, '/'); end > 0; end = strings.LastIndexByte(t.Prefix[:end], '/') {
 		above := t
@@ -200,8 +200,8 @@ func (h *Hold) Cover(ctx context.Context, keys workload.KeySpan) error {
 	return h.update(ctx, func(c *Claim) { c.Keys = c.Keys.Add(keys) })
 }
 
-// Narrow removes keys from the claim that the run certainly did not write. The next renewal, or the
-// end of the claim, stores them.
+// Narrow removes keys from the claim that the run certainly did not write. The claim's next
+// renewal, or its end, stores them.
 func (h *Hold) Narrow(change func(workload.KeySpans) workload.KeySpans) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -241,7 +241,7 @@ func (h *Hold) disconnect() error {
 	return h.store.close()
 }
 
-// Count returns how many keys are below the prefix, including keys of others, -1 if not known.
+// Count returns how many keys are below the prefix, including others' keys, -1 if not known.
 func (h *Hold) Count(ctx context.Context) (int64, error) {
 	n, err := Count(ctx, h.store.driver, h.store.target)
 	if n > 0 {
@@ -250,9 +250,9 @@ func (h *Hold) Count(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// CleanHeld removes the keys of a claim, and then the claim, or ends it if keys are left. Until then
-// the claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not known. It
-// reports the keys of others that stay.
+// CleanHeld removes a claim's keys, and then the claim, or ends it if keys are left. Until then the
+// claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not known. It
+// reports others' keys that stay.
 func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	h.mu.Lock()
 	which := database.Removable{Numbers: h.claim.Keys}

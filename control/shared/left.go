@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Left describes the keys and the claim below the prefix of a run that ended.
+// Left describes the keys and the claim below the prefix that a run left when it ended.
 type Left struct {
-	// Keys is the number of keys, including keys of others.
+	// Keys counts the keys, including others'.
 	Keys int64
 	// Claimed reports whether there is a claim. Claim is the claim; zero without one.
 	Claimed bool
@@ -25,8 +25,8 @@ type Left struct {
 	Why   error
 }
 
-// Find looks for the keys of a run below the target's prefix. It returns an error if some run
-// uses the prefix.
+// Find looks for a run's keys below the target's prefix. It returns an error if some run uses the
+// prefix.
 func Find(ctx context.Context, driver database.Driver, t database.Target, run string) (Left, error) {
 	store := claimStore{driver: driver, target: t}
 	c, _, err := store.read(ctx)
@@ -53,8 +53,7 @@ func Find(ctx context.Context, driver database.Driver, t database.Target, run st
 
 // CleanLeft removes keys that were found, and the claim, for the user owner. Meanwhile it holds the
 // prefix, so that no run can begin to use it: a run that has begun since the keys were found is an
-// error, and nothing is removed. left is 0, or -1 if not known. It reports the keys of others that
-// stay.
+// error, and nothing is removed. left is 0, or -1 if not known. It reports others' keys that stay.
 func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l Left, owner string, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	store := &claimStore{driver: driver, target: t}
 	h, err := takeOver(ctx, store, l, owner)
@@ -78,7 +77,7 @@ func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l
 // errFull reports that a claim was not written because the store is full.
 var errFull = errors.New("the store is full")
 
-// takeOver replaces the claim that was found by one of this cleanup, for the same keys. A claim that
+// takeOver replaces the claim that was found by this cleanup's own, for the same keys. A claim that
 // has changed meanwhile is an error.
 func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Hold, error) {
 	version, err := unchanged(ctx, store, l)
@@ -91,8 +90,8 @@ func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Ho
 	} else if !slices.Contains(c.Runs, c.Run) {
 		c.Runs = append(slices.Clone(c.Runs), c.Run) // its keys are found again if this cleanup ends too early
 	}
-	// A name of its own: a run that was stopped for long, or another cleanup, then finds that the
-	// prefix is no longer its own.
+	// The cleanup gets its own name: a run that was stopped for long, or another cleanup, then
+	// finds that the prefix is no longer its own.
 	c.Run, c.Expires = "cleanup-"+rand.Text(), time.Now().Add(expireAfter).UTC()
 	if err := store.write(ctx, &c, version); err != nil {
 		if _, class := database.Classify(err); class == database.ClassSpaceExceeded {
@@ -103,7 +102,7 @@ func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Ho
 	return hold(ctx, store, c), nil
 }
 
-// unchanged returns the version of the claim, and an error if it is not the one that was found.
+// unchanged returns the claim's version, and an error if it is not the claim that was found.
 func unchanged(ctx context.Context, store *claimStore, l Left) (version int64, err error) {
 	now, version, err := store.read(ctx)
 	switch {
@@ -117,7 +116,8 @@ func unchanged(ctx context.Context, store *claimStore, l Left) (version int64, e
 	return version, nil
 }
 
-// cleanFull removes keys of a full store, and then the claim that was found, if it is still there.
+// cleanFull removes keys from a full store, and then the claim that was found, if it is still
+// there.
 func cleanFull(ctx context.Context, store *claimStore, l Left, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	done, left = Clean(ctx, store.driver, store.target, l.Which, say)
 	var err error

@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// CheckSpeed returns an error for every database on a shared cluster whose load has a step
-// without a rate: a closed loop takes all of the cluster's throughput. Unless full speed is
-// allowed, it also refuses more than [deaths.MostShared] sessions there, held or of the load,
-// more than [locks.MostShared] contenders for locks, more than [watchers.MostShared] watchers, and
-// more than [discovery.MostShared] instances and consumers of a service.
+// CheckSpeed returns an error for every database on a shared cluster whose load has a step without
+// a rate: a closed loop takes the cluster's whole throughput. Unless full speed is allowed, it also
+// refuses more than [deaths.MostShared] sessions there, held or taken by the load, more than
+// [locks.MostShared] contenders for locks, more than [watchers.MostShared] watchers, and more than
+// [discovery.MostShared] instances and consumers in service discovery.
 func CheckSpeed(e *config.Experiment, allowed bool) error {
 	var errs []error
 	for i := range e.Databases {

@@ -1,5 +1,5 @@
-// Package claim reserves many agents for one run, almost all of them at once. Of several runs
-// that claim some of the same agents, one gets all of its agents.
+// Package claim reserves many agents for one run, almost all of them at once. If several runs claim
+// some of the same agents, one gets all its agents.
 //
 // All runs order agents the same way. A run claims the lowest agent alone, which decides between
 // runs that want the same agents, and then the others at once. If another run holds one of these,
@@ -31,11 +31,11 @@ const (
 	lastPause  = 800 * time.Millisecond
 )
 
-// All claims every agent of a list, which is in the order that all runs use. take claims one
-// agent and returns a [HeldError] if another run holds it. giveBack undoes a claim. Several
-// goroutines call both. Every error except a HeldError ends the claim at once. All returns the
-// first such error in the order of the list, or else the HeldError of an agent that another run
-// keeps. After an error the caller gives back the claimed agents.
+// All claims every agent in a list, in the order that all runs use. take claims one agent and
+// returns a [HeldError] if another run holds it. giveBack undoes a claim. Several goroutines call
+// both. Every error except a HeldError ends the claim at once. All returns the first such error in
+// list order, or else the HeldError for an agent that another run keeps. After an error the caller
+// gives back the claimed agents.
 func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) error {
 	for backedOff := false; len(list) > 0; backedOff = true {
 		if err := takeOne(ctx, list[0], take, backedOff); err != nil {
@@ -82,8 +82,8 @@ func held(err error) bool {
 	return errors.As(err, &other)
 }
 
-// Back calls giveBack for a list in the order of [All], for the lowest agent last: a run that
-// gets the lowest agent finds the others free. It returns every error in the order of the list.
+// Back calls giveBack for a list in [All]'s order, for the lowest agent last: a run that gets the
+// lowest agent finds the others free. It returns every error in list order.
 func Back[T any](list []T, giveBack func(T) error) error {
 	if len(list) == 0 {
 		return nil
@@ -92,7 +92,7 @@ func Back[T any](list []T, giveBack func(T) error) error {
 	return errors.Join(slices.Insert(errs, 0, giveBack(list[0]))...)
 }
 
-// Each calls do for all elements of a list at once and returns the errors in its order.
+// Each calls do for all elements in a list at once and returns the errors in its order.
 func Each[T any](list []T, do func(T) error) []error {
 	errs := make([]error, len(list))
 	var group sync.WaitGroup

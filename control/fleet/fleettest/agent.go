@@ -1,4 +1,4 @@
-// Package fleettest has agents that misbehave, for tests of their callers.
+// Package fleettest has agents that misbehave, to test their callers.
 package fleettest
 
 import (
@@ -9,7 +9,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Agent replaces some verbs of a client of an agent. A verb whose function is nil calls
+// Agent replaces some verbs in a client for an agent. A verb whose function is nil calls
 // AgentClient.
 type Agent struct {
 	pb.AgentClient
@@ -22,7 +22,7 @@ type Agent struct {
 	OnClose   func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error)
 }
 
-// verb calls the replacement of a verb, or the verb.
+// verb calls a verb's replacement, or the verb.
 func verb[Req, Resp any](
 	ctx context.Context, req Req, replaced func(context.Context, Req) (Resp, error), client pb.AgentClient,
 	real func(pb.AgentClient, context.Context, Req, ...grpc.CallOption) (Resp, error), opts []grpc.CallOption,
@@ -70,7 +70,7 @@ func (c *Agent) Close(ctx context.Context, req *pb.CloseRequest, opts ...grpc.Ca
 	return verb(ctx, req, c.OnClose, c.AgentClient, pb.AgentClient.Close, opts)
 }
 
-// Chunks is a stream of List and then Err, which is io.EOF at the end of a complete stream.
+// Chunks streams List and then Err, which is io.EOF when a complete stream ends.
 type Chunks struct {
 	grpc.ServerStreamingClient[pb.CollectChunk]
 	List []*pb.CollectChunk

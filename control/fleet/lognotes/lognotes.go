@@ -1,4 +1,4 @@
-// Package lognotes adds the notable lines of members' logs to the events of a run.
+// Package lognotes adds notable lines in members' logs to a run's events.
 package lognotes
 
 import (
@@ -15,19 +15,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// maxLogEvents bounds the events of one kind that are written for a member. The report counts all
-// of them, in the logs.
+// maxLogEvents bounds the events that are written for a member and a kind. The report counts all
+// that are in the logs.
 const maxLogEvents = 1000
 
-// Write finds events by the rules of a run in the collected logs of some members, by index. It
-// writes them in the order of their times by the client's clock, and records which logs are
-// incomplete. dir is the folder of the database.
+// Write finds events by a run's rules in the collected logs from some members, by index. It writes
+// them ordered by the client's clock, and records which logs are incomplete. dir is the database's
+// folder.
 func Write(dir string, record *results.DatabaseRun, members []int, to *results.EventWriter) error {
 	rules, err := logrule.Compile(record.LogRules, record.LogTimes)
 	if err != nil {
 		return fmt.Errorf("find events in logs: %w", err)
 	}
-	// Rows of the clocks before an error count.
+	// Clock rows before an error count.
 	tracks, _ := results.Tracks(dir, record)
 	var all []results.Event
 	var errs []error
@@ -52,7 +52,7 @@ func Write(dir string, record *results.DatabaseRun, members []int, to *results.E
 	return errors.Join(errs...)
 }
 
-// logNotes are the events in the logs of one member.
+// logNotes are the events in one member's logs.
 type logNotes struct {
 	member *results.Member
 	rules  *logrule.Matcher
@@ -62,7 +62,7 @@ type logNotes struct {
 	events []results.Event
 }
 
-// read adds the events of one log.
+// read adds the events from one log.
 func (n *logNotes) read(dir, name string) error {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -86,7 +86,7 @@ func (n *logNotes) read(dir, name string) error {
 	})
 }
 
-// cut records that a part of a log is missing.
+// cut records that part of a log is missing.
 func (n *logNotes) cut(name string, l *logrule.Line) {
 	n.member.LogCuts = append(n.member.LogCuts, results.LogCut{File: name, Bytes: l.Cut.Bytes})
 	n.add(results.Event{Kind: results.EventLogCut, Amount: float64(l.Cut.Bytes), Unit: "bytes",

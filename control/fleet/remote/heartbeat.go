@@ -59,8 +59,8 @@ func Keep(ctx context.Context, nudge <-chan struct{}, heartbeat func(context.Con
 	}
 }
 
-// ClockOf returns the record of another process's clock from the exchanges with it; N is 0
-// without any.
+// ClockOf returns the record for another process's clock from the exchanges with it; N is 0 without
+// any.
 func ClockOf(e *clocks.Estimate) results.Clock {
 	best := e.Best()
 	return results.Clock{Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: e.N(), Moved: e.Moved(), Furthest: e.Furthest()}

@@ -1,4 +1,4 @@
-// Package remote is control's side of a session with a process on another machine, an agent or a
+// Package remote is control's side in a session with a process on another machine, an agent or a
 // generator: the connection, its reservation for one run, its heartbeats, and errors that name it.
 package remote
 
@@ -86,16 +86,16 @@ func (s *Session[C]) Failed(ctx context.Context, err error) error {
 	return Explain(ctx, s.String(), err)
 }
 
-// ByAddress returns sessions in the order in which all controls reserve processes: by their
-// addresses, whatever the spelling of these.
+// ByAddress returns sessions in the order in which all controls reserve processes: by address,
+// however spelled.
 func ByAddress[S interface{ Address() string }](list []S) []S {
 	return slices.SortedStableFunc(slices.Values(list), func(a, b S) int { return Compare(a.Address(), b.Address()) })
 }
 
-// Compare orders the addresses of processes, whatever their spelling.
+// Compare orders processes' addresses, however they are spelled.
 func Compare(a, b string) int { return cmp.Compare(canonical(a), canonical(b)) }
 
-// canonical returns the canonical spelling of a process's address.
+// canonical returns the canonical spelling for a process's address.
 func canonical(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -110,8 +110,8 @@ func Within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
 }
 
-// Explain returns why a call to who failed: the cause of ctx if ctx ended, else the callee's
-// message without gRPC's words around it.
+// Explain returns why a call to who failed: ctx's cause if ctx ended, else the callee's message
+// without gRPC's words around it.
 func Explain(ctx context.Context, who string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", who, cause)

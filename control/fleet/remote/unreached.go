@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unreached returns why there is no connection to an agent, if gRPC's message has the reason, without
-// the words of the layers in between.
+// unreached returns why there is no connection to an agent, if gRPC's message has the reason,
+// without what the layers in between add.
 func unreached(text string) (string, bool) {
 	quoted, ok := strings.CutPrefix(text, "connection error: desc = ")
 	if !ok {

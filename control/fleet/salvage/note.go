@@ -1,6 +1,6 @@
-// Package salvage fetches the records of a run whose control ended without a word: it was
-// killed, or its machine was. It also fetches records that control could not write. Agents keep
-// them until another run wants the agent.
+// Package salvage fetches records from a run whose control ended without a word: it was killed, or
+// its machine was. It also fetches records that control could not write. Agents keep them until
+// another run wants the agent.
 package salvage
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// fileNote is the name of the note in a tag's folder. Only its owner can read it, and uploads
-// omit it: while the sessions last, its run id opens them.
+// fileNote is the note's name in a tag's folder. Only its owner can read it, and uploads omit it:
+// while the sessions last, its run id opens them.
 const fileNote = ".sessions.json"
 
 const (
@@ -25,7 +25,7 @@ const (
 	maxNote    = 1 << 20 // bytes
 )
 
-// Note names the sessions of a run on its agents.
+// Note names a run's sessions on its agents.
 type Note struct {
 	Format int    `json:"format"`
 	RunID  string `json:"run_id"`
@@ -39,8 +39,8 @@ type Mark struct {
 	lock *os.File
 }
 
-// Write leaves a note in the folder of a tag, before the first session is opened. The caller must
-// close the mark. [Run] refuses the folder as long as this process holds it.
+// Write leaves a note in a tag's folder, before the first session is opened. The caller must close
+// the mark. [Run] refuses the folder as long as this process holds it.
 func Write(dir, runID string, agents []string) (*Mark, error) {
 	lock, err := hold(dir)
 	if err != nil {
@@ -65,8 +65,7 @@ func (m *Mark) Close(done bool) error {
 	return errors.Join(err, m.lock.Close())
 }
 
-// Read returns the note in the folder of a tag. The error wraps fs.ErrNotExist if there is no
-// note.
+// Read returns the note in a tag's folder. The error wraps fs.ErrNotExist if there is no note.
 func Read(dir string) (Note, error) {
 	data, err := regularfile.Read(filepath.Join(dir, fileNote), maxNote)
 	if err != nil {

@@ -19,23 +19,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// Options are the inputs of [Run].
+// Options are the inputs to [Run].
 type Options struct {
-	// Folder is the result folder of the run.
+	// Folder is the run's result folder.
 	Folder *results.Folder
 	// Connect dials the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
-	// Report is called with lines of progress, one at a time.
+	// Report is called with progress lines, one at a time.
 	Report func(text string)
 }
 
-// interrupted is the recorded error of a database whose control was lost.
+// interrupted is the recorded error for a database whose control was lost.
 const interrupted = "control was lost in the run; the records of its agents were fetched later"
 
-// Run stops the members that the agents of a run still run, fetches their records into the result
+// Run stops the members that a run's agents still run, fetches their records into the result
 // folder, releases the agents, and records a run that did not end as interrupted. Each member is
-// fetched once: after an error, such as an unreachable agent, Run may be called again for the
-// rest. It is no error if nothing was left.
+// fetched once: after an error, such as an unreachable agent, Run may be called again for the rest.
+// It is no error if nothing was left.
 func Run(ctx context.Context, o Options) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -76,7 +76,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// end records the end of a run or a database that is recorded as still running.
+// end records that a run or a database ended which is recorded as still running.
 func end(state *results.State, ended *time.Time) bool {
 	if *state != results.StateRunning {
 		return false
@@ -85,8 +85,8 @@ func end(state *results.State, ended *time.Time) bool {
 	return true
 }
 
-// database fetches the records of one database into the folder of its tag. Other users may
-// have written the folder, so it must not lead anywhere else.
+// database fetches one database's records into its tag's folder. Other users may have written the
+// folder, so it must not lead anywhere else.
 func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
 	if err := regularfile.Only(dir); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// record records the retrieved end and files of a member, and returns the problems of its agent's
+// record records a member's retrieved end and files, and returns what is wrong with its agent's
 // records. The member's end may be recorded already, with those problems.
 func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 	m.Files = got.Files
@@ -188,7 +188,7 @@ func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) erro
 	return err
 }
 
-// noteLogs adds the notable log lines of the fetched members to the events.
+// noteLogs adds the fetched members' notable log lines to the events.
 func noteLogs(dir string, db *results.DatabaseRun, fetched []int) error {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	if err != nil {
