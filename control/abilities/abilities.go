@@ -1,6 +1,5 @@
-// Package abilities defines how abilities take part in a run: a half of each lies in a folder
-// below, and package all lists them. A half takes part through the optional interfaces of this
-// package.
+// Package abilities defines how abilities take part in a run: each has a half in a folder below,
+// and package all lists them. A half takes part through this package's optional interfaces.
 package abilities
 
 import (
@@ -18,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is an ability's part in one run. It implements [Activity], [Describer], [Sender],
-// [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener], [Completer],
-// [Finisher], [Marker], [Seeker] or [Cutter], or several of them.
+// Half is an ability's part in one run. It implements one or more of [Activity], [Describer],
+// [Sender], [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener],
+// [Completer], [Finisher], [Marker], [Seeker] and [Cutter].
 type Half any
 
-// Run gives a half the facts of a run and the functions by which it reports.
+// Run gives a half the facts about a run and the functions by which it reports.
 type Run struct {
 	Experiment *config.Experiment
 	DB         *config.Database
@@ -31,17 +30,16 @@ type Run struct {
 	Info       database.Info
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
-	// Agents keep the members, if the cluster has agents. Leader asks the members which of them leads
-	// now.
+	// Agents keep the members, if the cluster has agents. Leader asks the members who leads now.
 	Agents Agents
 	Leader func(context.Context) (int, error)
 	// Generators issue the load, if there are some, and may hold sessions during it. They are
 	// prepared when an activity is. It may be nil.
 	Generators Generators
-	// FailBack has the connections of the load that failed over go back to their first members, while
-	// a step runs.
+	// FailBack has the load's connections that failed over go back to their first members, while a
+	// step runs.
 	FailBack func(context.Context) (load.FailedBack, error)
-	// Dial opens connections as the clients of the load have them.
+	// Dial opens connections as the load's clients have them.
 	Dial func(ctx context.Context, n int) ([]database.Client, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
 	// may write to the record.
@@ -52,17 +50,17 @@ type Run struct {
 	Event func(results.Event)
 	Step  func(format string, args ...any)
 	Say   func(format string, args ...any)
-	// Reported shows the metrics that a member, counted from 0, reported of itself. If Reported
+	// Reported shows the metrics that a member, counted from 0, reported about itself. If Reported
 	// is nil, they are not shown.
 	Reported func(member int, s results.DatabaseSample)
-	// Mark marks the run, as not valid if that is the weight of the mark. It may be called
-	// where the record may be written to.
+	// Mark marks the run, as not valid if the mark weighs that much. It may be called where the
+	// record may be written to.
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
-// Agents calls the agents of members, which count from 0.
+// Agents calls the members' agents. Members count from 0.
 type Agents interface {
-	// Fault applies a fault, and Heal undoes the one of an id unless it is over or never began.
+	// Fault applies a fault, and Heal undoes the one with an id unless it is over or never began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
 	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
 }
@@ -71,7 +69,8 @@ type Agents interface {
 type Generators interface {
 	// Number is 0 if this process issues the load.
 	Number() int
-	// GrantSessions begins the sessions of each generator by its plan, with keys of a size.
+	// GrantSessions begins each generator's sessions by its plan, with values of a size in their
+	// keys.
 	GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error
 	// HoldSessions lets their holders die, and returns when that is over or ctx ends.
 	HoldSessions(ctx context.Context) error
@@ -79,31 +78,31 @@ type Generators interface {
 	EndSessions(ctx context.Context) []session.Remote
 }
 
-// ErrOver is the cause of the end of an activity that is not interrupted.
+// ErrOver is why an activity ends that is not interrupted.
 var ErrOver = errors.New("the activity is over")
 
-// Activity runs while steps do, or while the load does: heartbeats, samples, the watch for
-// changes of leader. A half that is one runs while requests are sent.
+// Activity runs while steps do, or while the load does: heartbeats, samples, the watch for leader
+// changes. A half that is one runs while requests are sent.
 //
 // One that also has something to do before it runs is a [Preparer], and one that leaves
 // something in the run's record is a [Recorder].
 type Activity interface {
 	// Name names the step that starts it, and prefixes its errors.
 	Name() string
-	// Run returns when the activity is complete, and soon after ctx ends. The cause of ctx is
-	// ErrOver if the run reached the end of the activity, else the cause of the interrupt. Run
-	// must not write to the run's record.
+	// Run returns when the activity is complete, and soon after ctx ends. ctx's cause is ErrOver if
+	// the run reached the activity's end, else what caused the interrupt. Run must not write to the
+	// run's record.
 	Run(ctx context.Context) error
 }
 
-// Preparer is an activity that can fail before it runs. Prepare is called once, by the
-// goroutine of the steps.
+// Preparer is an activity that can fail before it runs. Prepare is called once, by the goroutine
+// that runs the steps.
 type Preparer interface {
 	Prepare(ctx context.Context) error
 }
 
-// Recorder is an activity that leaves something in the run's record. Record is called once,
-// by the goroutine of the steps, after Run returned.
+// Recorder is an activity that leaves something in the run's record. Record is called once, by the
+// goroutine that runs the steps, after Run returned.
 type Recorder interface{ Record() }
 
 // Describer describes in a dry run, how a half will take part, in lines; it returns nil if the half will not.
@@ -124,20 +123,20 @@ type Bounder interface {
 	Passed() error
 }
 
-// Seer takes the progress of each second of a load, and of the writing of keys before it.
+// Seer takes the progress in each second of a load, and while keys are written before it.
 type Seer interface{ See(load.Progress) }
 
-// Watcher sees every request of a load that this process issues itself.
+// Watcher sees every request in a load that this process issues itself.
 type Watcher interface {
-	// Watch is called before a load, with all of it. It returns nil to see nothing.
+	// Watch is called before a load, with all its facts. It returns nil to see nothing.
 	Watch(load.Spec) (load.Watch, error)
 }
 
-// WriteWatcher is a [Watcher] that can do with the writes of a load alone, which generators send while
-// they issue it.
+// WriteWatcher is a [Watcher] to which a load's writes alone are enough, which generators send
+// while they issue it.
 type WriteWatcher interface {
 	// WatchWrites is [Watcher.Watch] for a load that generators issue: it sees the writes that may
-	// have been applied. Their times may differ by the errors of clocks from those of this process.
+	// have been applied. Their times may differ by clock errors from this process's.
 	WatchWrites(load.Spec) (load.Watch, error)
 }
 
@@ -148,36 +147,36 @@ type Judger interface {
 	Judging() *dbtesterpb.Judging
 }
 
-// Ender does something between the last request of a load and the count of its keys.
+// Ender does something between a load's last request and the count of its keys.
 type Ender interface {
 	// End is called once. ctx is over if the load was interrupted.
 	End(ctx context.Context, i Issued)
 }
 
-// Issued describes all requests of a load, without their records.
+// Issued describes all requests in a load, without their records.
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.
 	Resent int64
-	// Longest is the longest time of a request that the load's bounds allow afterwards; one that
-	// takes longer or fails is the last. 0 is no bound.
+	// Longest is how long a request may take afterwards within the load's bounds; one that takes
+	// longer or fails is the last. 0 is no bound.
 	Longest time.Duration
-	// Waits are the waits of clients for the watch of the load.
+	// Waits are how clients waited for the load's watch.
 	Waits load.Waits
-	// ClockError bounds how far the times of requests may be from this process's clock; 0 if this
-	// process issued the load.
+	// ClockError bounds how far requests' times may be from this process's clock; 0 if this process
+	// issued the load.
 	ClockError time.Duration
-	// Judge returns the reports of the generators that judged something, in the order of the
-	// parts, and the errors of those that failed to; nil if this process issued the load.
+	// Judge returns the reports from generators that judged something, ordered by part, and the
+	// errors from those that failed to; nil if this process issued the load.
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
 // Betweener does something between two steps of a [Sender].
 type Betweener interface{ Between(ctx context.Context) }
 
-// Cutter names times of the load whose outcomes are not held against it, because the
-// half disturbed it. Cut is called after Finish.
+// Cutter names when outcomes are not held against the load, because the half disturbed it. Cut is
+// called after Finish.
 type Cutter interface{ Cut() []results.Stretch }
 
-// Finisher adds a half's results to the record of a measured load. It computes them from the
-// files in the run's folder.
+// Finisher adds a half's results to a measured load's record. It computes them from the files in
+// the run's folder.
 type Finisher interface{ Finish() error }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// otherFiles is an upper bound of the files that a run has open, without its abilities'
+// otherFiles is an upper bound on the files that a run has open, without its abilities'
 // connections.
 const otherFiles = 500
 
@@ -19,8 +19,8 @@ func OpenFiles() uint64 {
 	return limit.Cur
 }
 
-// RoomFor returns an error if an ability's number of connections exceeds a limit of open files; 0
-// is not known. The error names the connections.
+// RoomFor returns an error if an ability needs more connections than a limit on open files allows;
+// 0 is not known. The error names the connections.
 func RoomFor(what string, conns int, limit uint64) error {
 	if needed := uint64(conns) + otherFiles; conns > 0 && limit > 0 && needed > limit {
 		return fmt.Errorf("%s: the limit of open files must be at least %d, it is %d", what, needed, limit)

@@ -7,41 +7,41 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sender sends the requests of a load itself, instead of in the steps of the file. It describes them
-// if it is a [Describer].
+// Sender sends a load's requests itself, instead of in the file's steps. It describes them if it is
+// a [Describer].
 type Sender interface {
 	// Sends reports whether it does so in this run. The other methods are called only then.
 	Sends() bool
-	// Open returns the sink of all requests. It is called once, before Send.
+	// Open returns the sink for all requests. It is called once, before Send.
 	Open() (Sink, error)
 	// Send sends all requests. It may write to the record.
 	Send(context.Context, Sending) error
 }
 
-// Sink receives the records of a load.
+// Sink receives a load's records.
 type Sink interface {
 	load.MemberSink
 	Close() error
 }
 
-// Sending gives a [Sender] the connections and steps of a load.
+// Sending gives a [Sender] a load's connections and steps.
 type Sending interface {
 	// Trial counts from 1.
 	Trial() int
-	// Step sends a step on the connections of the step before. The activities of the load last
-	// until ctx ends. until ends only this step.
+	// Step sends a step on the previous step's connections. The load's activities last until ctx
+	// ends. until ends only this step.
 	Step(ctx, until context.Context, step load.Step) (load.StepResult, error)
 	// Between has abilities act between two steps.
 	Between(ctx context.Context)
-	// Restart drops the counts of the steps until now.
+	// Restart drops the counts from the steps until now.
 	Restart() error
-	// Record has the records of the run be about a step.
+	// Record has the run's records be about a step.
 	Record(load.Step, load.StepResult)
 }
 
 // Seeker has a load sent to find something.
 type Seeker interface {
-	// Found reports whether it did. Failures of the recorded step are then a result.
+	// Found reports whether it did. Failures in the recorded step are then a result.
 	Found() bool
 	// Unfound is called after the run was judged. It returns the thing that was sought but not
 	// found, and why; both are "" if it was found, or if nothing was sought.
@@ -51,5 +51,5 @@ type Seeker interface {
 // Marker marks the run by its own record, after Finish.
 type Marker interface{ Marks() []results.Mark }
 
-// Completer completes its own records with those of members, however the load ended.
+// Completer completes its own records with the members', however the load ended.
 type Completer interface{ Complete() error }

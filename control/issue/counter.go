@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// counter is the sink of the merged load. It counts the records that it passes on and reports
+// counter is the sink for the merged load. It counts the records that it passes on and reports
 // progress.
 type counter struct {
 	load.MemberSink
@@ -22,7 +22,7 @@ type counter struct {
 	step   load.Step
 	start  time.Time
 	counts Counts
-	before results.Totals // of the steps that Restart left out
+	before results.Totals // from the steps that Restart left out
 }
 
 func newCounter(out load.MemberSink, ops []workload.Op, progress func(load.Progress)) *counter {
@@ -71,7 +71,7 @@ func (c *counter) restart() {
 	c.before = c.counts.Totals
 }
 
-// end returns the counts of the load.
+// end returns the load's counts.
 func (c *counter) end() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,19 +82,18 @@ func (c *counter) end() Counts {
 
 var _ load.MemberSink = (*counter)(nil)
 
-// Counts count over all steps of a load since [Set.Restart]. Keys are counted over all steps.
+// Counts count over all a load's steps since [Set.Restart]. Keys are counted over all steps.
 type Counts struct {
 	Totals results.Totals
-	// Surely and Perhaps bound the number of keys that all steps created, like
-	// [load.Recorder.Created].
+	// Surely and Perhaps bound how many keys all steps created, like [load.Recorder.Created].
 	Surely, Perhaps int64
-	// Lost is why generators were lost, by part; nil for the others. Requests of a lost generator
+	// Lost is why generators were lost, by part; nil for the others. Requests by a lost generator
 	// after its last second are not counted.
 	Lost []error
-	// Own is the end of this process's part, if it issued the load; nil if generators did.
+	// Own tells how this process's part ended, if it issued the load; nil if generators did.
 	Own *issuer.End
 	// Resent and Waits count over all steps, including those before [Set.Restart]: requests that
-	// clients sent again by themselves, and waits of clients for the watch of the load.
+	// clients sent again by themselves, and clients' waits for the load's watch.
 	Resent int64
 	Waits  load.Waits
 }

@@ -33,7 +33,7 @@ func newGenerator(index int, addr, runID string) *generator {
 const (
 	// prepareTimeout is for a Prepare, which may measure whether the machine can issue its part.
 	prepareTimeout = 2 * time.Minute
-	// connectTimeout is for opening all connections of a part.
+	// connectTimeout is for opening all connections in a part.
 	connectTimeout = 5 * time.Minute
 	// closeTimeout is for a CloseLoad, which awaits requests in flight.
 	closeTimeout = 30 * time.Second
@@ -63,7 +63,7 @@ func (g *generator) prepare(ctx context.Context, whole *pb.PrepareRequest) error
 	return nil
 }
 
-// preload has the generator write its part of the keys.
+// preload has the generator write its share of the keys.
 func (g *generator) preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
 	stream, err := g.Client.Preload(ctx, &pb.PreloadRequest{
 		RunId: g.RunID, Clients: int32(p.Clients), Connections: int32(p.Connections), PerRequest: int32(p.PerRequest), Members: indexes(p.Members),
@@ -85,8 +85,8 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 	}
 }
 
-// connect opens the connections of the generator's part. A generator that cannot be reached, or
-// that no longer has a session of this load, is lost, which is no error.
+// connect opens the connections for the generator's part. A generator that cannot be reached, or
+// that no longer has a session for this load, is lost, which is no error.
 func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
 	m, err := loadwire.StepMessage(step)
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targ
 	return 0, nil, g.Failed(own, err)
 }
 
-// absent are the statuses of a generator that cannot be reached, whose session ended, or that
+// absent are the statuses for a generator that cannot be reached, whose session ended, or that
 // another run has reserved meanwhile.
 var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
@@ -151,7 +151,7 @@ func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error)
 	return sessions, nil
 }
 
-// summary returns the record with the results of the heartbeats.
+// summary returns the record with the heartbeats' results.
 func (g *generator) summary() results.Generator {
 	r := g.record
 	g.mu.Lock()

@@ -10,13 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// exchanges is how many times the clocks are compared before a load and before each of its steps.
-// The exchange with the shortest round trip counts.
+// exchanges is how many times the clocks are compared before a load and before each step. The
+// exchange with the shortest round trip counts.
 const exchanges = 16
 
-// compareClocks exchanges time stamps with a generator, one exchange after the other. Their
-// offset holds until the next comparison: over hours clocks drift further apart than the error of
-// one exchange.
+// compareClocks exchanges time stamps with a generator, one exchange after the other. Their offset
+// holds until the next comparison: over hours clocks drift further apart than one exchange's error.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	var now clocks.Estimate
 	for missed := (remote.Misses{}); now.N() < exchanges; {

@@ -18,7 +18,7 @@ func (g *generator) hold(m *pb.LoadHeld) (err error) {
 	return err
 }
 
-// heldAcross compares the holdings of the same locks by different generators.
+// heldAcross compares how different generators held the same locks.
 func (s *Set) heldAcross(all *results.LoadLocks) {
 	if len(s.gens) < 2 {
 		return

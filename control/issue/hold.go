@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
-// How long a generator may take for its part of the sessions that are held during a load.
+// How long a generator may take for its share in the sessions that are held during a load.
 const (
 	grantTimeout = 10 * time.Minute
 	endTimeout   = 2 * time.Minute
@@ -21,8 +21,8 @@ const (
 // Number returns how many generators issue the load, 0 if this process does.
 func (s *Set) Number() int { return len(s.gens) }
 
-// GrantSessions has each generator begin its part of the sessions that are held during the load,
-// by the plans for them, in the order of the parts. A generator whose plan has no sessions is not called.
+// GrantSessions has each generator begin its share of the sessions that are held during the load,
+// by their plans, ordered by part. A generator whose plan has no sessions is not called.
 func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error {
 	ctx, cancel := remote.Within(ctx, grantTimeout)
 	defer cancel()
@@ -44,8 +44,8 @@ func (s *Set) GrantSessions(ctx context.Context, plans []session.Plan, valueSize
 	})
 }
 
-// HoldSessions lets the holders of all generators die, and returns when that is over for all or
-// when ctx ends. Generators that are lost are waited for no longer.
+// HoldSessions lets the holders in all generators die, and returns when that is over for all or
+// when ctx ends. Lost generators are waited for no longer.
 func (s *Set) HoldSessions(ctx context.Context) error {
 	return each(s.gens, func(g *generator) error {
 		_, err := g.Client.HoldSessions(ctx, &pb.HoldSessionsRequest{RunId: g.RunID})
@@ -56,7 +56,7 @@ func (s *Set) HoldSessions(ctx context.Context) error {
 	})
 }
 
-// EndSessions ends the sessions that are left, and returns each generator's record of its own.
+// EndSessions ends the sessions that are left, and returns each generator's own record.
 func (s *Set) EndSessions(ctx context.Context) []session.Remote {
 	ctx, cancel := remote.Within(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

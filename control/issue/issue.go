@@ -1,18 +1,18 @@
-// Package issue issues a load in parts, and makes one record of it: control has one part, the
+// Package issue issues a load in parts, and makes one record from them: control has one part, the
 // whole load, or generators, which are agents on other machines, have one each. All parts are
 // issued and recorded the same way.
 //
-// The part of this process is called directly, and its step begins at once. Generators are
-// dialed, reserved and released at once. Control exchanges 16 time stamps with each, again before
-// each step. For each step the generators open their connections, learn its start 2 s before it,
-// and stream their seconds. A generator's recorder numbers its seconds in control's clock by the
-// offset of the first step. Later offsets move only the start of their step. pkg/load/merge
-// writes a second to the run's records when all parts have it.
+// This process's part is called directly, and its step begins at once. Generators are dialed,
+// reserved and released at once. Control exchanges 16 time stamps with each, again before each
+// step. For each step the generators open their connections, learn its start 2 s before it, and
+// stream their seconds. A generator's recorder numbers its seconds in control's clock by the first
+// step's offset. Later offsets move only their step's start. pkg/load/merge writes a second to the
+// run's records when all parts have it.
 //
-// A generator is lost if its stream breaks, if it answers no heartbeats, or if it is not ready at
-// a start. The others complete, and the run has the mark `generator lost`. Lateness, scheduling
-// lag, processor time and stops of the machines are never merged: the manifest keeps them for
-// each machine, and judge judges each as the client of its part.
+// A generator is lost if its stream breaks, if it answers no heartbeats, or if it is not ready at a
+// start. The others complete, and the run has the mark `generator lost`. Lateness, scheduling lag,
+// and the machines' processor time and stops are never merged: the manifest keeps them for each
+// machine, and judge judges each as its part's client.
 package issue
 
 import (
@@ -106,9 +106,9 @@ func (s *Set) Prepare(ctx context.Context, job Job) error {
 	})
 }
 
-// claim reserves the generators, the one with the lowest address first and then the others at
-// once: of two controls that want the same generators, one gets them all. Each reserved generator
-// gets heartbeats until beating ends.
+// claim reserves the generators, the one with the lowest address first and then the others at once:
+// of two controls that want the same generators, one gets all. Each reserved generator gets
+// heartbeats until beating ends.
 func (s *Set) claim(ctx, beating context.Context, request *pb.PrepareRequest) error {
 	return claim.All(ctx, remote.ByAddress(s.gens), func(g *generator) error {
 		if err := g.prepare(ctx, request); err != nil {
@@ -140,7 +140,7 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 	}, nil
 }
 
-// Begin declares the sink of the load's records. progress, if not nil, is called once a second.
+// Begin declares the sink for the load's records. progress, if not nil, is called once a second.
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	ops := s.spec.Operations()
 	s.counts = newCounter(out, ops, progress)
@@ -208,8 +208,8 @@ func (s *Set) Restart() error {
 	return err
 }
 
-// End ends the load: losing a generator no longer matters. It returns the error of the records,
-// unless a step returned it.
+// End ends the load: losing a generator no longer matters. It returns the records' error, unless a
+// step returned it.
 func (s *Set) End() (Counts, error) {
 	s.mu.Lock()
 	s.over = true
@@ -235,7 +235,7 @@ func (s *Set) End() (Counts, error) {
 	return c, errors.Join(errs...)
 }
 
-// Records returns the facts about each generator, in the order of the parts.
+// Records returns the facts about each generator, ordered by part.
 func (s *Set) Records() (list []results.Generator) {
 	for _, g := range s.gens {
 		list = append(list, g.summary())
@@ -257,8 +257,8 @@ func (s *Set) Close(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(s.gens), func(g *generator) error { return g.part.close(ctx) })
 }
 
-// Sessions returns, after Close, the counts of the sessions and locks that requests of all parts
-// took; nil without any. Locks that different generators held are compared. unknown names the
+// Sessions returns, after Close, the counts of the sessions and locks that requests in all parts
+// took; nil without any. It compares locks that different generators held. unknown names the
 // generators that did not answer Close. Their counts are missing.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
@@ -284,13 +284,13 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 // generator has its connections open, and makes its clients.
 const DefaultLead = 2 * time.Second
 
-// leadPerKey is added for each key before the first step of a load of transactions, which reads
-// the versions of all keys.
+// leadPerKey is added for each key before a transaction load's first step, which reads all keys'
+// versions.
 const leadPerKey = 200 * time.Microsecond
 
 // start returns when the next step begins: later than any generator takes to receive the
-// announcement, and at once without generators. Before the first requests of a load the versions
-// of its keys are read.
+// announcement, and at once without generators. Before a load's first requests its keys' versions
+// are read.
 func (s *Set) start(first bool) time.Time {
 	if !s.Remote() {
 		return time.Now()

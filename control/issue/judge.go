@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// judgeMargin is how much longer the stream of reports may take than the reading of keys.
+// judgeMargin is how much longer the reports may take to stream than the keys to read.
 const judgeMargin = time.Minute
 
-// Judge has all generators end the judging of the answers to their parts, and read back their
-// keys over connections to some members. It returns the reports of the generators that succeeded,
-// and the errors of the others. The load is over.
+// Judge has all generators finish judging the answers to their parts, and read back their keys over
+// connections to some members. It returns the reports from generators that succeeded, and the
+// others' errors. The load is over.
 func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]judging.Report, error) {
 	reports := make([]*judging.Report, len(s.gens))
 	back.Connections = max(back.Connections/max(len(s.gens), 1), 1)

@@ -36,7 +36,7 @@ func (l *local) preload(ctx context.Context, p Preload, progress func(load.Progr
 	return l.opts.Dial(ctx, func(d *connect.Dialer) error { return l.part.Preload(ctx, d, p.Preload, progress) })
 }
 
-// connect opens connections to the members that Dial returns. It refuses none.
+// connect opens connections to the members that Dial returns. It never refuses.
 func (l *local) connect(ctx context.Context, step load.Step, keep bool, _ []int) (clients int, refused *refusal, err error) {
 	err = l.opts.Dial(ctx, func(d *connect.Dialer) error { return l.part.Connect(ctx, d, step, keep) })
 	return step.Clients, nil, err

@@ -14,26 +14,26 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// part joins the issuer of one part of the load with its record.
+// part joins what issues one part of the load with its record.
 type part struct {
 	issuer partIssuer
 	index  int
 
 	// The fields up to mu belong to the goroutine that follows the part's step, and between two
-	// steps to the caller of the set. clients is the number of clients of the connected step.
+	// steps to the set's caller. clients is the connected step's client count.
 	clients int
 	record  results.Generator
-	// ended is how the last step ended. before holds the counts of the steps that Restart left
+	// ended is how the last step ended. before holds the counts from the steps that Restart left
 	// out.
 	ended  issuer.End
 	before results.Totals
-	sent   bool // records of the current step came
+	sent   bool // records from the current step came
 	// sessions are the sessions that its requests took, nil without any; known after close.
 	sessions *results.LoadSessions
 
 	mu     sync.Mutex              // guards the fields below
 	lost   error                   // nil if it is not
-	cancel context.CancelCauseFunc // ends the call of its preload or step; nil between calls
+	cancel context.CancelCauseFunc // ends the call for its preload or step; nil between calls
 }
 
 // partIssuer issues one part: this process, or a generator. One goroutine at a time calls
@@ -41,17 +41,17 @@ type part struct {
 type partIssuer interface {
 	// preload writes the part's share of the keys.
 	preload(ctx context.Context, p Preload, progress func(load.Progress)) error
-	// connect opens the connections of a step to some members, and returns how many of its
-	// clients the part has. keep leaves the connections open for the next step. If a member
-	// refuses its connection, connect returns that refusal and leaves no connection open.
+	// connect opens a step's connections to some members, and returns how many of its clients the
+	// part has. keep leaves the connections open for the next step. If a member refuses its
+	// connection, connect returns that refusal and leaves no connection open.
 	connect(ctx context.Context, step load.Step, keep bool, members []int) (clients int, refused *refusal, err error)
 	// run runs the connected step and puts its records into out. Without an end, the error is why
 	// the part is lost.
 	run(ctx context.Context, r running, out *intake) (*issuer.End, error)
 	// failBack has the running step's connections that failed over go back to their first members.
 	failBack(ctx context.Context) (load.FailedBack, error)
-	// close ends the part's work, and returns the counts of the sessions that its requests took,
-	// nil without any.
+	// close ends the part's work, and returns counts for the sessions that its requests took, or
+	// nil if they took none.
 	close(ctx context.Context) (*results.LoadSessions, error)
 }
 
@@ -134,7 +134,7 @@ func (p *part) begin(index int) {
 	p.sent = false
 }
 
-// step returns the record of the current step.
+// step returns the current step's record.
 func (p *part) step() *results.GeneratorStep { return &p.record.Steps[len(p.record.Steps)-1] }
 
 // finish records how a step ended.
@@ -151,8 +151,7 @@ func (p *part) finish(e *issuer.End) {
 	}
 }
 
-// intake receives the records of one part in one step: it passes them to the merger and counts
-// them.
+// intake receives one part's records in one step: it passes them to the merger and counts them.
 type intake struct {
 	part *part
 	to   *merge.Part
@@ -186,10 +185,10 @@ func (in *intake) Second(s load.Second) error {
 	return nil
 }
 
-// Total ignores the total of a series: the merger computes totals from the seconds.
+// Total ignores a series' total: the merger computes totals from the seconds.
 func (in *intake) Total(load.Total) error { return nil }
 
-// Member receives the histogram of a member.
+// Member receives a member's histogram.
 func (in *intake) Member(t load.MemberTotal) error { return in.to.Member(t) }
 
 // Preload describes how keys are written before a load, over connections to some members in turn.

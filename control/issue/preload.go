@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// Preload has each part write its share of the keys. progress is called with the progress of all
-// parts together, by any goroutine. The first part that fails or is lost ends the preload of all.
+// Preload has each part write its share of the keys. Any goroutine may call progress, with all
+// parts' progress together. The first part that fails or is lost ends the others' preload.
 func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
 	all, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -30,18 +30,18 @@ func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progres
 	return err
 }
 
-// together merges the progress of all parts while they write keys. It is safe for concurrent use.
+// together merges the parts' progress while they write keys. It is safe for concurrent use.
 type together struct {
 	progress func(load.Progress)
 
 	mu    sync.Mutex // guards the fields below
 	of    []load.Progress
-	heard []bool // of parts, since progress was last called
+	heard []bool // by part, since progress was last called
 }
 
-// see receives the progress of a part. It passes on the merged progress once all parts have
-// reported, or when one of them reports again: requests of a second add up, and the largest p99
-// of any part stands for the p99 of all.
+// see receives a part's progress. It passes on the merged progress once all parts have reported, or
+// when one reports again: requests in a second add up, and the largest p99 in any part stands for
+// the p99 of all.
 func (t *together) see(part int, now load.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ func (f *samplesFile) write(dir string, index int, lines []byte) {
 	}
 }
 
-// append appends whole lines. Each step of a generator begins with the header.
+// append appends whole lines. Each step in a generator begins with the header.
 func (f *samplesFile) append(dir string, index int, lines []byte) error {
 	if f.file == nil {
 		path := filepath.Join(Folder(dir, index), results.FileClient)
@@ -47,16 +47,15 @@ func (f *samplesFile) close() error {
 	return nil
 }
 
-// samplesFile holds the samples of a generator's machine, as the generator sends them. An error
-// here is one of control's machine: the generator is not lost, and the file keeps its earlier
-// samples.
+// samplesFile holds samples from a generator's machine, as the generator sends them. An error here
+// is about control's machine: the generator is not lost, and the file keeps its earlier samples.
 type samplesFile struct {
 	file   *os.File // nil before the first
 	header []byte   // its first line
 	err    error    // why the rest is missing
 }
 
-// Folder returns the folder of a generator's files, by its index, below the tag's folder.
+// Folder returns the folder for a generator's files, by its index, below the tag's folder.
 func Folder(dir string, index int) string {
 	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
 }

@@ -22,27 +22,27 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Options are the inputs of a set. They do not change after [New].
+// Options are the inputs to a set. They do not change after [New].
 type Options struct {
 	// Local issues the whole load from this process if there are no Addrs.
 	Local Local
-	// Connect dials the generator of the agent at an address. The closer is called once.
+	// Connect dials the generator in the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.GeneratorClient, io.Closer, error)
-	// Addrs are the addresses of the agents, in the order of the parts.
+	// Addrs are the agents' addresses, ordered by part.
 	Addrs []string
-	// RunID is the id of the sessions. Owner names this control to people.
+	// RunID identifies the sessions. Owner names this control to people.
 	RunID, Owner string
-	// Version is the version of this control's program: generators of another version refuse.
+	// Version is this control program's version: generators with another version refuse.
 	Version string
 	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
 	Lead time.Duration
 	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
 	// [merge.DefaultAhead].
 	Ahead int
-	// Dir is the tag's folder. Each generator's samples go to a folder of its own below it; ""
-	// drops them.
+	// Dir is the tag's folder. Each generator's samples go to its own folder below it; "" drops
+	// them.
 	Dir string
-	// Sample is called with each sample of a generator's machine, by one goroutine for each
+	// Sample is called with each sample from a generator's machine, by one goroutine for each
 	// generator; nil discards them.
 	Sample func(generator int, s results.Sample)
 	// LostMembers returns the members that are known to be lost; it may be nil.
@@ -50,16 +50,16 @@ type Options struct {
 	// LoseMember is called with a member that accepts no connection from a generator, and why;
 	// nil makes that an error.
 	LoseMember func(member int, why string)
-	// Writes returns a watch of the writes of generators as they arrive, or nil: the writes that
-	// may have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
+	// Writes returns a watch for the generators' writes as they arrive, or nil: the writes that may
+	// have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
 	// generators Local.Watch watches.
 	Writes func(load.Spec) (load.Watch, error)
-	// Event is called with the events of generators and connections, by any goroutine; nil
-	// discards them.
+	// Event is called with events from generators and connections, by any goroutine; nil discards
+	// them.
 	Event func(results.Event)
 }
 
-// Job is a load to issue. The part of this process needs only the Spec.
+// Job is a load to issue. This process's part needs only the Spec.
 type Job struct {
 	Database string
 	// Tag names the database in the run. Generators show it.
@@ -69,13 +69,13 @@ type Job struct {
 	// Spec is the whole load. Its Part is not used.
 	Spec load.Spec
 	// Target is how clients reach the members. Its TLS and Auth are not used: the generators'
-	// machines read the TLS files and the password of Auth.
+	// machines read the TLS files and Auth's password.
 	Target database.Target
 	TLS    *pb.ClientTLS
 	Auth   *pb.ClientAuth
 	// Reserved are the hosts of members that control reserves at their agents.
 	Reserved []string
-	// Sample is the time between two samples of a machine.
+	// Sample is the time between two samples on a machine.
 	Sample time.Duration
 	// Judging has each generator judge the answers to its part; see [Set.Judge]. Nil judges
 	// nothing.
@@ -84,7 +84,7 @@ type Job struct {
 	SelfCheck bool
 }
 
-// Set is the parts of one load. One goroutine calls its methods, in the order Prepare, Preload,
+// Set holds the parts of one load. One goroutine calls its methods, in the order Prepare, Preload,
 // Begin, Step for each step, perhaps with Restart between two steps, End and Close.
 type Set struct {
 	opts  Options
@@ -98,12 +98,12 @@ type Set struct {
 	beats     sync.WaitGroup
 	stopBeats context.CancelFunc // nil unless heartbeats are sent
 
-	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram of a
+	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram in a
 	// second, and there may be a thousand streams.
 	decoders *loadwire.Decoders
 
 	stopping atomic.Bool // the load was interrupted
-	relay    *relay      // nil unless the writes of generators are watched
+	relay    *relay      // nil unless the generators' writes are watched
 
 	// mu guards merger, over and returned.
 	mu       sync.Mutex
@@ -114,14 +114,14 @@ type Set struct {
 	counts *counter // nil before Begin
 	// previous is how many request numbers the previous step used up in all parts.
 	previous int64
-	forget   bool // the next step is the first of new records
+	forget   bool // the next step is the first with new records
 	// resent and waits count over all steps; see [Counts].
 	resent int64
 	waits  load.Waits
 }
 
-// generator is a machine that issues a part of the load: the connection to its agent, and the
-// facts about its clock.
+// generator is a machine that issues a part of the load: the connection to its agent, and the facts
+// about its clock.
 type generator struct {
 	*part
 	remote.Session[pb.GeneratorClient]
@@ -135,13 +135,13 @@ type generator struct {
 
 // clockState holds the facts about a generator's clock.
 type clockState struct {
-	all   clocks.Estimate   // of all exchanges
+	all   clocks.Estimate   // from all exchanges
 	since clocks.Estimate   // from the last comparison on
-	set   time.Duration     // the largest change of the machine's wall clock
-	list  []clocks.Exchange // all, of a load whose parts may take the same locks
+	set   time.Duration     // the largest change to the machine's wall clock
+	list  []clocks.Exchange // all, for a load whose parts may take the same locks
 }
 
-// relay passes the writes of generators on to a watch. It is safe for concurrent use.
+// relay passes the generators' writes on to a watch. It is safe for concurrent use.
 type relay struct {
 	set        *Set
 	watch      load.Watch
@@ -166,14 +166,14 @@ func (s *Set) lose(p *part, cause error) {
 	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
 }
 
-// out returns the sink of a part's records.
+// out returns the sink for a part's records.
 func (s *Set) out(p *part) *merge.Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.merger.Part(p.index)
 }
 
-// living returns the parts whose generators are not lost, or an error if there is none.
+// living returns the parts whose generators are not lost, or an error if all are lost.
 func (s *Set) living() ([]*part, error) {
 	var list []*part
 	var errs []error
@@ -197,25 +197,25 @@ func indexes(members []int) (list []int32) {
 	return list
 }
 
-// each calls do for all elements of a list at once and joins every error.
+// each calls do for all elements in a list at once and joins every error.
 func each[T any](list []T, do func(T) error) error {
 	return errors.Join(claim.Each(list, do)...)
 }
 
-// Local has the options of a process that issues a load by itself.
+// Local has the options for a process that issues a load by itself.
 type Local struct {
-	// Database is the name of the database for people. Driver makes its clients.
+	// Database is the database's name for people. Driver makes its clients.
 	Database string
 	Driver   database.Driver
-	// Locks are the facts of the database's locks, nil without any.
+	// Locks are the facts about the database's locks, nil without any.
 	Locks *database.LockFacts
-	// Dial calls open with a dialer of the members that are not lost, and again after one of them
+	// Dial calls open with a dialer for the members that are not lost, and again after another one
 	// was found lost.
 	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
-	// Event is called with the events of connections, by any goroutine.
+	// Event is called with connection events, by any goroutine.
 	Event func(kind string, member int, text string)
-	// Gone reports whether all of some members are lost.
+	// Gone reports whether all the given members are lost.
 	Gone func(members []int) bool
-	// Watch returns a watch of every request of a load, or nil. Watch may be nil too.
+	// Watch returns a watch for every request in a load, or nil. Watch may be nil too.
 	Watch func(load.Spec) (load.Watch, error)
 }

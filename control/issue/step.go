@@ -16,18 +16,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// drainMargin is how long the streams of stopped generators may outlive the end of their last
-// requests.
+// drainMargin is how long stopped generators may go on streaming after their last requests ended.
 const drainMargin = 30 * time.Second
 
 // Step adds to a load's step its end and its members.
 type Step struct {
 	load.Step
-	// Until, if not nil, ends only this step: others may follow. It ends with the context of
-	// [Set.Step].
+	// Until, if not nil, ends only this step: others may follow. It ends with [Set.Step]'s context.
 	Until context.Context
-	// Members returns the members that generators connect to. It is called again after one of
-	// them was lost.
+	// Members returns the members that generators connect to. It is called again after a member was
+	// lost.
 	Members func() ([]int, error)
 	// Begin is called when the step begins.
 	Begin func()
@@ -36,7 +34,7 @@ type Step struct {
 }
 
 // Step has all parts issue their shares of a step, which begins at one time for all, and returns
-// when the last of them has ended.
+// when the last part has ended.
 //
 // A lost generator does not end the step: the others complete it. If ctx or Until ends, the parts
 // issue nothing more, the result is complete, and the error is the cause. A step fails if its
@@ -106,15 +104,15 @@ func (s *Set) run(ctx context.Context, parts []*part, r running, begin func()) (
 		select {
 		case <-timer.C:
 			begin()
-		case <-done: // none could begin
+		case <-done: // no part could begin
 		}
 	}
 	<-done
 	return ends, errs
 }
 
-// follow has a part run a step. It returns nil if the part was lost, and the error of the step in
-// that part.
+// follow has a part run a step. It returns nil if the part was lost, and the step's error in that
+// part.
 func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -137,7 +135,7 @@ func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, erro
 	return end, err
 }
 
-// connect opens the connections of all parts.
+// connect opens all parts' connections.
 func (s *Set) connect(ctx context.Context, step Step) error {
 	for {
 		parts, err := s.living()
@@ -174,7 +172,7 @@ func (s *Set) connect(ctx context.Context, step Step) error {
 	}
 }
 
-// stop has generators issue nothing more of a step or of the whole load. Their streams then end.
+// stop has generators issue nothing more in a step or in the whole load. Their streams then end.
 // Streams that do not are abandoned.
 func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFunc) {
 	s.stopping.Store(!step)
@@ -193,7 +191,7 @@ func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFu
 	})
 }
 
-// result merges the results of the parts; nil is a lost part.
+// result merges the parts' results; nil is a lost part.
 func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResult, err error) {
 	n, gone := 0, 0
 	for _, e := range ends {
@@ -236,8 +234,8 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 	return all, err
 }
 
-// longestGap returns the longest time without an ok answer of any part in the measured window of
-// a step; nil if it ended before its window began.
+// longestGap returns the longest time in which no part had an ok answer, within a step's measured
+// window; nil if the step ended before its window began.
 func (s *Set) longestGap(step workload.Step, r load.StepResult) *results.Gap {
 	from, to := s.spec.WarmUp, r.End.Sub(r.Start)
 	if step.Duration > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errStopped is why a part has no records of a step that was interrupted.
+// errStopped is why a part has no records from an interrupted step.
 var errStopped = errors.New("it was stopped before its step began")
 
 // errEnded reports that a generator ended its stream by itself: its load was stopped, or its
@@ -85,7 +85,7 @@ func unfinished(ctx context.Context, err error) error {
 	return fmt.Errorf("its stream broke: %w", broken(ctx, err))
 }
 
-// partReader receives the records of one generator in one step.
+// partReader receives one generator's records in one step.
 type partReader struct {
 	gen *generator
 	out *intake

@@ -13,7 +13,7 @@ func newRelay(s *Set, watch load.Watch) *relay {
 	return &relay{set: s, watch: watch, operations: len(s.spec.Operations()), before: make([]int64, len(s.parts))}
 }
 
-// take takes a message of a part.
+// take takes a message from a part.
 func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,7 +29,7 @@ func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 	return r.pass()
 }
 
-// pass passes the moment on before which all writes have come, of generators that are not lost.
+// pass passes on the moment before which all writes have come from generators that are not lost.
 // The writes that a lost one has not sent are unknown.
 func (r *relay) pass() error {
 	least := int64(math.MaxInt64)

@@ -1,5 +1,5 @@
-// Package capacity finds the capacity of a cluster: it sends windows of load at the rates that
-// package stats/capacity asks for, one after the other on the same connections, and records them.
+// Package capacity finds a cluster's capacity: it sends windows of load at the rates that package
+// stats/capacity asks for, one after the other on the same connections, and records them.
 package capacity
 
 import (
@@ -38,7 +38,7 @@ var (
 	_ abilities.Completer = (*Half)(nil)
 )
 
-// New returns the search of a run. It sends nothing unless the file asks for a search.
+// New returns a run's search. It sends nothing unless the file asks for a search.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: declared.Of(r.Experiment.Abilities)}
 }
@@ -67,13 +67,13 @@ func (h *Half) Describe() []string {
 	}
 }
 
-// Open returns the sink of all windows.
+// Open returns the sink for all windows.
 func (h *Half) Open() (abilities.Sink, error) {
 	h.sink = NewSink(h.run.Dir)
 	return h.sink, nil
 }
 
-// Send finds the capacity. The records of the run cover its last window.
+// Send finds the capacity. The run's records cover its last window.
 func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	sent := false
 	out, err := Run(ctx, Options{
@@ -102,7 +102,7 @@ func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	return errors.Join(err, unset)
 }
 
-// last prepares the run's record for a window that may be the last. It drops the counts of
+// last prepares the run's record for a window that may be the last. It drops the counts from
 // earlier windows.
 func (h *Half) last(rate float64, s abilities.Sending) error {
 	l := &h.run.Record.Load
@@ -111,11 +111,10 @@ func (h *Half) last(rate float64, s abilities.Sending) error {
 	return s.Restart()
 }
 
-// sizeTimeout bounds the request for the size of a store.
+// sizeTimeout bounds the request for a store's size.
 const sizeTimeout = 5 * time.Second
 
-// size returns the size of the store, -1 if it is not known: the samples of the members may have
-// it.
+// size returns the store's size, -1 if it is not known: the members' samples may have it.
 func (h *Half) size(ctx context.Context) int64 {
 	sizer, ok := h.run.Driver.(database.FillReporter)
 	if !ok {
@@ -133,7 +132,7 @@ func (h *Half) size(ctx context.Context) int64 {
 // Complete adds facts from the members' samples to the windows.
 func (h *Half) Complete() error { return addState(h.run.Dir, h.run.Record) }
 
-// Marks returns the marks of the search.
+// Marks returns the search's marks.
 func (h *Half) Marks() []results.Mark {
 	if h.result == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// marksOf returns the marks of a search that ended without a capacity, and of one during which
+// marksOf returns the marks for a search that ended without a capacity, and for one during which
 // the cluster changed.
 func marksOf(c *declared.Result) (list []results.Mark) {
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
@@ -52,7 +52,7 @@ func marksOf(c *declared.Result) (list []results.Mark) {
 	return list
 }
 
-// wide returns the values of a search whose interval stayed wide.
+// wide returns the values for a search whose interval stayed wide.
 func wide(c *declared.Result) mark.Values {
 	values := mark.Values{"windows": float64(c.Counted), "tolerance_percent": float64(c.Tolerance)}
 	if c.Low > 0 && c.High >= c.Low {

@@ -17,10 +17,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Options are the inputs of a search.
+// Options are the inputs to a search.
 type Options struct {
 	declared.Plan
-	// Stretch has the clients and connections of all windows, and the rate of the first.
+	// Stretch has the clients and connections in all windows, and the first window's rate.
 	Stretch workload.Step
 	// Trial counts from 1.
 	Trial int
@@ -28,7 +28,7 @@ type Options struct {
 	Dir  string
 	Sink *Sink
 	// Step sends a window and returns when its last request has ended. An error ends the search,
-	// except the error of its context.
+	// except the error from its context.
 	Step func(context.Context, load.Step) (load.StepResult, error)
 	// Before is called before each window, when no request is in flight. It keeps the store small
 	// and returns its size, -1 if not known.
@@ -42,7 +42,7 @@ type Options struct {
 // Outcome is a search that has ended.
 type Outcome struct {
 	declared.Result
-	// Step and Sent are the window of the run's records; nil without one.
+	// Step and Sent are the window in the run's records; nil without one.
 	Step *load.Step
 	Sent *load.StepResult
 }
@@ -57,10 +57,10 @@ type search struct {
 	options capacity.Options
 	rows    []declared.Window
 	out     Outcome
-	number  int // of windows
+	number  int // of windows sent
 }
 
-// optionsOf returns the options of the state machine.
+// optionsOf returns the state machine's options.
 func optionsOf(c declared.Plan, first float64) capacity.Options {
 	o := capacity.Defaults()
 	o.Limit, o.At, o.Errors = c.Latency, float64(c.At)/100, float64(c.Errors)/100
@@ -131,7 +131,7 @@ func (s *search) windows(ctx context.Context) error {
 	return s.window(ctx, declared.KindLast, rate)
 }
 
-// lastRate returns the rate of the window after a search without a hold: the capacity, else the
+// lastRate returns the rate for the window after a search without a hold: the capacity, else the
 // highest rate that passed, else the least rate. It is 0 if the store is full.
 func (s *search) lastRate() float64 {
 	v := s.machine.Verdict()
@@ -153,7 +153,7 @@ func (s *search) lastRate() float64 {
 	return best
 }
 
-// repeat sends a window at the rate of an early window that passed, and compares both.
+// repeat sends a window at the rate at which an early window passed, and compares both.
 func (s *search) repeat(ctx context.Context) error {
 	v := s.machine.Verdict()
 	first, ok := repeated(s.rows, v.Rate)
@@ -171,9 +171,9 @@ func (s *search) repeat(ctx context.Context) error {
 	return nil
 }
 
-// repeated returns, from the first half of a search, the passed window whose rate is nearest to
-// the capacity: a low rate passes at the end as well, however much the cluster has slowed down.
-// Without a capacity it returns the one with the highest rate.
+// repeated returns, from a search's first half, the passed window whose rate is nearest to the
+// capacity: a low rate passes at the end as well, however much the cluster has slowed down. Without
+// a capacity it returns the one with the highest rate.
 func repeated(rows []declared.Window, found float64) (best declared.Window, ok bool) {
 	searched := slices.DeleteFunc(slices.Clone(rows), func(w declared.Window) bool { return w.Kind != declared.KindSearch })
 	distance := func(w declared.Window) float64 {
@@ -245,8 +245,8 @@ func (s *search) window(ctx context.Context, kind declared.Kind, rate float64) e
 	return nil
 }
 
-// budget returns how many requests of a window may miss the limit before it can no longer pass. The
-// windows of the run's records and the warm-up are never cut short: they have no budget.
+// budget returns how many requests in a window may miss the limit before it can no longer pass. The
+// warm-up and the windows in the run's records are never cut short: they have no budget.
 func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
 	if whole {
 		return -1
@@ -272,8 +272,8 @@ func (s *search) record(kind declared.Kind, rate float64, res load.StepResult, m
 	row.Pass, row.Void, row.Early = number(outcome == capacity.Pass), number(outcome == capacity.Void), number(early)
 	s.rows = append(s.rows, row)
 	s.say(row, before)
-	// A control that is killed leaves its measurements. The end of the search reports the error
-	// of a file that can't be written.
+	// A control that is killed leaves its measurements. When the search ends, it reports the error
+	// for a file that can't be written.
 	_ = declared.WriteWindows(filepath.Join(s.Dir, declared.File), s.rows)
 }
 

@@ -17,10 +17,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sink receives the records of all windows. The search's records go to a folder of their own. The
-// records of a last window go to the tag's folder, and are moved to the search's if another
-// window follows. Sink counts the requests of a window. One goroutine at a time calls the methods
-// of [load.Sink].
+// Sink receives the records from all windows. The search's records go to their own folder. A last
+// window's records go to the tag's folder, and are moved to the search's if another window follows.
+// Sink counts a window's requests. One goroutine at a time calls [load.Sink]'s methods.
 type Sink struct {
 	dir   string
 	files *load.Files
@@ -31,10 +30,10 @@ type Sink struct {
 	tally *tally
 }
 
-// NewSink returns the sink of a tag's folder, which exists.
+// NewSink returns the sink for a tag's folder, which exists.
 func NewSink(dir string) *Sink { return &Sink{dir: dir} }
 
-// openSearch opens the records of the search.
+// openSearch opens the search's records.
 func (s *Sink) openSearch() (err error) {
 	dir := filepath.Join(s.dir, declared.Dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -44,7 +43,7 @@ func (s *Sink) openSearch() (err error) {
 	return err
 }
 
-// openLast opens the records of the run. Existing ones are moved to the search's.
+// openLast opens the run's records. Existing ones are moved to the search's.
 func (s *Sink) openLast() (err error) {
 	if err := s.Close(); err != nil {
 		return err
@@ -155,8 +154,8 @@ func (t *tally) add(s load.Second) {
 	for _, e := range s.Errors {
 		t.full = t.full || database.Class(e.Class) == database.ClassSpaceExceeded
 	}
-	// The requests that missed the limit may be the client's. Too few clients excuse none here:
-	// their window is void whenever it ends.
+	// That requests missed the limit may be the client's fault. Too few clients excuse no request
+	// here: their window is void whenever it ends.
 	if t.budget >= 0 && t.over+t.lost()-t.belated(false, t.limit) > t.budget {
 		t.budget = -1
 		t.decided()
@@ -179,10 +178,10 @@ func (m *measured) delayed(few bool, limit int64) int64 {
 	return m.late
 }
 
-// belated counts the delayed requests that missed the limit because of the client. Where the
-// client stood still or has too few clients, that may be any of them. Otherwise it is at most
-// those that kept the limit when timed from sending: a request sent two milliseconds late and
-// answered after ten times the limit is slow.
+// belated counts the delayed requests that missed the limit because of the client. Where the client
+// stood still or has too few clients, that may be any of them. Otherwise it is at most those that
+// kept the limit when timed from sending: a request sent 2 ms late and answered after ten times the
+// limit is slow.
 func (m *measured) belated(few bool, limit int64) int64 {
 	delayed := m.delayed(few, limit)
 	if few || m.stopped > limit {

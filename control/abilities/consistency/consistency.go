@@ -1,4 +1,4 @@
-// Package consistency judges the answers of a load while it runs, and then reads back its keys.
+// Package consistency judges a load's answers while it runs, and then reads back its keys.
 package consistency
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Half judges the answers of one run.
+// Half judges one run's answers.
 type Half struct {
 	run     *abilities.Run
 	wish    consistency.Wish
@@ -33,7 +33,7 @@ type Half struct {
 	report  *judging.Report // nil before End
 }
 
-// New returns the half of a run.
+// New returns a run's half.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r, wish: consistency.Keys().Of(r.DB.Abilities)}
 	if r.DB.Steps.Load {
@@ -65,7 +65,7 @@ func (h *Half) Judging() *dbtesterpb.Judging {
 	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured, MostKeys: int64(h.wish.MostKeys())}
 }
 
-// Watch returns the judge of a load's requests.
+// Watch returns the judge for a load's requests.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.verdict.Form.Watched() {
 		return nil, nil
@@ -102,7 +102,7 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	var r judging.Report
 	if i.Judge == nil {
 		r = h.load.End(ctx, back, h.run.Dial)
-		h.load = nil // several megabytes, of which the files that are derived next can make use
+		h.load = nil // several megabytes, which the files that are derived next can use
 	} else {
 		r = h.ofGenerators(ctx, i, back)
 	}
@@ -146,8 +146,8 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 	v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice: only %s were looked for, and none was found", resent, kinds)
 }
 
-// back returns how written keys are read back. On a cluster that others use, not faster than the load
-// wrote, and until a read takes longer than a bound of the load, or 0.
+// back returns how written keys are read back. On a cluster that others use, not faster than the
+// load wrote, and until a read takes longer than a load's bound allows, or 0.
 func (h *Half) back(longest time.Duration) judging.Back {
 	r := h.run.Record
 	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: h.wish.Budget(r.LoadEnd.Sub(r.LoadStart))}
@@ -163,8 +163,8 @@ func (h *Half) back(longest time.Duration) judging.Back {
 	return b
 }
 
-// ofGenerators returns the judgements of generators, each on its own keys. If one report is
-// missing, it proves nothing about the load that the others found no violation.
+// ofGenerators returns the generators' judgements, each on its own keys. If one report is missing,
+// it proves nothing about the load that the others found no violation.
 func (h *Half) ofGenerators(ctx context.Context, i abilities.Issued, back judging.Back) judging.Report {
 	reports, err := i.Judge(ctx, back)
 	r, v := judging.Merge(reports), &h.verdict
@@ -190,7 +190,7 @@ func (h *Half) strongest() workload.ReadMode {
 	return h.run.Info.Reads[0]
 }
 
-// Finish writes the files, the record and the marks of the verdict.
+// Finish writes the verdict's files, record and marks.
 func (h *Half) Finish() error {
 	var errs []error
 	if h.report != nil {
@@ -232,7 +232,7 @@ func (h *Half) write() error {
 	return errors.Join(w.Write(rec.Take(1<<62)), w.Close())
 }
 
-// histogram records the staleness of reads in a weaker mode.
+// histogram records how stale reads in a weaker mode were.
 func (h *Half) histogram() error {
 	stale := h.report.Stale
 	if stale == nil {

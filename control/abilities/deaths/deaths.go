@@ -26,10 +26,10 @@ const (
 	sharedWorkers = 8
 )
 
-// eventDeath is the kind of the event that holders die.
+// eventDeath is the event kind for holders that die.
 const eventDeath = "sessions abandoned"
 
-// Half holds the sessions of one run.
+// Half holds one run's sessions.
 type Half struct {
 	run    *abilities.Run
 	plan   deaths.Plan
@@ -40,12 +40,12 @@ type Half struct {
 	// outcome and written are known once the sessions were ended.
 	outcome deaths.Outcome
 	written error
-	// parts has the records of generators, which hold the sessions instead of this process.
+	// parts has the generators' records. They hold the sessions instead of this process.
 	parts []session.Remote
 	split bool
 }
 
-// New returns the sessions of a run.
+// New returns a run's sessions.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: deaths.Keys().Of(r.DB.Abilities), facts: database.SessionFactsOf(r.Info, r.Driver)}
 }
@@ -138,7 +138,7 @@ func (h *Half) Run(ctx context.Context) error {
 	return h.holder.Run(ctx)
 }
 
-// End ends the sessions that are left, so that none of their keys is counted.
+// End ends the sessions that are left, so that their keys are not counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.split {
 		h.parts = h.run.Generators.EndSessions(ctx)
@@ -159,7 +159,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	_ = h.on.Close() // nothing is sent any more
 }
 
-// Finish records the outcome of the sessions.
+// Finish records the sessions' outcome.
 func (h *Half) Finish() error {
 	o, err := h.outcome, h.written
 	switch {
@@ -177,7 +177,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, deaths.Record().Set(&h.run.Record.Records, o))
 }
 
-// merged returns the outcome of the sessions of all generators.
+// merged returns the outcome for all generators' sessions.
 func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	var parts []session.Part
 	var lists [][]observation.Second
@@ -198,7 +198,7 @@ func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	return o, deaths.Observed().Merge(lists...)
 }
 
-// nonEmpty returns a list of a text, empty for "".
+// nonEmpty returns a list with a text, empty for "".
 func nonEmpty(text string) []string {
 	if text == "" {
 		return nil
@@ -206,14 +206,14 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-// latencies compares requests of the seconds before that of the first death with those of the
-// seconds from the first end of a session to the last.
+// latencies compares requests in the seconds before the first death's second with those in the
+// seconds from the first session's end to the last's.
 func (h *Half) latencies(o *deaths.Outcome) error {
 	if o.Expired == 0 {
 		return nil
 	}
 	times := []results.Stretch{{From: o.Death.Add(o.FirstGone), Length: o.AllGone - o.FirstGone}}
-	start, alive := h.run.Record.LoadStart, o.Death.Truncate(time.Second).Add(-1) // the end of the last second without a death
+	start, alive := h.run.Record.LoadStart, o.Death.Truncate(time.Second).Add(-1) // when the last second without a death ends
 	if !alive.Before(start) {
 		times = append(times, results.Stretch{From: start, Length: alive.Sub(start)})
 	}

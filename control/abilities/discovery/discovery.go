@@ -1,4 +1,4 @@
-// Package discovery registers instances of a service during a load, and has consumers follow them.
+// Package discovery registers service instances during a load, and has consumers follow them.
 package discovery
 
 import (
@@ -24,7 +24,7 @@ const (
 	sharedWorkers = 8
 )
 
-// Half has the instances and consumers of one run.
+// Half has one run's instances and consumers.
 type Half struct {
 	run     *abilities.Run
 	plan    discovery.Plan
@@ -36,7 +36,7 @@ type Half struct {
 	written error
 }
 
-// New returns the instances and consumers of a run.
+// New returns a run's instances and consumers.
 func New(r *abilities.Run) *Half {
 	plan := discovery.Keys().Of(r.DB.Abilities)
 	facts, _ := plan.FactsOf(r.Info, r.Driver) // a plan whose instances cannot register is refused with the file
@@ -92,7 +92,7 @@ func (h *Half) dial(ctx context.Context, n int) (database.Sessions, error) {
 	return h.plan.Dial(ctx, h.run.Driver, target)
 }
 
-// Prepare registers the instances, and begins the watches of the consumers.
+// Prepare registers the instances, and begins the consumers' watches.
 func (h *Half) Prepare(ctx context.Context) error {
 	if !h.wanted() {
 		return nil
@@ -128,7 +128,7 @@ func (h *Half) Run(ctx context.Context) error {
 	return h.service.Run(ctx)
 }
 
-// End ends the registrations that are left, so that none of their keys is counted.
+// End ends the registrations that are left, so that their keys are not counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.service != nil {
 		h.service.End(ctx)
@@ -137,7 +137,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records the outcome of the instances.
+// Finish records the instances' outcome.
 func (h *Half) Finish() error {
 	if h.service == nil {
 		return nil
@@ -147,7 +147,7 @@ func (h *Half) Finish() error {
 	return errors.Join(h.written, h.run.Observed(h.seen.Stream()), discovery.Record().Set(&h.run.Record.Records, o))
 }
 
-// mark marks a run in which consumers received wrong changes, or not all of them.
+// mark marks a run in which consumers received wrong changes, or missed some.
 func (h *Half) mark(o *discovery.Outcome) {
 	if o.Early > 0 {
 		h.run.Mark(mark.InstancesEarly, mark.Values{"early": float64(o.Early), "alive": float64(o.Alive), "registered": float64(o.Registered.Registered)}, mark.Words{"rule": o.Rule})

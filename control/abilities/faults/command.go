@@ -14,11 +14,11 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// fileCommands is the log of the output of commands and undos, in a tag's folder.
+// fileCommands is the log for what commands and undos print, in a tag's folder.
 const fileCommands = "commands.log"
 
-// command runs a command of the user's, later its undo, and records both. The undo is on disk
-// before the command runs.
+// command runs the user's command, later its undo, and records both. The undo is on disk before the
+// command runs.
 func (r *Runner) command(ctx context.Context, d faults.Due) {
 	id := fmt.Sprintf("%d-%d", d.Number+1, d.Repeat+1)
 	h := faults.Happened{Asked: d.Asked(), Member: -1, From: time.Now().UTC()}
@@ -50,7 +50,7 @@ func (r *Runner) command(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// noteUndo saves the state of an undo on disk.
+// noteUndo saves an undo's state on disk.
 func (r *Runner) noteUndo(u faults.Undo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,6 +94,6 @@ func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err
 const (
 	// killWithin is how long a killed program may take to end.
 	killWithin = 5 * time.Second
-	// tailLines is how many lines of a failed command are quoted.
+	// tailLines is how many lines from a failed command are quoted.
 	tailLines = 5
 )

@@ -16,7 +16,7 @@ import (
 // settle is how long a load runs after its connections failed back, before the next fault.
 const settle = time.Second
 
-// failsBack reports whether connections of the load fail over, so that each fault begins with the
+// failsBack reports whether the load's connections fail over, so that each fault begins with the
 // load spread over the members only if they fail back.
 func (r *Runner) failsBack() bool { return r.run.DB.Load.Failover == workload.FailoverNext }
 

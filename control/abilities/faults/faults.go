@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// New returns the faults of a run.
+// New returns a run's faults.
 func New(r *abilities.Run) *Runner {
 	runner := &Runner{run: r}
 	if list := faults.Keys().Of(r.DB.Abilities); len(list) > 0 {
@@ -181,7 +181,7 @@ func (r *Runner) Finish() error {
 	return faults.Record().Set(&r.run.Record.Records, r.happened)
 }
 
-// leaderChanges counts the changes of leader in a stretch of time.
+// leaderChanges counts leader changes in a stretch of time.
 func leaderChanges(events []results.Event, in results.Stretch) (n int) {
 	for _, e := range events {
 		if e.Kind == results.EventLeader && !e.Time.Before(in.From) && e.Time.Before(in.To()) {
@@ -191,7 +191,7 @@ func leaderChanges(events []results.Event, in results.Stretch) (n int) {
 	return n
 }
 
-// classes counts errors by class in a stretch of time, or nil.
+// classes counts errors by class in a stretch of time. It returns nil without errors.
 func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	var n map[string]int64
 	for _, c := range counts {
@@ -205,11 +205,11 @@ func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	return n
 }
 
-// patience is how long after the end of a fault the next must begin so that the load had the time
-// to recover.
+// patience is how long after a fault's end the next must begin so that the load had time to
+// recover.
 const patience = 5 * time.Second
 
-// measure measures the effect of one fault.
+// measure measures one fault's effect.
 func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i int) {
 	h := &r.happened[i]
 	d := recovery.Disturbance{From: h.From, To: h.To}

@@ -19,7 +19,7 @@ func newFollow(l workload.Load) *follow {
 	return f
 }
 
-// See receives the progress of a second.
+// See receives a second's progress.
 func (r *Runner) See(p load.Progress) {
 	if r.follow != nil {
 		r.follow.live.See(p.Step.Index, p.Step.Start, p.Ticks)
@@ -66,13 +66,13 @@ func (r *Runner) waiting(ctx context.Context) {
 	r.missing = 0
 }
 
-// planOf returns the faults of a repeat.
+// planOf returns the faults in a repeat.
 func (r *Runner) planOf(repeat int) []faults.Due {
 	n := len(r.plan) / r.repeat.Times
 	return r.plan[repeat*n : (repeat+1)*n]
 }
 
-// end returns when the last of some faults is planned to be over.
+// end returns when the last fault in a plan should be over.
 func (r *Runner) end(plan []faults.Due) (end time.Duration) {
 	for _, d := range plan {
 		end = max(end, d.After+d.Lasts(len(r.run.Record.Members)))

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// mostProbes bounds the pending probes of a member.
+	// mostProbes bounds a member's pending probes.
 	mostProbes = 50
 	// probeTimeout bounds a probe, including its connection.
 	probeTimeout = time.Second
@@ -50,8 +50,8 @@ func (p *prober) do(ctx context.Context) {
 	p.failed(file.Close())
 }
 
-// end removes the keys of the probes once the probes and the faults are over: a paused member
-// would not answer, and would apply earlier probes afterwards.
+// end removes the probes' keys once the probes and the faults are over: a paused member would not
+// answer, and would apply earlier probes afterwards.
 func (p *prober) end(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range p.members {
@@ -60,7 +60,7 @@ func (p *prober) end(ctx context.Context) {
 	wg.Wait()
 }
 
-// write writes the results of probes.
+// write writes the probes' results.
 func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
 	p.mu.Lock()
 	rows := p.rows
@@ -116,7 +116,7 @@ func (m *memberProber) do(ctx context.Context) {
 	}
 }
 
-// key returns the key of a member's probes.
+// key returns the key for a member's probes.
 func (m *memberProber) key() []byte { return fmt.Appendf(nil, "dbtester-probe-%d", m.member+1) }
 
 // one sends a probe and records its outcome, unless ctx ends meanwhile.
@@ -177,9 +177,9 @@ func (m *memberProber) giveBack(c database.Client, err error) {
 	m.idle = append(m.idle, c)
 }
 
-// end removes the key of the probes and closes the connections. It first writes the key once
-// more, after all that the member received before. A probe that is still on its way may arrive
-// later, and the count of keys would show it.
+// end removes the probes' key and closes the connections. It first writes the key once more, after
+// all that the member received before. A probe that is still on its way may arrive later, and the
+// key count would show it.
 func (m *memberProber) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// Runner applies the faults of a load.
+// Runner applies a load's faults.
 type Runner struct {
 	run    *abilities.Run
 	plan   []faults.Due
@@ -34,7 +34,7 @@ type Runner struct {
 	undos    *faults.UndoFile       // nil before the first command
 }
 
-// oneLine returns the text of an error without line breaks, "" for nil.
+// oneLine returns an error's text without line breaks, "" for nil.
 func oneLine(err error) string {
 	if err == nil {
 		return ""
@@ -73,12 +73,12 @@ func lasting(d time.Duration) string {
 // follow follows a load for repeats that wait for it.
 type follow struct {
 	live *recovery.Live
-	// length is the length of the load, 0 if not known.
+	// length is the load's length, 0 if not known.
 	length time.Duration
 }
 
-// prober writes to every member over connections of its own, like a client that has just
-// connected. It leaves no keys behind.
+// prober writes to every member over its own connections, like a client that has just connected. It
+// leaves no keys behind.
 type prober struct {
 	run   *abilities.Run
 	every time.Duration

@@ -56,7 +56,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// side returns the members that have a fault together, the leader first if it is one of them.
+// side returns the members that have a fault together, the leader first if it is among them.
 func (r *Runner) side(ctx context.Context, named string) (members []int, err error) {
 	n := len(r.run.Record.Members)
 	most := n
@@ -81,7 +81,7 @@ func (r *Runner) side(ctx context.Context, named string) (members []int, err err
 	return members, nil
 }
 
-// answer holds the reply of one member's agent to a fault, or the error of the call.
+// answer holds the reply from one member's agent to a fault, or the call's error.
 type answer struct {
 	member int
 	reply  *dbtesterpb.FaultResponse
@@ -90,7 +90,7 @@ type answer struct {
 
 type answers []answer
 
-// atAll calls the agents of some members at the same time.
+// atAll calls some members' agents at the same time.
 func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error)) answers {
 	list := make(answers, len(members))
 	var wg sync.WaitGroup
@@ -104,7 +104,7 @@ func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error
 	return list
 }
 
-// text returns the effects that the agents report, and the errors of those for which the fault
+// text returns the effects that the agents report, and the errors from those for which the fault
 // failed.
 func (list answers) text(saw func(*dbtesterpb.FaultResponse) string) (all, failed string) {
 	var said, wrong []string

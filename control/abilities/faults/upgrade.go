@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// versionTimeout bounds the wait until a member reports its version again. versionEvery is
-	// the period of the requests for it.
+	// versionTimeout bounds the wait until a member reports its version again. versionEvery is the
+	// interval between requests for it.
 	versionTimeout = time.Minute
 	versionEvery   = 100 * time.Millisecond
 )

@@ -1,4 +1,4 @@
-// Package guard ends a load that passes a bound of the cluster, which others use.
+// Package guard ends a load that passes a bound for the cluster, which others use.
 package guard
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errPassed is the cause of the end of a load that passed a bound.
+// errPassed is why a load ended that passed a bound.
 var errPassed = errors.New("the guard ended the load")
 
 // Half ends the load at a bound. It is safe for concurrent use after Bound.
@@ -29,7 +29,7 @@ type Half struct {
 	mu     sync.Mutex
 	reason string        // the first; "" before
 	silent time.Duration // how long no request was answered
-	flying bool          // requests were in flight at the end of the last second
+	flying bool          // requests were in flight when the last second ended
 }
 
 var (
@@ -37,7 +37,7 @@ var (
 	_ abilities.Bounder  = (*Half)(nil)
 )
 
-// New returns the guard of a run. It has no bounds unless the file gives some.
+// New returns a run's guard. It has no bounds unless the file gives some.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, bounds: guard.Keys().Of(r.DB.Abilities)}
 }
@@ -48,7 +48,7 @@ func (h *Half) Bounded() bool { return h.bounds.Any() }
 // Bound sets the function that ends the load.
 func (h *Half) Bound(end func(cause error)) { h.end = end }
 
-// Longest returns the bound of p99, or the longest duration if only failures are bounded.
+// Longest returns the bound on p99, or the longest duration if only failures are bounded.
 func (h *Half) Longest() time.Duration {
 	if h.bounds.P99 == 0 && h.bounds.Errors != nil {
 		return math.MaxInt64
@@ -56,7 +56,7 @@ func (h *Half) Longest() time.Duration {
 	return h.bounds.P99
 }
 
-// See receives the progress of each second.
+// See receives each second's progress.
 func (h *Half) See(p load.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *Half) See(p load.Progress) {
 	}
 }
 
-// Passed marks the run if the load passed a bound, and returns the cause of its end.
+// Passed marks the run if the load passed a bound, and returns why the load ended.
 func (h *Half) Passed() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,8 +96,8 @@ func (h *Half) Passed() error {
 // Name implements [abilities.Activity].
 func (h *Half) Name() string { return "watch the size of the store" }
 
-// Run compares the size of the store with its bound each second until ctx ends. A size that
-// is not known for half a minute passes the bound too. Without a bound it returns at once.
+// Run compares the store's size with its bound each second until ctx ends. A size that is not known
+// for half a minute passes the bound too. Without a bound it returns at once.
 func (h *Half) Run(ctx context.Context) error {
 	reporter, ok := h.run.Driver.(database.FillReporter)
 	if !ok || h.bounds.DBSize == nil {

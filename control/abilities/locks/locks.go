@@ -30,23 +30,23 @@ const (
 	sharedWorkers = 4
 )
 
-// The kinds of events.
+// Event kinds.
 const (
 	eventStage = "contenders"
 	eventDeath = "holder abandoned"
 )
 
-// Half has the contenders of one run.
+// Half has one run's contenders.
 type Half struct {
 	run     *abilities.Run
 	plan    locks.Plan
 	facts   *database.LockFacts
 	on      database.Locks // nil unless they were dialed
 	contest *lock.Contest
-	left    error // why locks remain; nil if none
+	left    error // why locks remain; nil if they do not
 }
 
-// New returns the locks of a run.
+// New returns a run's locks.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: locks.Keys().Of(r.DB.Abilities), facts: database.LockFactsOf(r.Info, r.Driver)}
 }
@@ -143,7 +143,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records the outcome of the locks.
+// Finish records the locks' outcome.
 func (h *Half) Finish() error {
 	if h.contest == nil {
 		return nil
@@ -159,8 +159,8 @@ func (h *Half) Finish() error {
 		h.run.Observe(locks.Observed(), seen.Take(math.MaxInt64)), locks.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies has the requests of the load in the whole seconds before the first stage, and in those
-// of each.
+// latencies takes the load's requests in the whole seconds before the first stage, and in each
+// stage's.
 func (h *Half) latencies(o *locks.Outcome) error {
 	if len(o.Stages) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (h *Half) latencies(o *locks.Outcome) error {
 	return nil
 }
 
-// within returns the whole seconds of a time, of which there is at least one.
+// within returns a time's whole seconds, at least one.
 func within(from, to time.Time) results.Stretch {
 	from = from.Add(time.Second - 1).Truncate(time.Second)
 	return results.Stretch{From: from, Length: max(to.Truncate(time.Second).Sub(from)-1, 0)}
@@ -191,7 +191,7 @@ func within(from, to time.Time) results.Stretch {
 func (h *Half) mark(o *locks.Outcome) {
 	safety, n := o.Safety()
 	acquired := float64(n)
-	var sum locks.Stage // sums the other counts of all stages
+	var sum locks.Stage // sums all stages' other counts
 	for _, s := range o.Stages {
 		sum.FailOver.Early += s.FailOver.Early
 		sum.FailOver.Dead += s.FailOver.Dead

@@ -1,5 +1,5 @@
-// Package membermetrics reads the metrics that members report of themselves, on a cluster that runs
-// already, without agents.
+// Package membermetrics reads the metrics that members report about themselves, on a cluster that
+// runs already, without agents.
 package membermetrics
 
 import (
@@ -24,8 +24,8 @@ import (
 // patience bounds an answer. Members may be far away, and only this package waits for them.
 const patience = 2 * time.Second
 
-// Half reads the metrics of the members before the load, at the end of its warm-up, at an interval
-// and after it. A member that does not answer is a mark and does not fail the run.
+// Half reads the members' metrics before the load, when its warm-up ends, at an interval and after
+// it. A member that does not answer is a mark and does not fail the run.
 type Half struct {
 	run     *abilities.Run
 	plan    membermetrics.Plan
@@ -39,7 +39,7 @@ var (
 	_ abilities.Describer = (*Half)(nil)
 )
 
-// New returns the half of a run.
+// New returns a run's half.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r}
 	if r.Experiment.Metrics {
@@ -159,12 +159,12 @@ type member struct {
 	out     *results.DatabaseSampleWriter // nil while it is closed
 	show    func(results.DatabaseSample)  // nil discards answers
 	counts  membermetrics.Scraped
-	// why is the last error of a member that has never answered, and lost the first one of its file.
+	// why is the last error from a member that has never answered, and lost its file's first error.
 	why  string
 	lost error
 }
 
-// run asks at the end of a warm-up, at each interval and at the end.
+// run asks when a warm-up ends, at each interval and at the end.
 func (m *member) run(ctx context.Context, every, warmUp time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -181,7 +181,7 @@ func (m *member) run(ctx context.Context, every, warmUp time.Duration) {
 		case <-warm.C:
 		case <-ticker.C:
 		}
-		m.ask(context.WithoutCancel(ctx)) // the end of the load is no failure of the member
+		m.ask(context.WithoutCancel(ctx)) // that the load ended is no failure of the member
 	}
 }
 

@@ -35,7 +35,7 @@ type Profiles struct {
 	errs     []error
 }
 
-// New returns the profiles of a run.
+// New returns a run's profiles.
 func New(r *abilities.Run) *Profiles { return &Profiles{run: r} }
 
 // Name implements [abilities.Activity].
@@ -64,8 +64,8 @@ func (p *Profiles) Prepare(context.Context) error {
 	return nil
 }
 
-// Length returns how much of a profile fits into the load after the first step's warm-up, in
-// whole seconds. A load of a number of requests may take any time.
+// Length returns how much of a profile fits into the load after the first step's warm-up, in whole
+// seconds. A load with a request count may take any time.
 func Length(l workload.Load, asked time.Duration) time.Duration {
 	var all time.Duration
 	for _, s := range l.Stretches() {

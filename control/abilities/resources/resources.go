@@ -1,4 +1,4 @@
-// Package resources describes the limits of the processes of each member.
+// Package resources describes the limits on each member's processes.
 package resources
 
 import (

@@ -27,7 +27,7 @@ import (
 // timeout bounds one piece of upkeep: a defragmentation of 8 GiB takes a minute or two.
 const timeout = 10 * time.Minute
 
-// Runner does the upkeep of a cluster, one piece at a time.
+// Runner does a cluster's upkeep, one piece at a time.
 type Runner struct {
 	run    *abilities.Run
 	plan   upkeep.Plan
@@ -35,11 +35,11 @@ type Runner struct {
 	// failures counts the pieces that failed.
 	failures int
 	counts   map[string]int
-	// marked is set once a compaction between two windows of a search has failed.
+	// marked is set once a compaction between two search windows has failed.
 	marked bool
 }
 
-// New returns the upkeep of a run.
+// New returns a run's upkeep.
 func New(r *abilities.Run) *Runner {
 	return &Runner{run: r, plan: upkeep.Keys().Of(r.DB.Abilities), counts: map[string]int{}}
 }
@@ -72,8 +72,7 @@ type job struct {
 
 // Run runs upkeep when it is due until ctx ends: each kind one interval after the start, and then
 // one interval after it was last due. Upkeep that falls due while another piece runs comes after
-// it. Upkeep due at the end of the load, or later, is skipped, because no request would be
-// affected.
+// it. Upkeep due when the load ends, or later, is skipped, because no request would be affected.
 func (r *Runner) Run(ctx context.Context) error {
 	began := time.Now()
 	jobs, length := r.jobs(began), r.length()
@@ -98,7 +97,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// atEnd is how close to the end of a load no upkeep begins.
+// atEnd is how close to a load's end no upkeep begins.
 const atEnd = time.Second
 
 // length returns how long the load is to last, 0 if no time bounds it.
@@ -120,8 +119,8 @@ func (r *Runner) Record() {
 	}
 }
 
-// Between compacts a cluster of the run's own after each window, to keep the store as small as it
-// was. Failures are a mark.
+// Between compacts the run's own cluster after each window, to keep the store as small as it was.
+// Failures are a mark.
 func (r *Runner) Between(ctx context.Context) {
 	compacter, ok := r.run.Driver.(database.Compacter)
 	l := r.run.DB.Load
@@ -140,7 +139,7 @@ func (r *Runner) Between(ctx context.Context) {
 	}
 }
 
-// Finish records the effect of the upkeep on the latencies.
+// Finish records how the upkeep affected the latencies.
 func (r *Runner) Finish() error {
 	effects, err := effect.Around(r.run.Dir, r.run.Record, upkeep.Events()...)
 	if err != nil {
@@ -170,7 +169,7 @@ func (r *Runner) observe() error {
 	return r.run.Observe(upkeep.Observed(), seen.Take(math.MaxInt64))
 }
 
-// jobs returns the kinds of upkeep that the plan asks for and the driver can do.
+// jobs returns the upkeep kinds that the plan asks for and the driver can do.
 func (r *Runner) jobs(start time.Time) []*job {
 	var jobs []*job
 	add := func(kind string, every time.Duration, can bool, do func(context.Context)) {

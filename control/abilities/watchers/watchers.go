@@ -1,5 +1,5 @@
-// Package watchers runs watchers of keys during a load, and compares the events that they receive
-// with its writes.
+// Package watchers runs key watchers during a load, and compares the events that they receive with
+// its writes.
 package watchers
 
 import (
@@ -28,26 +28,27 @@ const (
 	sharedWorkers = 8
 )
 
-// eventStage is the kind of the event that all watchers of a stage watch.
+// eventStage is the event kind for a stage whose watchers all watch.
 const eventStage = "watchers established"
 
-// Half has the watchers of one run.
+// Half has one run's watchers.
 type Half struct {
 	run      *abilities.Run
 	plan     watchers.Plan
 	facts    *database.WatchFacts
-	watching *watch.Watching // nil unless the writes of the load are seen
+	watching *watch.Watching // nil unless the load's writes are seen
 	seconds  *observation.Stream
-	written  error // of their end
-	// unsure is clockMargin if generators issue the load, and clockError the bound of their clocks.
+	written  error // from ending both
+	// unsure is clockMargin if generators issue the load, and clockError the bound on their clock
+	// errors.
 	unsure, clockError time.Duration
 }
 
-// clockMargin is far more than clocks that were compared differ by. Where the order of a write and an
-// event counts, writes of generators get the benefit of this doubt.
+// clockMargin is far more than clocks that were compared differ by. Where the order between a write
+// and an event counts, generators' writes get the benefit of this doubt.
 const clockMargin = time.Second
 
-// New returns the watchers of a run.
+// New returns a run's watchers.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r, plan: watchers.Keys().Of(r.DB.Abilities)}
 	h.facts = database.WatchFactsOf(r.Info, r.Driver, h.plan.Kind)
@@ -60,7 +61,7 @@ func (h *Half) Name() string { return "watch keys" }
 // wanted reports whether there are watchers.
 func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
 
-// Describe describes the watchers, their keys and the kind of watch.
+// Describe describes the watchers, their keys and the watch kind.
 func (h *Half) Describe() []string {
 	if !h.wanted() {
 		return nil
@@ -94,7 +95,7 @@ func (h *Half) possible() error {
 	return abilities.RoomFor(fmt.Sprintf("%d watchers have %d connections", h.plan.Most(), conns), conns, abilities.OpenFiles())
 }
 
-// Watch returns a watch that compares the writes of a load with the watchers' events.
+// Watch returns a watch that compares a load's writes with the watchers' events.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.wanted() {
 		return nil, nil
@@ -127,7 +128,7 @@ func (h *Half) dial(ctx context.Context, n int, to database.Receiver) (database.
 	return h.run.Driver.(database.WatchDialer).DialWatches(ctx, target, h.plan.Kind, to)
 }
 
-// Prepare adds the watchers of the first stage.
+// Prepare adds the first stage's watchers.
 func (h *Half) Prepare(ctx context.Context) error {
 	if !h.wanted() {
 		return nil
@@ -142,7 +143,7 @@ func (h *Half) Prepare(ctx context.Context) error {
 	return h.watching.Prepare(ctx)
 }
 
-// Run adds the watchers of the other stages.
+// Run adds the other stages' watchers.
 func (h *Half) Run(ctx context.Context) error {
 	if h.watching == nil {
 		return nil
@@ -161,7 +162,7 @@ func (h *Half) End(ctx context.Context, issued abilities.Issued) {
 	h.written = errors.Join(h.watching.End(ctx), h.seconds.Close())
 }
 
-// Finish records the outcome of the watchers.
+// Finish records the watchers' outcome.
 func (h *Half) Finish() error {
 	if h.watching == nil {
 		return nil
@@ -173,7 +174,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, h.written, h.run.Observed(h.seconds), watchers.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies sets the latencies of the load's requests in the whole seconds of each stage.
+// latencies sets the load's request latencies in each stage's whole seconds.
 func (h *Half) latencies(o *watchers.Outcome) error {
 	var times []results.Stretch
 	var of []func(watchers.Latency)

@@ -8,21 +8,20 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// AgentMachine is the machine of a member as its agent reports it. A fact that is 0 or "" is not
-// known.
+// AgentMachine is a member's machine as its agent reports it. A fact that is 0 or "" is not known.
 type AgentMachine struct {
 	// Agent is the agent's address.
 	Agent string
-	// Machine is equal for agents on one machine, and Disk for agents with data on one of its
-	// disks.
+	// Machine is equal for agents on one machine, and Disk for agents whose data is on the same
+	// disk there.
 	Machine, Disk string
 	// MemoryBytes is the machine's memory. FreeBytes are free where the agent makes the member's
 	// directory: 1 on a full disk.
 	MemoryBytes, FreeBytes int64
 }
 
-// CheckAgents compares the data of a load with the machines of the members, in the members'
-// order. The error has a line for each machine whose memory or free disk is certainly too small.
+// CheckAgents compares a load's data with the members' machines, in the members' order. The error
+// has a line for each machine whose memory or free disk is certainly too small.
 func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMachine) error {
 	f := Of(e, db, nil)
 	var errs []error
@@ -37,7 +36,7 @@ func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMach
 	return errors.Join(errs...)
 }
 
-// limit returns a member's limit of a resource on the machine, and whose limit it is; 0 is not
+// limit returns a member's limit for a resource on the machine, and whose limit it is; 0 is not
 // known.
 func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int64, of string) {
 	n := int64(0)
@@ -58,8 +57,7 @@ func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int6
 	return share(limit, n), of
 }
 
-// share returns the part of a fact for one of n members. It is 0, not known, only if the fact is not
-// known.
+// share divides a fact among n members. It returns 0, not known, only if the fact is not known.
 func share(fact, n int64) int64 {
 	if fact <= 0 {
 		return 0

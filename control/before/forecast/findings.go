@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Parts of a limit. Sizes are measured to about a tenth: data of 1.1 times the limit certainly
-// does not fit, and data above 0.8 may not.
+// Fractions of a limit. Sizes are measured to about a tenth: data 1.1 times as large as the limit
+// certainly does not fit, and data above 0.8 may not.
 const (
 	surely  = 1.1
 	perhaps = 0.8
@@ -30,8 +30,8 @@ func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machi
 	return list
 }
 
-// limitOf returns the lowest limit of a need that is known before agents are asked, whose limit
-// it is, and whether it certainly holds; 0 is no limit. here may be nil.
+// limitOf returns a need's lowest limit that is known before agents are asked, whose limit it is,
+// and whether it certainly holds; 0 is no limit. here may be nil.
 func limitOf(db *config.Database, need database.Need, here *Machine) (limit int64, by string, sure bool) {
 	if need.Limit > 0 {
 		return need.Limit, need.Option, true
@@ -40,8 +40,8 @@ func limitOf(db *config.Database, need database.Need, here *Machine) (limit int6
 		limit, by = here.limit(need.Resource, len(db.Hosts))
 		sure = here.surely(need.Resource)
 	}
-	// About half of the measured memory is garbage. A program collects it more often the nearer
-	// it is to its limit: data that fits gets no warning, and data of twice the limit certainly
+	// About half the measured memory is garbage. A program collects it more often the nearer it is
+	// to its limit: data that fits gets no warning, and data twice as large as the limit certainly
 	// does not fit.
 	most := resources.Keys().Of(db.Abilities).MemoryBytes
 	if need.Resource == database.ResourceMemory && most > 0 && need.Bytes > most && (limit == 0 || most < limit) {
@@ -66,8 +66,8 @@ func finding(e *config.Experiment, db *config.Database, f Forecast, need databas
 	return Finding{Place: place, Text: key + ": " + db.Tag + ": " + text(f, need, limit, by), Refused: refused}, true
 }
 
-// expected reports whether a load expects as many failures as follow once a resource is full.
-// part is the ratio of the data to the limit.
+// expected reports whether a load expects as many failures as follow once a resource is full. part
+// is the data divided by the limit.
 func expected(e workload.Expect, part float64) bool {
 	failed := max(0, 1-1/part) * 100
 	return e.Failures() && float64(e.Failed+e.Unknown) >= failed

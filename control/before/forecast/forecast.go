@@ -1,6 +1,6 @@
-// Package forecast computes before a run how much memory and disk the data of a load needs on
-// each member, where that fails, and about how long the load takes. The database's driver knows
-// the cost of a byte ([database.Sizer], [database.Pacer]).
+// Package forecast computes before a run how much memory and disk a load's data needs on each
+// member, where that fails, and about how long the load takes. The database's driver knows what a
+// byte costs ([database.Sizer], [database.Pacer]).
 package forecast
 
 import (
@@ -12,19 +12,19 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Forecast describes the data, needs and length of the load of one database.
+// Forecast describes the data, needs and length of one database's load.
 type Forecast struct {
-	// Data is written by the end of the load. With Guessed set it is a guess, which depends on a
+	// Data is written by the time the load ends. With Guessed set it is a guess, which depends on a
 	// throughput that is not known before the run.
 	Data    database.Data
 	Guessed bool
-	// Needs are the needs of one member; empty if the driver does not know them.
+	// Needs are one member's needs; empty if the driver does not know them.
 	Needs []database.Need
 	// least is the part of Data that depends on no guess, and sure are its needs.
 	least database.Data
 	sure  map[database.Resource]database.Need
-	// Length is the length of the load and of the keys before it. It is exact if no throughput
-	// had to be assumed, and 0 if it is not known.
+	// Length is how long the load and the keys before it take. It is exact if no throughput had to
+	// be assumed, and 0 if it is not known.
 	Length time.Duration
 	Exact  bool
 	// Findings are the reasons why the data does not fit.
@@ -36,7 +36,7 @@ type Forecast struct {
 type Finding struct {
 	// Place is where the file gives the cause, as file:line:col; "" if it does not.
 	Place string
-	// Text begins with the key of the cause.
+	// Text begins with the key that is the cause.
 	Text string
 	// Refused is set if the run cannot end well. Other findings are warnings.
 	Refused bool
@@ -54,7 +54,7 @@ func (f Finding) String() string {
 	return f.Place + ": " + text
 }
 
-// Of returns the forecast of one database of an experiment. here is this machine, or nil. It
+// Of returns the forecast for one database in an experiment. here is this machine, or nil. It
 // matters to databases whose members all run on it.
 func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	if !db.Steps.Load {
@@ -86,15 +86,15 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	return f
 }
 
-// kept returns the data that upkeep leaves, and the part of it that depends on no guess: without
-// a known length, neither the history nor the number of snapshots is certain.
+// kept returns the data that upkeep leaves, and the part that depends on no guess: without a known
+// length, neither the history nor the number of snapshots is certain.
 func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	plan := upkeep.Keys().Of(db.Abilities)
 	all, sure = f.compacted(f.Data, plan.Compact), f.compacted(f.least, plan.Compact)
 	if all.Writes < f.Data.Writes && !f.Exact {
 		f.Guessed, sure.Writes = true, min(sure.Writes, sure.Keys)
 	}
-	if every := plan.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // of each member in turn
+	if every := plan.Snapshot * time.Duration(max(len(db.Hosts), 1)); every > 0 { // each member in turn
 		all.Snapshots = int64((f.Length + every - 1) / every)
 		if f.Exact {
 			sure.Snapshots = all.Snapshots
@@ -104,8 +104,8 @@ func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	return all, sure
 }
 
-// compacted returns data with the history that regular compaction leaves: the history of two
-// intervals, because one fills while the previous one is removed.
+// compacted returns data with the history that regular compaction leaves: two intervals' history,
+// because one fills while the previous one is removed.
 func (f *Forecast) compacted(d database.Data, every time.Duration) database.Data {
 	if every > 0 && f.Length > 2*every && d.Writes > d.Keys {
 		d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())
@@ -118,7 +118,7 @@ func (f *Forecast) guesses(need database.Need) bool {
 	return f.Guessed && f.sure[need.Resource].Bytes < need.Bytes
 }
 
-// All returns the forecasts of all databases of an experiment in its order.
+// All returns the forecasts for all databases in an experiment, in its order.
 func All(e *config.Experiment, here *Machine) []Forecast {
 	list := make([]Forecast, len(e.Databases))
 	for i := range e.Databases {
@@ -127,7 +127,7 @@ func All(e *config.Experiment, here *Machine) []Forecast {
 	return list
 }
 
-// Problems returns the findings of several databases, as [Split] does.
+// Problems returns the findings for several databases, as [Split] does.
 func Problems(all []Forecast) (warnings []string, err error) {
 	var list []Finding
 	for _, f := range all {

@@ -13,8 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 )
 
-// Machine describes the resources of this machine that data can fill. A fact that is 0 is not
-// known.
+// Machine describes what data can fill on this machine. A fact that is 0 is not known.
 type Machine struct {
 	MemoryBytes int64
 	// FreeBytes are free for the members' directories. The directories are below Folder, or only
@@ -24,8 +23,8 @@ type Machine struct {
 	Usually   bool
 }
 
-// Here returns the facts of this machine. Members' directories are below folder, which
-// need not exist; "" if that is not known.
+// Here returns this machine's facts. Members' directories are below folder, which need not exist;
+// "" if that is not known.
 func Here(folder string) *Machine {
 	var m Machine
 	host, _ := sysmetrics.HostFacts() // a fact that can't be read is not known
@@ -51,7 +50,7 @@ func Here(folder string) *Machine {
 	}
 }
 
-// local reports whether all members of a database are started on this machine.
+// local reports whether all a database's members are started on this machine.
 func local(db *config.Database) bool {
 	for _, h := range db.Hosts {
 		if ip, err := netip.ParseAddr(h.Addr); err != nil || !ip.IsLoopback() {
@@ -61,8 +60,8 @@ func local(db *config.Database) bool {
 	return len(db.Hosts) > 0 && len(db.Endpoints) == 0 && db.Steps.Start
 }
 
-// limit returns the part of a resource for one of n members on the machine, and whose limit it
-// is; 0 is not known.
+// limit returns a resource's share for one member among n on the machine, and whose limit it is; 0
+// is not known.
 func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
 	switch r {
 	case database.ResourceMemory, database.ResourceHeap:

@@ -33,7 +33,7 @@ func (f Forecast) Lines() []string {
 	return lines
 }
 
-// LengthText describes the length of the load; "" without a load.
+// LengthText describes the load's length; "" without a load.
 func (f Forecast) LengthText() string {
 	switch {
 	case f.Exact && f.Length == 0:
@@ -68,7 +68,7 @@ func Duration(d time.Duration) string {
 	return text
 }
 
-// Total describes the length of all loads of an experiment and of the pauses between trials. It
+// Total describes how long all loads in an experiment take, and the pauses between trials. It
 // leaves out the time to start and stop members.
 func Total(e *config.Experiment, all []Forecast) string {
 	var sum time.Duration

@@ -20,12 +20,12 @@ type work struct {
 	exact  bool // length depends on no assumed throughput
 }
 
-// searchOf returns the work of a search for a rate: windows at rates near it, which is assumed to
-// be the pace of the database, or twice the first rate if the pace is not known. lasts is the
-// length of the search, and of its longest window. The rate and the number of windows are
-// guesses. Only the first rate is certain, because the file asks for it, which the search raises
-// as long as windows pass, during all windows. A store that control compacts keeps only the
-// history of the longest window.
+// searchOf returns the work that a search for a rate does: windows at rates near it, which is
+// assumed to be the database's pace, or twice the first rate if the pace is not known. lasts
+// returns how long the search takes, and its longest window. The rate and the number of windows are
+// guesses. Only the first rate is certain, because the file asks for it, which the search raises as
+// long as windows pass, during all windows. A store that control compacts keeps only the longest
+// window's history.
 func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
@@ -118,7 +118,7 @@ func (w *work) stretch(s workload.Step, of shares, pace database.Pacer) (request
 	return perSecond(s.Clients, of, pace) * s.Duration.Seconds(), true
 }
 
-// take adds the time of a closed loop of requests, at most bound unless that is 0. It returns
+// take adds the time for requests in a closed loop, at most bound unless that is 0. It returns
 // false if the pace is not known.
 func (w *work) take(requests float64, bound time.Duration, clients int, of shares, pace database.Pacer) bool {
 	if requests == 0 {
@@ -138,7 +138,7 @@ func (w *work) take(requests float64, bound time.Duration, clients int, of share
 	return true
 }
 
-// perSecond returns the throughput of a mix in a closed loop; 0 if it is not known.
+// perSecond returns a mix's throughput in a closed loop; 0 if it is not known.
 func perSecond(clients int, of shares, pace database.Pacer) float64 {
 	if pace == nil {
 		return 0
@@ -152,5 +152,5 @@ func seconds(s float64) time.Duration {
 	return time.Duration(min(s*float64(time.Second), math.MaxInt64/4))
 }
 
-// whole returns a number of keys, bounded by the largest that a load can have.
+// whole returns a key count, bounded by the largest that a load can have.
 func whole(n float64) int64 { return int64(min(n, 1<<60)) }

@@ -1,5 +1,5 @@
-// Package lookup replaces the hosts of an experiment that are DNS names by their
-// addresses, which are known only where and when the experiment runs.
+// Package lookup replaces an experiment's hosts that are DNS names by their addresses, which are
+// known only where and when the experiment runs.
 package lookup
 
 import (
@@ -20,12 +20,12 @@ import (
 // pause is the time between two lookups.
 const pause = time.Second
 
-// Resolver looks up the addresses of a name; *net.Resolver is one.
+// Resolver looks up a name's addresses; *net.Resolver is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Options configure the lookup of names.
+// Options configure how names are looked up.
 type Options struct {
 	// Resolver looks up names; nil is this machine's.
 	Resolver Resolver
@@ -36,15 +36,15 @@ type Options struct {
 	Report func(text string)
 }
 
-// Hosts returns the experiment with addresses in place of names. The first mention of a name
-// among the hosts of a database, or among the generators, gets the name's lowest address, the
-// second mention the next one, and so on. A name with only one address keeps naming its agent, so
-// certificates are checked by the name. Agents of a name with several addresses are called by
-// address. If a name has addresses of both families, Hosts takes the IPv4 addresses.
+// Hosts returns the experiment with addresses in place of names. Where a name is first mentioned
+// among a database's hosts, or among the generators, it gets its lowest address, the second mention
+// the next one, and so on. A name with only one address keeps naming its agent, so certificates are
+// checked by the name. Agents whose name has several addresses are called by address. If a name has
+// IPv4 and IPv6 addresses, Hosts takes the IPv4 addresses.
 //
 // The experiment is not changed: the result is a copy, or e itself without names. The error joins
-// the errors of all names: too few addresses for the mentions, several addresses for one mention,
-// or the address and port of another host.
+// the errors for all names: too few addresses for the mentions, several addresses for one mention,
+// or another host's address and port.
 func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experiment, error) {
 	want := mentions(e)
 	if len(want) == 0 {
@@ -78,7 +78,7 @@ func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experi
 	}
 }
 
-// mentions returns how many addresses of each name are needed.
+// mentions returns how many addresses each name needs.
 func mentions(e *config.Experiment) map[string]int {
 	want := map[string]int{}
 	for _, hosts := range lists(e) {
@@ -95,8 +95,7 @@ func mentions(e *config.Experiment) map[string]int {
 	return want
 }
 
-// lists returns the lists of hosts that an experiment names: those of each database, then the
-// generators.
+// lists returns the host lists in an experiment: each database's, then the generators.
 func lists(e *config.Experiment) (all [][]config.Host) {
 	for _, db := range e.Databases {
 		all = append(all, db.Hosts)
@@ -124,8 +123,8 @@ func (e *missingError) Error() string {
 	return fmt.Sprintf("hosts: %s has too few addresses: %d of %d (%s)", e.name, len(e.have), e.want, texts(e.have))
 }
 
-// ask returns the addresses of every name, lowest first. If an address is missing, the error
-// contains a *missingError, unless waiting does not suffice.
+// ask returns every name's addresses, lowest first. If an address is missing, the error contains a
+// *missingError, unless waiting does not suffice.
 func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]netip.Addr, error) {
 	found := map[string][]netip.Addr{}
 	var missing, wrong []error
@@ -146,7 +145,7 @@ func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]net
 	return found, errors.Join(missing...)
 }
 
-// same returns a *missingError if two hosts of one database, or two generators, have the same
+// same returns a *missingError if two of a database's hosts, or two generators, have the same
 // address and port. A deleted pod may leave its address to another pod before its own name has a
 // new one.
 func same(e, named *config.Experiment) error {
@@ -222,7 +221,7 @@ func replace(e *config.Experiment, found map[string][]netip.Addr) *config.Experi
 	return &other
 }
 
-// known returns hosts with addresses, and the target of a load, which may name one of the hosts.
+// known returns hosts with addresses, and a load's target, which may name one of the hosts.
 func known(hosts []config.Host, found map[string][]netip.Addr, target string) ([]config.Host, string) {
 	hosts = slices.Clone(hosts)
 	next := map[string]int{}

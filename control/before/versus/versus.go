@@ -1,5 +1,5 @@
-// Package versus describes the servers of the two sides of a comparison: an experiment file, and
-// the release, the executable or the checkout that takes the place of its server.
+// Package versus describes the servers on both sides of a comparison: an experiment file, and the
+// release, executable or checkout that replaces its server.
 package versus
 
 import (
@@ -24,7 +24,7 @@ import (
 type Side struct {
 	// Name is "A" or "B", and File its experiment file.
 	Name, File string
-	// Text is the contents of File if it was read from standard input; nil reads the file.
+	// Text holds what File contains if it was read from standard input; nil reads the file.
 	Text []byte
 	// Version is the release that runs instead of the file's. Exec is an executable that does,
 	// and Source the checkout from which one is built. At most one of Exec and Source is given.
@@ -46,7 +46,7 @@ func (s *Side) Check() error {
 	return nil
 }
 
-// MistakeError is the error of a side that the user must describe differently.
+// MistakeError reports a side that the user must describe differently.
 type MistakeError struct{ error }
 
 func (e MistakeError) Unwrap() error { return e.error }
@@ -56,14 +56,14 @@ type Preparer struct {
 	Registry *database.Registry
 	// Installer builds checkouts and keeps the builds.
 	Installer *install.Installer
-	// Upstream gives options that a file does not set the defaults of each release, unless the
-	// file decides that itself.
+	// Upstream gives options that a file does not set each release's defaults, unless the file
+	// decides that itself.
 	Upstream bool
 	// Capacity has sides search for a capacity. The sides are compared by it.
 	Capacity bool
 }
 
-// Prepare obtains the server of a side: afterwards [Side.Read] returns the experiment. It prints
+// Prepare obtains a side's server: afterwards [Side.Read] returns the experiment. It prints
 // nothing. Its error is a [MistakeError] if the side is described wrongly.
 func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, error) {
 	if err := s.Check(); err != nil {
@@ -96,7 +96,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	return warnings, p.executable(ctx, s, entry)
 }
 
-// oneRun returns an error if an experiment is not one run of one database. Its load must be the
+// oneRun returns an error unless an experiment is one run with one database. Its load must be the
 // same each time, or a search for its capacity.
 func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	switch {
@@ -134,7 +134,7 @@ func textOf(n *yamlfile.Node) string {
 	return n.Value
 }
 
-// placeOf returns the place of a key's value, or the file whose value is the default.
+// placeOf returns where a key's value is, or the file if the value is the default.
 func placeOf(e *config.Experiment, path string) string {
 	if place := e.Place(path); place != "" {
 		return place
@@ -209,10 +209,10 @@ func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) 
 	return p.Installer.Get(ctx, entry.Name, version, []recipe.Recipe{checkout})
 }
 
-// shownSum is how many digits of a hash are shown.
+// shownSum is how many digits a shown hash has.
 const shownSum = 12
 
-// executableSum returns the hash of a file that can be executed.
+// executableSum returns the hash for a file that can be executed.
 func executableSum(path string) (sum string, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -230,7 +230,7 @@ func executableSum(path string) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// Read returns the experiment of the side, a new one each time.
+// Read returns the side's experiment, a new one each time.
 func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Problem, error) {
 	if s.Text != nil {
 		return s.variant.Parse(s.File, s.Text, catalog)
@@ -238,7 +238,7 @@ func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Prob
 	return s.variant.Read(s.File, catalog)
 }
 
-// Change describes the servers that the two sides run instead of the files' servers, "" if
+// Change describes the servers that the two sides run instead of the files' servers, or "" if
 // neither replaces its server or both run the same.
 func Change(a, b *Side) string {
 	if !a.Given() && !b.Given() {
