@@ -1,8 +1,8 @@
 // Package ability defines how the program's abilities, which act during or around a load, are
-// declared. An ability is declared in a folder of its own below this one and in the list of
-// package all. Its work in a run is its half below control/abilities, and its part of reports is
-// its half below analyze/abilities. Nothing else knows an ability by name: CONTRIBUTING.md lists
-// the places of a new one.
+// declared. An ability is declared in a folder of its own below this one and in the list of package
+// all. What it does in a run is in its half below control/abilities, and what it reports in its
+// half below analyze/abilities. Nothing else knows an ability by name: CONTRIBUTING.md lists where
+// a new one goes.
 package ability
 
 import (
@@ -18,66 +18,64 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability declares an ability of the program: work during or around a load. Its requirement of a
-// driver is a facet: an optional interface of package database.
+// Ability declares an ability: work during or around a load. What it requires from a driver is a
+// facet: an optional interface in package database.
 type Ability struct {
 	Name string
-	// Words are the words that only the ability's own packages know, except its name.
+	// Words may occur only in the ability's own packages, as may its name.
 	Words []string
 	// Keys are its keys in an experiment file.
 	Keys Keys
 	// More are further keys, which are resolved before Keys, in this order.
 	More []Keys
-	// Start completes the request with which an agent starts a member, whose index is set, and
-	// Refuses returns why the agent's reply to it will not do. Setup records how members are set.
-	// Each may be nil.
+	// Start completes the request with which an agent starts a member, whose index is set. Refuses
+	// returns why the agent's reply will not do. Setup records how members are set. Each may be
+	// nil.
 	Start   func(Values, *dbtesterpb.StartRequest) error
 	Refuses func(Values, *dbtesterpb.StartResponse) error
 	Setup   func(Values, *results.Setup)
-	// Whole means that Keys are only at the top of a file: they apply to every database.
+	// Whole means that Keys stand only at the top of a file and apply to every database.
 	Whole bool
-	// Search has the ability send the load. It is nil for abilities that act during a load; others
-	// have keys that are Whole.
+	// Search has the ability send the load. It is nil for abilities that act during a load. With
+	// one, the ability's keys are Whole.
 	Search *Search
-	// Record is the ability's entry in the record of a run, Member its entry in the record of
-	// each member, or nil.
+	// Record is the ability's entry in a run's record, Member its entry in each member's record.
+	// Either may be nil.
 	Record, Member Recorded
-	// Disturbed returns the times of a load in which the ability disturbed it on purpose, from the
-	// record of a run; nil if the ability does not disturb the load. They prove nothing about the steadiness
-	// of the load.
+	// Disturbed returns from a run's record when the ability disturbed the load on purpose; it is
+	// nil for abilities that do not. Those times prove nothing about how steady the load is.
 	Disturbed func(results.Records) []results.Stretch
-	// Observes are the values that it counts or times during a load, except response times.
+	// Observes declares what it counts or times during a load, except response times.
 	Observes []observation.Group
 }
 
 // Database describes a database to an ability when its keys are resolved.
 type Database struct {
 	ID, Name string
-	// Version is the release that the file names, or "". Embedded is the version of the
-	// server built into this program, or "". Binary is the executable that runs instead of
-	// a release.
+	// Version is the release that the file names, or "". Embedded is the built-in server's version,
+	// or "". Binary is the executable that runs instead of a release.
 	Version, Embedded, Binary string
-	// Options are the driver's options, which the ability may change; nil without any.
+	// Options are the driver's options, which the ability may change, or nil.
 	Options any
-	// Info has the facts of the kind of database.
+	// Info has the facts about this kind of database.
 	Info database.Info
 	Load workload.Load
 	// Members is how many members the cluster has.
 	Members int
-	// Running clusters are not started by agents, and are shared with other users.
+	// Running clusters are not started by agents and are shared with other users.
 	Running bool
-	// Reuse means that a running cluster may have keys of others below the prefix of the load.
+	// Reuse means that others may have keys below the load's prefix in a running cluster.
 	Reuse bool
 	// Secret means that the clients' credentials are sent only over TLS.
 	Secret bool
 	// Generators is how many generators issue the load, 0 if control does.
 	Generators int
-	// Classic files have no keys of abilities.
+	// Classic files have no ability keys.
 	Classic bool
-	// Search is the ability that searches for the rates of the load, or nil.
+	// Search is the ability that searches for the load's rates, or nil.
 	Search *Search
-	// Node returns the value of one of the database's keys in the file, nil if it is not given.
-	// OptionAt returns the place of the option with which an error begins.
+	// Node returns the value that the file gives for a key in the database, or nil. OptionAt
+	// returns the place of the option that begins an error message.
 	Node     func(key string) *yamlfile.Node
 	OptionAt func(message string) *yamlfile.Node
 }
@@ -85,23 +83,22 @@ type Database struct {
 // Keys declares an ability's key in an experiment file, at the top of the file and in each
 // database: a [Section], which overrides the file's key by key, a [List] or a [Single].
 type Keys interface {
-	// Row describes the key of the mapping, in a database or at the top of a file.
+	// Row describes the mapping's key, in a database or at the top of a file.
 	Row(database bool) yamlfile.Row
-	// Table is the documentation of the mapping, "" for other values.
+	// Table documents the mapping. It returns "" for other values.
 	Table() string
 	Schema() yamlfile.Schema
 	// Read returns the mapping as written in the file, for Resolve.
 	Read(r *yamlfile.Reader, path, key string, node *yamlfile.Node) any
-	// Resolve sets the value of a database in v. own and all are the results of Read for the
-	// database and the whole file, nil if the file gives none. A nil d resolves keys of the whole
-	// file.
+	// Resolve sets a database's value in v. own and all are what Read returned for the database and
+	// for the whole file, nil if the file has no such key. A nil d resolves keys that apply to the
+	// whole file.
 	Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values
 	// Show returns a database's value as it appears in a file, nil to omit it.
 	Show(v Values, l workload.Load) *yamlfile.Node
 }
 
-// Values holds the resolved values of abilities, by their keys in a file. Zero values are
-// omitted.
+// Values holds the abilities' resolved values by their keys in a file. Zero values are omitted.
 type Values map[string]any
 
 // Others encodes the values for [openjson.Marshal].
@@ -117,9 +114,9 @@ func (v Values) Others() (map[string]json.RawMessage, error) {
 	return others, nil
 }
 
-// Section declares the keys of an ability with values of type T.
+// Section declares an ability's keys as a mapping that is resolved to a T.
 type Section[T any] struct {
-	// Key is the name of the mapping, and Meaning describes it at the top of a file.
+	// Key is the mapping's name, and Meaning describes it at the top of a file.
 	Key, Meaning string
 	// Replaces means that a database's mapping replaces the file's as a whole, not key by key.
 	Replaces bool
@@ -128,19 +125,19 @@ type Section[T any] struct {
 	Shown    func(is T, l workload.Load) *yamlfile.Node
 }
 
-// Of returns the ability's value among those of a database.
+// Of returns the ability's value from a database's values.
 func (s Section[T]) Of(v Values) T { return valueOf[T](v, s.Key) }
 
 // With returns the values with this ability's replaced.
 func (s Section[T]) With(v Values, is T) Values { return with(v, s.Key, is) }
 
-// valueOf returns the value of a key, or the zero value.
+// valueOf returns a key's value, or the zero value.
 func valueOf[T any](v Values, key string) T {
 	is, _ := v[key].(T)
 	return is
 }
 
-// with returns the values with the value of a key replaced.
+// with returns the values with one key's value replaced.
 func with[T any](v Values, key string, is T) Values {
 	values := Values{}
 	for other, value := range v {
@@ -183,7 +180,7 @@ func (s Section[T]) Resolve(r *yamlfile.Reader, own, all any, d *Database, v Val
 	return s.With(v, s.Resolved(r, s.written(own), s.written(all), d))
 }
 
-// written returns the result of Read, or a mapping that the file does not have.
+// written returns what Read returned, or a mapping without keys if the file does not have it.
 func (s Section[T]) written(read any) yamlfile.Written[T] {
 	if w, ok := read.(yamlfile.Written[T]); ok {
 		return w
@@ -194,18 +191,17 @@ func (s Section[T]) written(read any) yamlfile.Written[T] {
 // Show implements [Keys].
 func (s Section[T]) Show(v Values, l workload.Load) *yamlfile.Node { return s.Shown(s.Of(v), l) }
 
-// Recorded is an ability's entry in the record of a run or of a member. [Record] is the
-// implementation.
+// Recorded is an ability's entry in a run's or a member's record. [Record] implements it.
 type Recorded interface {
-	// Type is the type of the entry. Its JSON names appear in the manifest.
+	// Type is the entry's type. Its JSON names appear in the manifest.
 	Type() reflect.Type
-	// Name is the key in the manifest, among the keys of the run or of the member.
+	// Name is the entry's key in the manifest, among those of the run or the member.
 	Name() string
 }
 
-// Record declares an ability's entry in the record of a run or of a member.
+// Record declares an ability's entry in a run's or a member's record.
 type Record[T any] struct {
-	// Key is its name in the manifest, among the keys of the run or of the member.
+	// Key is its name in the manifest, among the keys of the run or the member.
 	Key string
 }
 
@@ -215,8 +211,8 @@ func (r Record[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 // Name implements [Recorded].
 func (r Record[T]) Name() string { return r.Key }
 
-// Of returns the entry in the records of a run or of a member, or the zero value. It
-// returns an error if this release cannot read the entry.
+// Of returns the entry from a run's or a member's records, or the zero value. An error means that
+// this release cannot read the entry.
 func (r Record[T]) Of(records results.Records) (is T, err error) {
 	if data := records[r.Key]; data != nil {
 		if err := json.Unmarshal(data, &is); err != nil {
@@ -226,7 +222,7 @@ func (r Record[T]) Of(records results.Records) (is T, err error) {
 	return is, nil
 }
 
-// Set records the entry. A zero value records nothing.
+// Set records the entry, or removes it if it is zero.
 func (r Record[T]) Set(records *results.Records, is T) error {
 	if delete(*records, r.Key); reflect.ValueOf(&is).Elem().IsZero() {
 		return nil

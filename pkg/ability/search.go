@@ -10,38 +10,38 @@ import (
 )
 
 // Search is how an ability sends a load: in windows at rates that it finds, instead of in the
-// steps of the file.
+// file's steps.
 type Search struct {
 	// Key is its key in a file, and Words name it in errors, such as "a search for a rate".
 	Key, Words string
-	// Load changes the load of a database to the one that the search sends, and reports keys that
+	// Load changes a database's load to the one that the search sends, and reports keys that
 	// contradict it.
 	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
-	// Lasts returns the longest time for which it sends requests if its lowest rate is the given
-	// one, in requests per second, and the longest time between two steps.
+	// Lasts returns how long it sends requests at most if its lowest rate, in requests per second,
+	// is the given one, and the longest time between two steps.
 	Lasts func(v Values, rate float64) (all, step time.Duration)
 }
 
-// Asked reports whether the values of a file ask for it.
+// Asked reports whether a file's values ask for it.
 func (s *Search) Asked(v Values) bool { return v[s.Key] != nil }
 
-// LoadKeys locates the keys of a load in a file, for errors.
+// LoadKeys locates a load's keys in a file, for errors.
 type LoadKeys interface {
-	// Place is the place of a key. It is not set if the file does not give the key.
+	// Place returns where a key is. It is not set if the file does not give the key.
 	Place(key string) yamlfile.Place
-	// At is the place of the first of the keys that the file gives, else of the database.
+	// At returns the first of these keys that the file gives, else the database.
 	At(keys ...string) *yamlfile.Node
 }
 
 // Flagged are keys whose values a command line may give too.
 type Flagged interface {
 	Keys
-	// Over lays texts, by key, over the mapping of a file. read is the result of Read, nil if the
-	// file has no mapping. Problems name the flags.
+	// Over lays texts, by key, over a file's mapping. read is what Read returned, nil if the file
+	// has no mapping. Problems name the flags.
 	Over(r *yamlfile.Reader, read any, texts map[string]string) any
 }
 
-// Flags describes the keys of the mapping for a command line.
+// Flags describes the mapping's keys for a command line.
 func (s Section[T]) Flags() (rows []yamlfile.Row) {
 	for _, f := range s.Fields().Fields {
 		r := f.Row

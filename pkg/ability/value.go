@@ -5,16 +5,16 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// List declares a key of an ability whose value is a list of mappings. The list of a database
-// replaces the file's.
+// List declares an ability's key whose value is a list of mappings. A database's list replaces the
+// file's.
 type List[T any] struct {
 	Key, Meaning string
 	Item         func() yamlfile.Section[T]
-	// Resolved returns the items of a database from those that the file gives for it.
+	// Resolved returns a database's items from those that the file gives for it.
 	Resolved func(r *yamlfile.Reader, items []yamlfile.Written[T], d *Database, v Values) []T
 }
 
-// Of returns the ability's value among those of a database.
+// Of returns the ability's value from a database's values.
 func (l List[T]) Of(v Values) []T { return valueOf[[]T](v, l.Key) }
 
 // With returns the values with this ability's replaced.
@@ -68,13 +68,13 @@ func (l List[T]) Show(v Values, _ workload.Load) *yamlfile.Node {
 	return yamlfile.ListNode(items, false, func(is T) *yamlfile.Node { return section.Show(&is).Flow() })
 }
 
-// Single declares a key of an ability with one value of its own.
+// Single declares an ability's key that has one value instead of a mapping.
 type Single[T any] struct {
 	// About is its row at the top of a file.
 	About yamlfile.Row
 	Kind  yamlfile.Kind[T]
-	// Resolved returns the value of a database from the value in the file and its place, which is
-	// nil if the file gives none.
+	// Resolved returns a database's value from the value in the file and its place, which is nil if
+	// the file gives no value.
 	Resolved func(r *yamlfile.Reader, is T, at *yamlfile.Node, d *Database, v Values) T
 	// Shown reports whether the value is shown.
 	Shown func(T) bool
@@ -86,7 +86,7 @@ type single[T any] struct {
 	at *yamlfile.Node
 }
 
-// Of returns the ability's value among those of a database.
+// Of returns the ability's value from a database's values.
 func (s Single[T]) Of(v Values) T { return valueOf[T](v, s.About.Name) }
 
 // With returns the values with this ability's replaced.

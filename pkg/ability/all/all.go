@@ -1,4 +1,4 @@
-// Package all lists the abilities of the program.
+// Package all lists the program's abilities.
 package all
 
 import (

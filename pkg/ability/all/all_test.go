@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of observed values again")
 
-// TestTable compares the table of observed values in the documentation with the declarations.
+// TestTable compares the documentation's table of observed values with the declarations.
 func TestTable(t *testing.T) {
 	const file = "../../../docs/numbers.md"
 	data, err := os.ReadFile(file)
@@ -40,8 +40,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Names of groups and of values in them are unique, and so are the files and columns named after
-// them.
+// Group names are unique, as are value names within a group, and so are the files and columns named
+// after them.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for _, a := range Abilities() {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Bounds of a search.
+// Bounds on a search.
 const (
 	shortestWindow = 100 * time.Millisecond
 	fewestWindows  = 12
@@ -23,8 +23,7 @@ const (
 	// at 25,000 requests per second.
 	firstRate = 250
 	clients   = 500
-	// highestQuantile bounds the quantile that a search may limit: 1 request of 10,000 is above
-	// it.
+	// highestQuantile bounds the quantile that a search may limit: 1 request in 10,000 is above it.
 	highestQuantile = 99.99
 )
 
@@ -33,7 +32,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: search()}
 }
 
-// Of returns the search that the values of a file ask for, or nil.
+// Of returns the search that a file's values ask for, or nil.
 func Of(v ability.Values) *Plan {
 	if c := Keys().Of(v); c != (Plan{}) {
 		return &c
@@ -118,7 +117,7 @@ func quantileKind() yamlfile.Kind[workload.Percent] {
 	}
 }
 
-// resolve resolves the search of a file; zero without one.
+// resolve resolves a file's search. It returns a zero plan for a file without a search.
 func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Database) Plan {
 	if !all.Given() {
 		return Plan{}
@@ -140,9 +139,8 @@ func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Datab
 	return c
 }
 
-// load changes a load to the load of a search: updates of existing keys unless the file
-// gives an operation, for the longest stretch at one rate. The load's rate is the rate of
-// the first window.
+// load changes a load to the one that a search sends: updates to existing keys unless the file
+// gives an operation, for the longest stretch at one rate. The load's rate is the first window's.
 func load(r *yamlfile.Reader, v ability.Values, keys ability.LoadKeys, l *workload.Load) {
 	c := Keys().Of(v)
 	given := func(key string) bool { return keys.Place(key).Set() }

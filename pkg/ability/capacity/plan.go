@@ -8,27 +8,27 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Plan requests the rate at which a share of a load's windows keep a limit on latency, and
-// describes the search for it.
+// Plan asks for the rate at which a share of a load's windows keeps a latency limit, and describes
+// how to search for it.
 type Plan struct {
 	// Latency is the limit, from when a request was due, that At of all offered requests
 	// must keep: 99 is p99. Errors is the largest share of requests that may fail.
 	Latency time.Duration    `json:"latency_ns"`
 	At      workload.Percent `json:"at_percent"`
 	Errors  workload.Percent `json:"errors_percent"`
-	// Window is how long one rate is measured, after Settle of the same rate. At low rates
-	// it is longer: see [Plan.WindowAt].
+	// Window is how long one rate is measured, after Settle at the same rate. At low rates it is
+	// longer: see [Plan.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
 	// WarmUp is how long the first rate is sent before the first window; 0 means no warm-up.
 	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
-	// Share is the share of windows that pass at the rate in search, Tolerance the relative
-	// width of the interval at which the search ends, and Windows the most windows.
+	// Share is the share of windows that pass at the sought rate. The search ends once its interval
+	// has the relative width Tolerance, or after Windows windows.
 	Share     workload.Percent `json:"share_percent"`
 	Tolerance workload.Percent `json:"tolerance_percent"`
 	Windows   int              `json:"windows"`
-	// Hold is the length of the last window, at the highest rate that lasts that long; 0 is
-	// none.
+	// Hold is how long the last window takes, at the highest rate that lasts that long; 0 means no
+	// hold.
 	Hold time.Duration `json:"hold_ns,omitempty"`
 }
 
@@ -48,8 +48,8 @@ func (c Plan) Sought() Plan {
 // Quantile returns At as experiment files give it: "p99.9".
 func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
-// Least returns the lowest rate of the search, in requests per second. At this rate enough
-// requests are due in a window for one to miss the limit. A quantile of fewer is their maximum.
+// Least returns the search's lowest rate, in requests per second. At this rate enough requests are
+// due in a window for one to miss the limit. With fewer requests, the quantile is their maximum.
 func (c Plan) Least() float64 {
 	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
 	return max(1, math.Round(rate*1e6)/1e6)
@@ -62,8 +62,8 @@ const (
 	mostTimes    = 4
 )
 
-// WindowAt returns the length of a window at a rate in requests per second: Window, or the time
-// until five requests may miss the limit, at most four times Window.
+// WindowAt returns how long a window at a rate, in requests per second, is: Window, or until five
+// requests may miss the limit, at most four times Window.
 func (c Plan) WindowAt(rate float64) time.Duration {
 	longest := mostTimes * c.Window
 	if rate <= 0 {
@@ -81,8 +81,8 @@ func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
-// Longest returns the longest time for which a search sends requests if its lowest rate is the
-// given one, in requests per second. It covers one database in one trial, with one hold.
+// Longest returns how long a search sends requests at most if its lowest rate is the given one, in
+// requests per second. It covers one database in one trial, with one hold.
 func (c Plan) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {
@@ -94,8 +94,8 @@ func (c Plan) Longest(rate float64) time.Duration {
 	return length
 }
 
-// LastWindow returns the length of the window after the search, which the records of the run
-// cover: the hold, or one more window at its rate.
+// LastWindow returns how long the window after the search is, which the run's records cover: the
+// hold, or one more window at its rate.
 func (c Plan) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {
 		return c.Hold

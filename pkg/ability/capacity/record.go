@@ -8,18 +8,19 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// File holds the windows of a search, in a tag's folder. Dir has the records of these windows: all
-// files of a load, in which the number of a step is the number of the window. Records of failed
-// holds lie in folders below it. The tag's folder itself has only the records of the last window.
+// File holds a search's windows in a tag's folder. Dir has these windows' records: all files that a
+// load has, in which a step's number is the window's. Records from failed holds lie in folders
+// below it. The tag's folder itself has only the last window's records.
 const (
 	File = "capacity.csv"
 	Dir  = "capacity"
 )
 
-// Record declares the record of the search whose last window is the load of a run's record.
+// Record declares the record of a search. Its last window is the load that the run's record
+// describes.
 func Record() ability.Record[Result] { return ability.Record[Result]{Key: "capacity"} }
 
-// Result holds the parameters and the results of a search.
+// Result holds a search's parameters and results.
 type Result struct {
 	Plan
 	// Reason is why the search ended, in the words of package stats/capacity: "found", "out of
@@ -34,33 +35,32 @@ type Result struct {
 	Rate float64 `json:"rate,omitempty"`
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Counted is the number of windows that counted, Stalled the number of these that failed
-	// by a pause of the server, and Voided the number of windows that did not count because
-	// the client was late.
+	// Counted windows counted. Stalled ones among them failed because the server paused. Voided
+	// windows did not count because the client was late.
 	Counted int `json:"counted"`
 	Stalled int `json:"stalled,omitempty"`
 	Voided  int `json:"voided,omitempty"`
-	// Held is the rate at which a hold passed, 0 if none did; Holds counts passed and failed
+	// Held is the rate at which a hold passed, 0 if no hold did; Holds counts passed and failed
 	// holds. Unheld is "client-limited" or "store full" if that ended the hold, else "".
 	Held   float64 `json:"held,omitempty"`
 	Holds  int     `json:"holds,omitempty"`
 	Unheld string  `json:"unheld,omitempty"`
 	// Fit is the probability that a window passes, nil if no window counted.
 	Fit *Fit `json:"fit,omitempty"`
-	// Drift compares a window at the end of the search with one of the same rate at its
-	// beginning; nil if no window of that rate passed.
+	// Drift compares a window at the end of the search with one at the same rate at its beginning;
+	// nil if no window at that rate passed.
 	Drift *Drift `json:"drift,omitempty"`
 }
 
-// Fit is the mean of the posterior: a window at a rate passes with the
-// probability (1 - Lapse) * Phi((ln Threshold - ln rate) / Spread).
+// Fit is the posterior mean: a window at a rate passes with the probability (1 - Lapse) * Phi((ln
+// Threshold - ln rate) / Spread).
 type Fit struct {
 	Threshold float64 `json:"threshold"`
 	Spread    float64 `json:"spread"`
 	Lapse     float64 `json:"lapse"`
 }
 
-// Drift has the share of requests within the limit, in two windows of one rate.
+// Drift has the share of requests within the limit, in two windows at one rate.
 type Drift struct {
 	Rate  float64 `json:"rate"`
 	First float64 `json:"first_share"`
@@ -73,40 +73,38 @@ func (d Drift) Agrees() bool { return d.Last >= d.First*.95 && d.First >= d.Last
 // Found reports whether the search ended with a capacity.
 func (c *Result) Found() bool { return c.Reason == "found" || c.Reason == "out of windows" }
 
-// Stalls reports whether more windows stalled than the required share of passes allows.
+// Stalls reports whether more windows stalled than may fail by the plan's Share.
 func (c *Result) Stalls() bool {
 	return float64(c.Stalled) > (1-float64(c.Share)/100)*float64(c.Counted)
 }
 
-// Kind is the purpose of a window.
+// Kind says what a window is for.
 type Kind string
 
-// The kinds of windows.
+// The kinds of window.
 const (
 	KindSearch Kind = "search"
 	// KindWarmUp is the load before the first window; nothing is concluded from it.
 	KindWarmUp Kind = "warm-up"
-	// KindAgain repeats the rate of a window at the beginning of the search.
+	// KindAgain repeats a rate from the beginning of the search.
 	KindAgain Kind = "again"
 	KindHold  Kind = "hold"
 	// KindLast is a window after a search without a hold.
 	KindLast Kind = "last"
 )
 
-// Window is one row of capacity.csv. Counts are of the requests that were due in
-// the window.
+// Window is one row in capacity.csv. It counts requests that were due in the window.
 type Window struct {
 	// Trial and Window count from 1.
 	Trial, Window int
 	Kind          Kind
-	// Start is when the settling before the window began, End when its last request ended.
+	// Start is when it began to settle before the window, End when its last request ended.
 	Start, End time.Time
 	Rate       float64
-	// Due counts offered requests, Over those of them that were not answered within the
-	// limit: answered later, failed, unknown, shed or unsent. Failed counts failed and
-	// unknown requests.
+	// Due counts offered requests, Over those among them that were not answered within the limit:
+	// answered later, failed, unknown, shed or unsent. Failed counts failed and unknown requests.
 	Due, Over, Failed, Shed, Unsent, Late int64
-	// PauseNS is the longest time in which requests waited and none was answered.
+	// PauseNS is the longest time in which requests waited and the server answered nothing.
 	PauseNS int64
 	// Outcome is "pass", "fail", "stalled", "void" or "store full". Pass and Void are 1 or
 	// 0.
@@ -116,8 +114,8 @@ type Window struct {
 	Early int
 	// Low, Middle and High estimate the capacity after the window; 0 before the first failure.
 	Low, Middle, High float64
-	// DBBytes, HeapBytes and FreeBytes are the size of the store, the heap and the free disk
-	// space of the worst member at the end of the window; -1 if not known.
+	// DBBytes, HeapBytes and FreeBytes are the worst member's store size, heap and free disk space
+	// when the window ends; -1 if not known.
 	DBBytes, HeapBytes, FreeBytes int64
 }
 

@@ -1,5 +1,5 @@
-// Package consistency declares the verdict on the answers of a load: whether they are those of
-// one register for each key. Package pkg/consistency judges them.
+// Package consistency declares the verdict on a load's answers: whether one register per key could
+// have given them. Package pkg/consistency judges them.
 package consistency
 
 import (
@@ -20,7 +20,7 @@ func Ability() ability.Ability {
 	}
 }
 
-// Sampled declares the key in an experiment file for how many keys have their requests recorded.
+// Sampled declares the experiment file's key for how many keys have their requests recorded.
 func Sampled() ability.Single[int] {
 	return ability.Single[int]{
 		About: yamlfile.Row{Name: "consistency_sample", Preset: "0", Meaning: fmt.Sprintf("how many keys, up to %d, have their requests recorded: `dbtester consistency --porcupine` [checks](consistency.md) them", MostSampled)},
@@ -45,28 +45,27 @@ func Sampled() ability.Single[int] {
 	}
 }
 
-// LeastValue is the size in bytes of the smallest values that can name the requests that wrote
-// them.
+// LeastValue is how many bytes a value needs to name the request that wrote it.
 const LeastValue = 16
 
-// Shared is why the answers of generators that share keys are not judged.
+// Shared is why answers to generators that share keys are not judged.
 const Shared = "generators that share keys cannot be judged, as each knows only what it wrote itself and their clocks differ"
 
-// Form is the kind of judgement on the answers of a load.
+// Form says whether and how a load's answers are judged.
 type Form string
 
 // The forms.
 const (
 	// Judged answers have a verdict.
 	Judged Form = "verdict"
-	// Measured answers come from reads of a mode that promises less than linearizability: their
+	// Measured answers come from reads whose mode promises less than linearizability: their
 	// staleness is known.
 	Measured Form = "staleness"
 	// Unjudged answers have neither, for the reason in Why.
 	Unjudged Form = "none"
-	// Unasked answers have neither, because the file forbids it. In records of releases that judged
-	// no load by default, the file did not ask for it. Records of releases without verdicts
-	// have no form.
+	// Unasked answers have neither, because the file forbids it. In records from releases that
+	// judged no load by default, the file did not ask for it. Records from releases without
+	// verdicts have no form.
 	Unasked Form = "off"
 )
 
@@ -78,17 +77,17 @@ type Verdict struct {
 	Form Form `json:"form"`
 	// Why is the reason for no verdict, "" with one.
 	Why string `json:"why,omitempty"`
-	// Read is the mode of the reads, and Promise the database's promise for that mode.
+	// Read is the read mode, and Promise the database's promise for it.
 	Read    workload.ReadMode `json:"read,omitempty"`
 	Promise string            `json:"promise,omitempty"`
-	// Counts count over the whole load.
+	// Counts cover the whole load.
 	Counts consistency.Counts `json:"counts,omitzero"`
 	// Parts is how many generators judged the load, each its own keys; 0 if control did.
 	Parts int `json:"parts,omitempty"`
-	// Staleness is the staleness of stale reads, in nanoseconds; nil without any.
+	// Staleness is how stale the stale reads were, in nanoseconds; nil without stale reads.
 	Staleness *results.Spread `json:"staleness,omitempty"`
-	// Held counts the written keys by their state after the load, read back in the mode Back
-	// within a time; nil if none was read. NotReadBack is why some keys were not.
+	// Held counts the written keys by their state after the load, read back in the mode Back within
+	// a time; nil if no key was read. NotReadBack is why some keys were not.
 	Held        *consistency.HeldKeys `json:"held,omitempty"`
 	Back        workload.ReadMode     `json:"back,omitempty"`
 	BackNS      int64                 `json:"back_ns,omitempty"`
@@ -104,7 +103,7 @@ type Verdict struct {
 	Since int64 `json:"since_unix_ns,omitempty"`
 }
 
-// Violations returns the number of answers that no register gives, 0 without a verdict.
+// Violations returns how many answers no register gives, 0 without a verdict.
 func (v *Verdict) Violations() int64 {
 	if v.Form != Judged {
 		return 0
@@ -112,7 +111,7 @@ func (v *Verdict) Violations() int64 {
 	return v.Counts.Violations.All()
 }
 
-// Record declares the record of a run's verdict. Its form is "" in records of releases without
+// Record declares the record of a run's verdict. Its form is "" in records from releases without
 // verdicts.
 func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
 
@@ -129,8 +128,7 @@ const (
 	ValueKeys       = "judged_keys"
 )
 
-// Observed declares the values by second. The histogram of staleness has one line, for the whole
-// load.
+// Observed declares the values by second. The staleness histogram has one line, for the whole load.
 func Observed() observation.Group {
 	most := func(name, unit, definition string) observation.Value {
 		return observation.Value{Name: name, Unit: unit, Merging: observation.Max, Definition: definition}

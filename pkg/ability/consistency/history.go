@@ -12,20 +12,21 @@ import (
 )
 
 // FileHistory holds the requests on sampled keys in a tag's folder: for each key a line about it,
-// and one line for each request, by when it was sent.
+// then a line per request in the order in which they were sent.
 const FileHistory = "history.jsonl"
 
 // MostSampled bounds the keys whose requests are recorded.
 const MostSampled = 64
 
-// mostRecorded bounds the requests of a key in a file that is read: more than are ever recorded.
+// mostRecorded bounds the requests on one key in a file that is read. It is more than are ever
+// recorded.
 const mostRecorded = 1 << 20
 
-// line begins a history, or is a request of the history that the last such line began.
+// line begins a history, or is a request in the history that the last such line began.
 type line struct {
-	// Key begins the history of a key.
+	// Key begins a key's history.
 	Key *int64 `json:"key,omitempty"`
-	// Initial is the number of its first value, or nil. Until is nil for a whole history.
+	// Initial is its first value's number, or nil. Until is nil for a whole history.
 	Initial    *int64 `json:"initial,omitempty"`
 	Requests   int    `json:"requests,omitempty"`
 	Until      *int64 `json:"until_ns,omitempty"`
@@ -37,18 +38,18 @@ type line struct {
 	Kind    string `json:"kind,omitempty"`
 	Outcome string `json:"outcome,omitempty"`
 	// Read is the number of the value that was read, or the version that was replaced. It is
-	// missing if it is not known. Foreign values were written by no request to this key.
+	// missing if unknown. Foreign values were written by no request to this key.
 	Read    *int64 `json:"read,omitempty"`
 	Foreign bool   `json:"foreign,omitempty"`
 	Sent    int64  `json:"sent_ns,omitempty"`
 	End     int64  `json:"end_ns,omitempty"`
 }
 
-// kinds and outcomes are the words of the file, by number.
+// kinds and outcomes are the file's words, by number.
 func kinds() []string    { return []string{"other", "read", "write", "swap", "txn", "delete"} }
 func outcomes() []string { return []string{"ok", "failed", "unknown", "not found"} }
 
-// WriteHistories writes a file of histories. Without histories it writes no file.
+// WriteHistories writes a history file. Without histories it writes no file.
 func WriteHistories(path string, list []consistency.History) (err error) {
 	if len(list) == 0 {
 		return nil
@@ -70,7 +71,7 @@ func WriteHistories(path string, list []consistency.History) (err error) {
 	return nil
 }
 
-// encodeHistory returns the lines of a key.
+// encodeHistory returns one key's lines.
 func encodeHistory(h *consistency.History) (lines []byte, err error) {
 	add := func(l line) {
 		text, encoding := json.Marshal(l)
@@ -99,7 +100,7 @@ func encodeHistory(h *consistency.History) (lines []byte, err error) {
 	return lines, err
 }
 
-// Histories reads a file of histories, one after the other, until an error.
+// Histories reads a file's histories, one after the other, until an error.
 func Histories(path string) iter.Seq2[*consistency.History, error] {
 	return func(yield func(*consistency.History, error) bool) {
 		var h *consistency.History
@@ -157,7 +158,7 @@ func (l *line) history() *consistency.History {
 	return h
 }
 
-// op returns the request of a line.
+// op returns a line's request.
 func (l *line) op() (o consistency.Op, err error) {
 	kind, outcome := slices.Index(kinds(), l.Kind), slices.Index(outcomes(), l.Outcome)
 	switch {

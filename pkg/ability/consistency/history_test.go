@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/consistency"
 )
 
-// read returns the histories of a file up to an error.
+// read returns a file's histories up to an error.
 func read(path string) (list []consistency.History, err error) {
 	for h, err := range Histories(path) {
 		if err != nil {
@@ -22,8 +22,8 @@ func read(path string) (list []consistency.History, err error) {
 	return list, nil
 }
 
-// TestHistories: a file returns the histories that were written to it, with each kind and outcome
-// of a request.
+// TestHistories: a file returns the histories that were written to it, with each request kind and
+// outcome.
 func TestHistories(t *testing.T) {
 	var ops []consistency.Op
 	for kind := consistency.Read; kind <= consistency.Delete; kind++ {

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestPlan: loads are judged by default where that is possible, with the reason where it is not, and
-// none that a file turns off.
+// TestPlan: loads are judged by default where possible, unless the file turns that off, and the
+// plan says why if not.
 func TestPlan(t *testing.T) {
 	info := &database.Info{Promises: map[workload.ReadMode]database.Promise{
 		workload.ReadLinearizable: {Linearizable: true, Text: "a quorum agrees"}, workload.ReadStale: {Text: "a copy"},
@@ -53,7 +53,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestBudget: keys of a load that is judged by default are read back for a twentieth of its length,
+// TestBudget: if a load is judged by default, its keys are read back for a twentieth of its length,
 // within bounds.
 func TestBudget(t *testing.T) {
 	for _, c := range []struct {

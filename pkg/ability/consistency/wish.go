@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Wish is the value of the key consistency in a file.
+// Wish is the value of a file's key consistency.
 type Wish string
 
-// The wishes. By default, which files may write as auto, answers are judged where that is possible. On
-// is an error where it is not, except for a load without an operation that is judged.
+// The wishes. By default, which files may write as auto, answers are judged where that is possible.
+// On is an error where it is not, except for a load whose operations are never judged.
 const (
 	ByDefault Wish = ""
 	On        Wish = "on"
@@ -37,7 +37,7 @@ func Keys() ability.Single[Wish] {
 	}
 }
 
-// auto is the spelling of the default.
+// auto is how files write the default.
 const auto = "auto"
 
 // wishKind accepts true, false or auto.
@@ -65,9 +65,9 @@ func wishKind() yamlfile.Kind[Wish] {
 	}
 }
 
-// MostKeys returns how many keys are judged by default: those of the load that have memory from
-// the beginning, by number, and then the first that requests take. A file that asks for a verdict
-// has as many judged as the judge allows, which 0 means.
+// MostKeys returns how many keys are judged by default: first the load's keys that have memory from
+// the beginning, by number, then others as requests take them. If a file asks for a verdict it
+// returns 0, which means as many as the judge allows.
 func (w Wish) MostKeys() int {
 	if w == On {
 		return 0
@@ -81,8 +81,8 @@ const (
 	leastBudget = 2 * time.Second
 )
 
-// Budget bounds the time in which the keys of a load of a length are read back. By default it is a
-// twentieth of the length.
+// Budget bounds the time in which a load's keys are read back. By default it is a twentieth of the
+// load's length.
 func (w Wish) Budget(length time.Duration) time.Duration {
 	if w == On {
 		return budget

@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileWitness holds the witnesses of a run in a tag's folder, one per line. A run without
-// witnesses has no such file.
+// FileWitness holds a run's witnesses in a tag's folder, one per line. A run without witnesses has
+// no such file.
 const FileWitness = "witness.jsonl"
 
-// WriteWitnesses writes a file of witnesses.
+// WriteWitnesses writes a witness file, unless there are no witnesses.
 func WriteWitnesses(path string, witnesses []consistency.Witness) (err error) {
 	if len(witnesses) == 0 {
 		return nil
@@ -35,8 +35,8 @@ func WriteWitnesses(path string, witnesses []consistency.Witness) (err error) {
 	return file.Append(lines)
 }
 
-// ReadWitnesses reads a file of witnesses, which need not exist. The witnesses before an error
-// are valid.
+// ReadWitnesses reads a witness file, which need not exist. The witnesses before an error are
+// valid.
 func ReadWitnesses(path string) (witnesses []consistency.Witness, err error) {
 	for line, err := range linefile.Lines(path) {
 		if errors.Is(err, fs.ErrNotExist) {

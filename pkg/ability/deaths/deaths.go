@@ -30,11 +30,11 @@ type Plan struct {
 	// Release is how the holders die, and After how long after the load's start.
 	Release Release       `json:"release"`
 	After   time.Duration `json:"after_ns"`
-	// Keys is the number of keys of each session.
+	// Keys is the number of keys per session.
 	Keys int `json:"keys"`
 }
 
-// Release is how holders die: [AllAtOnce], [Never], or a number of them a second, "500/s".
+// Release is how holders die: [AllAtOnce], [Never], or how many a second, such as "500/s".
 type Release string
 
 // The releases that are not rates.
@@ -43,7 +43,7 @@ const (
 	Never     Release = "never"
 )
 
-// PerSecond returns the rate, 0 for the releases that are not rates.
+// PerSecond returns the rate, 0 for releases that are not rates.
 func (r Release) PerSecond() float64 {
 	text, ok := strings.CutSuffix(string(r), "/s")
 	rate, err := strconv.ParseFloat(text, 64)
@@ -53,7 +53,7 @@ func (r Release) PerSecond() float64 {
 	return rate
 }
 
-// releaseKind accepts the values of the key.
+// releaseKind accepts a [Release].
 func releaseKind() yamlfile.Kind[Release] {
 	return yamlfile.Kind[Release]{
 		Unit: "word",
@@ -71,8 +71,7 @@ func releaseKind() yamlfile.Kind[Release] {
 	}
 }
 
-// The bounds of a plan. MostShared is how many sessions a shared cluster may have without
-// --full-speed.
+// Bounds on a plan. MostShared is how many sessions a shared cluster may have without --full-speed.
 const (
 	most       = 200_000
 	mostKeys   = 100
@@ -122,8 +121,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves the sessions of a database. The keys of the whole file apply to the databases
-// that have sessions.
+// resolve resolves a database's sessions. Keys at the top of the file apply to the databases that
+// have sessions.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -171,7 +170,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// gives reports whether a mapping of the file has a key, whatever its value.
+// gives reports whether a mapping in the file has a key, whatever its value.
 func gives(w yamlfile.Written[Plan], key string) bool {
 	return w.Given() && yamlfile.HasKey(w.Node, key)
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record declares the record of a run's held sessions. Without any, 0 were granted.
+// Record declares the record of a run's held sessions. Without held sessions, 0 were granted.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
-// Outcome records the held sessions of a run. All of its fields are on one level in JSON.
+// Outcome records a run's held sessions. In JSON, all fields are on one level.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
@@ -20,15 +20,15 @@ type Outcome struct {
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
 	Tally
-	// NotGranted sessions of the plan were not granted with all their keys.
+	// NotGranted counts the plan's sessions that were not granted with all their keys.
 	NotGranted int `json:"not_granted,omitempty"`
 	// GrantsPerSecond is the rate at which sessions were granted, with their keys.
 	GrantsPerSecond float64 `json:"grants_per_second"`
-	// Keeps are the response times of answered renewals, in nanoseconds.
+	// Keeps are the response times for answered renewals, in nanoseconds.
 	Keeps *results.Spread `json:"keeps,omitempty"`
 	Ends
-	// Before and During are the p99 of requests in the seconds before the first death's, and in
-	// those from the first end to the last.
+	// Before and During are the requests' p99 in the seconds before the one with the first death,
+	// and in those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
 	During *Latency `json:"during,omitempty"`
 	// Machines is how many generators held the sessions, 0 if the client did. Each judged its own
@@ -46,7 +46,7 @@ type Facts struct {
 	Watch   string `json:"watch"`
 }
 
-// Tally holds a machine's counts of the sessions that it holds, or the sum of several machines'.
+// Tally counts the sessions that one machine holds, or that several machines hold together.
 type Tally struct {
 	// TTL is the TTL that members granted.
 	TTL time.Duration `json:"ttl_ns"`
@@ -57,19 +57,19 @@ type Tally struct {
 	// tenth of the TTL or more.
 	KeepsLost int64 `json:"keeps_lost,omitempty"`
 	KeepsLate int64 `json:"keeps_late,omitempty"`
-	// Abandoned holders died from the time of Death on.
+	// Abandoned holders died from Death on.
 	Abandoned int       `json:"abandoned"`
 	Death     time.Time `json:"death,omitzero"`
 	// Early sessions ended before the rule allows. Unrenewed sessions ended while held because
-	// members did not answer their renewals, and Missed ones because the client sent none in
+	// members did not answer their renewals, and Missed ones because the client sent no renewal in
 	// time.
 	Early     int `json:"early,omitempty"`
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
-	// Resolution is the longest time between the last read of a key and its observed end, 0 where
+	// Resolution is the longest time between a key's last read and its observed end, 0 where
 	// members report the end.
 	Resolution time.Duration `json:"resolution_ns,omitempty"`
-	// Delayed ends were read right after a stop of this client. The longest stop took
+	// Delayed ends were read right after this client had stopped for a while. The longest stop took
 	// LongestStop.
 	Delayed     int           `json:"delayed,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
@@ -81,19 +81,20 @@ type Tally struct {
 // Ends describe how the abandoned sessions ended.
 type Ends struct {
 	// Expired counts the abandoned sessions whose keys were all gone, NotExpired the other
-	// abandoned ones. FirstGone is the time from [Tally.Death] to the first end, AllGone to the
-	// last.
+	// abandoned ones. FirstGone is the time from [Tally.Death] to the first end, AllGone the time
+	// to the last.
 	Expired    int           `json:"expired"`
 	NotExpired int           `json:"not_expired,omitempty"`
 	FirstGone  time.Duration `json:"first_gone_ns,omitempty"`
 	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
-	// RenewedNS is the time between the first and the last of their last renewals.
+	// RenewedNS is the time from the first to the last among their last renewals.
 	RenewedNS int64 `json:"renewed_ns,omitempty"`
 	// Late is how long after the TTL the ends came, in nanoseconds, timed from sending the last
 	// renewal. LateLeast is timed from its answer, up to the last time the keys were seen.
 	Late      *results.Spread `json:"late,omitempty"`
 	LateLeast *results.Spread `json:"late_least,omitempty"`
-	// PerSecond is the rate of ends without the first and the last twentieth; 0 if there are few.
+	// PerSecond is how many sessions ended a second, without the first and the last twentieth; 0 if
+	// there are few.
 	PerSecond float64 `json:"per_second,omitempty"`
 	// Survivors are the remaining sessions by time after their TTL.
 	Survivors []Survivors `json:"survivors,omitempty"`
@@ -105,7 +106,7 @@ type Survivors struct {
 	Left  int           `json:"left"`
 }
 
-// Latency is the p99 of ok requests in some seconds.
+// Latency is the p99 over ok requests in some seconds.
 type Latency = effect.Latency
 
 // The values by second.

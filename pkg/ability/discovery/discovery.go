@@ -1,6 +1,6 @@
-// Package discovery declares the instances of a service that register themselves during a load, and
-// the consumers that follow which there are: how soon all of them know that an instance died, or was
-// deployed.
+// Package discovery declares a service's instances, which register themselves during a load, and
+// the consumers that follow which instances there are. It measures how soon all consumers know that
+// an instance died or was deployed.
 package discovery
 
 import (
@@ -25,18 +25,18 @@ func Ability() ability.Ability {
 
 // Plan describes the instances, their consumers and the acts. Without instances there is no plan.
 type Plan struct {
-	// Instances register a key of a session each. Consumers watch all of these keys.
+	// Each instance registers a key in a session. Consumers watch all these keys.
 	Instances int `json:"instances"`
 	Consumers int `json:"consumers"`
 	// Registry is how instances register: "" is Sessions.
 	Registry Registry `json:"registry,omitempty"`
-	// Notice is the time in which all consumers are to know of a death, 0 if the file names none.
+	// Notice is the time in which all consumers are to know of a death, 0 if the file does not say.
 	Notice time.Duration `json:"notice_ns,omitempty"`
-	// TTL is the requested TTL of the sessions, and Keep the time between two renewals of one.
+	// TTL is the sessions' requested TTL, and Keep the time between two renewals of one session.
 	TTL  time.Duration `json:"ttl_ns"`
 	Keep time.Duration `json:"keep_ns"`
-	// Deaths instances die, and Deploys others are released and register again, at random times of
-	// Within, which begins After the start of the load.
+	// Deaths instances die, and Deploys others are released and register again, at random times in
+	// Within, which begins After the load starts.
 	Deaths  int           `json:"deaths"`
 	Deploys int           `json:"deploys"`
 	After   time.Duration `json:"after_ns"`
@@ -55,12 +55,12 @@ type Registry string
 const (
 	// Sessions means the database's sessions, with a key each.
 	Sessions Registry = "sessions"
-	// Services means services of the database's own registry.
+	// Services means services in the database's own registry.
 	Services Registry = "services"
 )
 
-// FactsOf returns the facts of the plan's registrations in a database, and nil and the reason if
-// instances cannot register so.
+// FactsOf returns the facts about the plan's registrations in a database, or nil and why instances
+// cannot register so.
 func (p Plan) FactsOf(info database.Info, driver any) (*database.SessionFacts, string) {
 	if p.Registry == Services {
 		if r, ok := driver.(database.Registrar); ok {
@@ -103,16 +103,15 @@ const (
 	Election Kind = "election"
 )
 
-// Act is a death or a deploy of an instance, or an election, at a time after the start of the
-// load. The instance of an election is not known before.
+// Act is an instance's death or deploy, or an election, at a time after the load starts. An
+// election's instance is not known in advance.
 type Act struct {
 	Kind     Kind
 	Instance int
 	At       time.Duration
 }
 
-// Acts returns the acts of a plan, in the order of their times. No instance has two acts. The
-// same seed gives the same acts.
+// Acts returns a plan's acts by time. No instance has two acts. The same seed gives the same acts.
 func (p Plan) Acts(seed uint64) (acts []Act) {
 	random := rand.New(rand.NewPCG(seed, uint64(p.Instances)))
 	order := random.Perm(p.Instances)
@@ -134,13 +133,13 @@ func (p Plan) Acts(seed uint64) (acts []Act) {
 	return acts
 }
 
-// The bounds of a plan.
+// Bounds on a plan.
 const (
 	mostInstances = 100_000
 	mostConsumers = 10_000
-	// mostTold bounds the changes that are recorded of each consumer.
+	// mostTold bounds the changes recorded for each consumer.
 	mostTold = 10_000_000
-	// margin is the time between the latest end of a session and the end of the load.
+	// margin is the time between when a session ends at the latest and the end of the load.
 	margin = 5 * time.Second
 	// early is the share of the time between two elections in which the leader dies.
 	early = .1
@@ -197,8 +196,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves the instances of a database. A database without sessions is a problem, also if
-// the keys are those of the whole file: all databases of a file are to do the same.
+// resolve resolves a database's instances. A database without sessions is a problem, even if the
+// keys apply to the whole file: all databases in a file are to do the same.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -240,8 +239,8 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// checkElections reports elections without time for the next leader: a leader's session ends in a time,
-// and its key is then refused to everybody.
+// checkElections reports elections that leave no time for the next leader: a leader's session takes
+// up to ends to end, and its key is then refused to everybody for refused.
 func (p *Plan) checkElections(r *yamlfile.Reader, place func(string) *yamlfile.Node, ends, refused time.Duration) {
 	each := time.Duration((1 - early) * float64(p.Within) / float64(max(p.Elections, 1)))
 	if p.Elections <= 0 || p.Within <= 0 || each >= ends+refused {
@@ -254,13 +253,13 @@ func (p *Plan) checkElections(r *yamlfile.Reader, place func(string) *yamlfile.N
 	r.Errorf(place("elections"), "discovery: %v is too short for each of %d elections, as the leader's session ends up to %v after its last renewal%s: give the load a longer duration", each.Round(time.Millisecond), p.Elections, ends, text)
 }
 
-// gives reports whether a mapping of the file has a key, whatever its value.
+// gives reports whether a mapping in the file has a key, whatever its value.
 func gives(w yamlfile.Written[Plan], key string) bool {
 	return w.Given() && yamlfile.HasKey(w.Node, key)
 }
 
-// promise sets the longest TTL that keeps the notice by the database's rule, or the shortest there
-// is with a warning. It reports a plan without a notice.
+// promise sets the longest TTL that keeps the notice by the database's rule. If there is no such
+// TTL, it sets the shortest and warns. It reports a plan without a notice.
 func (p *Plan) promise(r *yamlfile.Reader, place func(string) *yamlfile.Node, given bool, facts *database.SessionFacts, name string) bool {
 	if p.Notice <= 0 {
 		if !given || p.Notice < 0 {
@@ -306,7 +305,7 @@ func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *a
 	}
 }
 
-// checkTimes completes the times of the plan, and reports a load that is too short for them.
+// checkTimes completes the plan's times, and reports a load that is too short for them.
 func (p *Plan) checkTimes(r *yamlfile.Reader, w yamlfile.Written[Plan], place func(string) *yamlfile.Node, d *ability.Database, facts *database.SessionFacts) {
 	l := &d.Load
 	if l.Duration <= 0 || l.Requests > 0 || len(l.Steps) > 0 {

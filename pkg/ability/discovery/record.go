@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record declares the record of a run's instances and consumers. Without any, 0 were registered.
+// Record declares the record of a run's instances and consumers. Without instances, 0 were
+// registered.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "discovered"} }
 
-// Outcome records the instances and consumers of a run. All of its fields are on one level in
-// JSON.
+// Outcome records a run's instances and consumers. In JSON, all fields are on one level.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
@@ -24,26 +24,27 @@ type Outcome struct {
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
 	Registered
-	// Watching consumers watched from before the load on. Broken ones stopped before its end, the
-	// first because of BrokenWhy.
+	// Watching consumers watched from before the load on. Broken consumers stopped before its end,
+	// the first because of BrokenWhy.
 	Watching  int    `json:"watching"`
 	Broken    int    `json:"broken,omitempty"`
 	BrokenWhy string `json:"broken_why,omitempty"`
 	// Began is when the load began for the instances, and Quiet how long nothing happened to them.
 	Began time.Time     `json:"began"`
 	Quiet time.Duration `json:"quiet_ns"`
-	// Changes are the deaths and the deploys, in the order of their times.
+	// Changes are the deaths, deploys and elections, by time.
 	Changes []Change `json:"changes"`
 	Counts
 	// Witnesses are the first wrong changes.
 	Witnesses []Witness `json:"witnesses,omitempty"`
 	// BehindWhy is why consumers may not have received everything at the end, "" if they had.
 	BehindWhy string `json:"behind_why,omitempty"`
-	// Resolution bounds the error of the times of changes: the longest time from the sending of a last
-	// renewal to its answer, and of an instance's key between the last look with it and the first
-	// without it.
+	// Resolution bounds the error in the times of changes. It is the longest time from when a last
+	// renewal was sent to its answer, or between the last look that found an instance's key and the
+	// first that did not.
 	Resolution time.Duration `json:"resolution_ns"`
-	// Delayed reports were read right after a stop of this process. The longest stop took LongestStop.
+	// Delayed reports were read right after this process had stopped for a while. The longest stop
+	// took LongestStop.
 	Delayed     int           `json:"delayed,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 }
@@ -54,20 +55,20 @@ type Facts struct {
 	Rule    string `json:"rule"`
 	Renewal string `json:"renewal"`
 	Watch   string `json:"watch"`
-	// Beside is another way by which users of the database find dead instances, or "".
+	// Beside is another way in which the database's users find dead instances, or "".
 	Beside string `json:"beside,omitempty"`
 }
 
 // Registered describes the registrations.
 type Registered struct {
-	// Registered instances had their keys before the load, PerSecond of them a second. NotRegistered
-	// others had none, the first because of Why.
+	// Registered instances had their keys before the load, at PerSecond keys a second.
+	// NotRegistered others had no key, the first because of Why.
 	Registered    int     `json:"registered"`
 	PerSecond     float64 `json:"registered_per_second"`
 	NotRegistered int     `json:"not_registered,omitempty"`
 	Why           string  `json:"why,omitempty"`
-	// Keeps are the response times of answered renewals, in nanoseconds. KeepsLost counts the others,
-	// KeepsLate those that were sent later than planned by a tenth of the TTL or more.
+	// Keeps are the response times for answered renewals, in nanoseconds. KeepsLost counts the
+	// others, KeepsLate those sent later than planned by a tenth of the TTL or more.
 	Keeps     *results.Spread `json:"keeps,omitempty"`
 	KeepsLost int64           `json:"keeps_lost,omitempty"`
 	KeepsLate int64           `json:"keeps_late,omitempty"`
@@ -80,48 +81,50 @@ type Registered struct {
 type Counts struct {
 	// Told counts the changes that consumers received.
 	Told int64 `json:"told"`
-	// Early sessions ended before the rule allows. Alive of these were of instances that lived.
+	// Early sessions ended before the rule allows. For Alive of these the instance lived.
 	Early int `json:"early,omitempty"`
 	Alive int `json:"alive,omitempty"`
 	// Unrenewed sessions ended while their instances lived because members did not answer their
 	// renewals, and Missed ones because the client sent none in time.
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
-	// Lost changes never came to a consumer that received all later ones. Behind ones had not come
-	// by the end, but may still come.
+	// Lost changes never came to a consumer that received all later ones. Behind changes had not
+	// come by the end, but may still come.
 	Lost   int `json:"lost,omitempty"`
 	Behind int `json:"behind,omitempty"`
 }
 
-// Change is a death, a deploy or an election. Its parts add up to Whole exactly.
+// Change is a death, a deploy or an election. Its parts add up exactly to Whole.
 type Change struct {
 	Kind     Kind `json:"kind"`
 	Instance int  `json:"instance"`
-	// At is its time from [Outcome.Began]: when the instance died, or when the release was sent. Instance
-	// is the leader that died, -1 if there was none.
+	// At counts from [Outcome.Began] to when the instance died or the release was sent. In an
+	// election, Instance is the leader that died, -1 if there was no leader.
 	At time.Duration `json:"at_ns"`
-	// Heard consumers knew by the end. All means that all did that watched until then.
+	// Heard consumers knew by the end. All means that every consumer did that watched until then.
 	Heard int  `json:"heard"`
 	All   bool `json:"all,omitempty"`
 	// Whole is the time from At until the last consumer knew, if All is set.
 	Whole time.Duration `json:"whole_ns,omitempty"`
-	// Left is the remaining TTL when the instance died, counted from the sending of the last
-	// renewal. Late is the time from the end of the TTL until the first consumer knew, or of a
-	// leader until the first consumer or instance did. Deploys have neither.
+	// Left is the remaining TTL when the instance died, counted from when the last renewal was
+	// sent. Late is the time from when the TTL ended until the first consumer knew, or, for a
+	// leader, the first consumer or instance. Deploys have neither.
 	Left time.Duration `json:"left_ns,omitempty"`
 	Late time.Duration `json:"late_ns,omitempty"`
-	// Again is the time from the sending of the release until the new key was requested, of deploys.
+	// Again is, for deploys, the time from when the release was sent until the new key was
+	// requested.
 	Again time.Duration `json:"again_ns,omitempty"`
-	// HandOff is the time from the end of Late until another instance was the leader, of elections.
+	// HandOff is, for elections, the time from the end of Late until another instance was the
+	// leader.
 	HandOff time.Duration `json:"hand_off_ns,omitempty"`
-	// FanOut is the time from the first consumer of a death, from the request of the new key of a
-	// deploy, or from when the next leader was elected, to the last consumer.
+	// FanOut is the time until the last consumer knew: from when the first one knew about a death,
+	// from when a deploy's new key was requested, or from when the next leader was elected.
 	FanOut time.Duration `json:"fan_out_ns,omitempty"`
 	// Why is why an instance could not be deployed, "" if it was.
 	Why string `json:"why,omitempty"`
 }
 
-// Fault is an error in the changes that a consumer received.
+// Fault says what is wrong with a change that a consumer should have received.
 type Fault string
 
 // The kinds of Fault.
@@ -134,13 +137,13 @@ const (
 type Witness struct {
 	Fault    Fault `json:"fault"`
 	Instance int   `json:"instance"`
-	// Consumer is the one that did not receive it, -1 for all.
+	// Consumer is the one that did not receive it, or -1 for all consumers.
 	Consumer int `json:"consumer"`
-	// After is the time from the last renewal to the end of the session, of early ones.
+	// After is the time from the last renewal until an early session ended.
 	After time.Duration `json:"after_ns,omitempty"`
 }
 
-// Of returns the changes of a kind that all consumers knew.
+// Of returns the changes of one kind that all consumers knew.
 func (o *Outcome) Of(k Kind) (list []Change) {
 	for _, c := range o.Changes {
 		if c.Kind == k && c.All {
@@ -150,7 +153,7 @@ func (o *Outcome) Of(k Kind) (list []Change) {
 	return list
 }
 
-// Count returns how many changes of a kind there were.
+// Count returns how many changes of one kind there were.
 func (o *Outcome) Count(k Kind) (n int) {
 	for _, c := range o.Changes {
 		if c.Kind == k {
@@ -160,16 +163,16 @@ func (o *Outcome) Count(k Kind) (n int) {
 	return n
 }
 
-// fewest is the least number of times for which a p99 adds something to the largest.
+// fewest is how many times it takes for a p99 to add something to the largest.
 const fewest = 300
 
-// Times is a distribution of a few times. P99 is 0 for fewer than 300.
+// Times summarizes a few times. P99 is 0 for fewer than 300.
 type Times struct {
 	N                  int
 	P50, P95, P99, Max time.Duration
 }
 
-// TimesOf returns the distribution of a part of some changes.
+// TimesOf summarizes one part of each change.
 func TimesOf(list []Change, part func(*Change) time.Duration) (t Times) {
 	var times []time.Duration
 	for i := range list {
@@ -187,8 +190,8 @@ func TimesOf(list []Change, part func(*Change) time.Duration) (t Times) {
 	return t
 }
 
-// Rule returns the time from a death until the instance's key was gone: until the first consumer
-// knew.
+// Rule returns the time from a death until the instance's key was gone, which is when the first
+// consumer knew.
 func (c *Change) Rule() time.Duration { return c.Left + c.Late }
 
 // Kept returns how many deaths all consumers knew within the plan's notice.

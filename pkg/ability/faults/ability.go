@@ -35,7 +35,7 @@ func Keys() ability.List[Fault] {
 // Record declares the record of a run's faults in the order in which they began.
 func Record() ability.Record[[]Happened] { return ability.Record[[]Happened]{Key: "faults"} }
 
-// Repeated declares the key of the repeats.
+// Repeated declares the key for repeats.
 func Repeated() ability.Section[Repeat] {
 	return ability.Section[Repeat]{
 		Key: "repeat", Meaning: "how often `faults` are applied: the [keys of repeat](#keys-of-repeat)",
@@ -43,7 +43,7 @@ func Repeated() ability.Section[Repeat] {
 	}
 }
 
-// Probed declares the key of the time between two probes of a member.
+// Probed declares the key for the time between two probes to a member.
 func Probed() ability.Single[time.Duration] {
 	return ability.Single[time.Duration]{
 		About: yamlfile.Row{Name: "probe", Usually: "20ms with `faults`", Meaning: "time between two probes of each member during a load with `faults`: a write over connections of their own, sent whatever is pending, at most 50 in flight. `0s` sends none"},
@@ -63,7 +63,7 @@ func Probed() ability.Single[time.Duration] {
 	}
 }
 
-// resolve resolves the faults of a database under its load.
+// resolve resolves a database's faults under its load.
 func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Database, v ability.Values) (list []Fault) {
 	c := checker{r, d, Repeated().Of(v), items}
 	if len(items) == 0 {
@@ -81,8 +81,8 @@ func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Dat
 	return list
 }
 
-// disturbed returns the times between each fault of a run and its recovery, none if this release
-// cannot read them.
+// disturbed returns the time from each fault in a run to its recovery, or nil if this release
+// cannot read the faults.
 func disturbed(records results.Records) []results.Stretch {
 	list, err := Record().Of(records)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// checker checks the faults of a database.
+// checker checks a database's faults.
 type checker struct {
 	*yamlfile.Reader
 	d      *ability.Database

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// Command is the kind of fault that control applies: a program of the user's, which needs no
+	// Command is the kind of fault that control applies by running the user's program, without an
 	// agent.
 	Command = "command"
-	// NoUndo is the word for the undo of a command that has nothing to undo.
+	// NoUndo stands for the undo if a command has nothing to undo.
 	NoUndo = "none"
 
 	commandMeaning = "control runs the program of `run`, and that of `undo` after `for`; of any cluster, also one of `endpoints`, and only with `control --allow-commands`"
@@ -38,8 +38,8 @@ func (f Fault) Undoes() []string {
 	return f.Undo
 }
 
-// Argv returns a program with its arguments for people, with an argument quoted if a shell would
-// change it, or "".
+// Argv returns a program with its arguments for people, or "" for none. It quotes arguments that a
+// shell would change.
 func Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {
@@ -52,7 +52,7 @@ func Argv(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// commandFields declares the keys of commands.
+// commandFields declares the keys for commands.
 func commandFields() []yamlfile.Field[Fault] {
 	return []yamlfile.Field[Fault]{
 		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "run", Meaning: "of `command`: the program with its arguments, without a shell. It has failed if it does not end with 0 within a minute"},
@@ -65,7 +65,7 @@ func commandFields() []yamlfile.Field[Fault] {
 // argvKind accepts a program with its arguments.
 func argvKind() yamlfile.Kind[[]string] { return yamlfile.ListKind(yamlfile.TextKind(), true) }
 
-// undoKind accepts a program with its arguments, or a word for none.
+// undoKind accepts a program with its arguments, or [NoUndo].
 func undoKind() yamlfile.Kind[[]string] {
 	k := argvKind()
 	parse, node, nested := k.Parse, k.Node, k.Nested

@@ -1,5 +1,4 @@
-// Package faults declares faults of members during a load, and the record that a run makes of
-// them.
+// Package faults declares faults that members have during a load, and how a run records them.
 package faults
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// The kinds of event: a fault was applied, it is over, its member's agent saw its effect, and
-// connections of the load that had failed over went back to their first members.
+// The kinds of event: a fault was applied, it is over, its member's agent saw its effect, and the
+// load's connections that had failed over went back to their first members.
 const (
 	EventFault    = "fault"
 	EventOver     = "fault over"
@@ -22,14 +21,14 @@ const (
 	EventFailBack = "clients failed back"
 )
 
-// The names of members by their roles.
+// The members' names by role.
 const (
 	Leader   = "leader"
 	Follower = "follower"
 	Each     = "each"
 )
 
-// The groups of members that have a fault at the same time: all, the largest minority with the
+// The groups whose members have a fault at the same time: all, the largest minority with the
 // leader, and the largest minority without it.
 const (
 	All       = "all"
@@ -37,17 +36,18 @@ const (
 	Followers = "followers"
 )
 
-// Fault describes a fault of one or more members, and when it is due in a load.
+// Fault describes a fault in one or more members, and when it is due in a load.
 type Fault struct {
-	// Kind is a kind of package fault. Member is [Leader], [Follower], [Each] or a number from 1.
+	// Kind is one of package fault's kinds or [Command]. Member is [Leader], [Follower], [Each] or
+	// a number from 1.
 	Kind   string `json:"kind"`
 	Member string `json:"member"`
-	// Fsync is the effect on the calls of a disk.
+	// Fsync is the effect on a disk's fsync calls.
 	Fsync string `json:"fsync,omitempty"`
 	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From and Direction select packets, Loss is the share of them that is dropped, By how much
-	// each is delayed, and Rate the bandwidth of all together.
+	// From and Direction select packets. Loss is the share that is dropped, By how much each packet
+	// is delayed, and Rate the bandwidth for all together.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
@@ -55,11 +55,11 @@ type Fault struct {
 	Rate      string `json:"rate,omitempty"`
 	// Version is the release that a restart starts, "" for the previous one.
 	Version string `json:"version,omitempty"`
-	// Run is the program of a [Command] with its arguments, and Undo its undo, which may be [NoUndo].
+	// Run is a [Command]'s program with its arguments, and Undo its undo, which may be [NoUndo].
 	Run  []string `json:"run,omitempty"`
 	Undo []string `json:"undo,omitempty"`
-	// At is when the fault is applied, after the first request of the load, and For how long it
-	// lasts. Gap is the time between the end of a member's fault and the next member's.
+	// At is when the fault is applied, counted from the load's first request, and For how long it
+	// lasts. Gap is the time from when one member's fault ends until the next member's begins.
 	At  time.Duration `json:"at_ns"`
 	For time.Duration `json:"for_ns,omitempty"`
 	Gap time.Duration `json:"gap_ns,omitempty"`
@@ -71,7 +71,7 @@ type Fault struct {
 	Place string `json:"-"`
 }
 
-// Parameters returns the parameters of its kind.
+// Parameters returns the parameters for its kind.
 func (f Fault) Parameters() fault.Parameters {
 	return fault.Parameters{Fsync: f.Fsync, Version: f.Version, Full: f.Full, From: f.From, Direction: f.Direction, Loss: f.Loss, By: f.By, Rate: f.Rate, Beside: f.Beside}
 }
@@ -115,7 +115,8 @@ func (f Fault) Message() *dbtesterpb.FaultKind {
 // Repeat describes how often all faults are applied.
 type Repeat struct {
 	Times int `json:"times,omitempty"`
-	// Every is the time between the starts of two repeats. The seed delays each by up to Jitter.
+	// Every is the time from when one repeat starts to the next. The seed delays each by up to
+	// Jitter.
 	Every  time.Duration `json:"every_ns,omitempty"`
 	Jitter time.Duration `json:"jitter_ns,omitempty"`
 	// Until is [Recovered] if a repeat begins no sooner than the load has recovered, as does each
@@ -127,10 +128,10 @@ type Repeat struct {
 // Recovered is the condition that repeats and their faults can wait for.
 const Recovered = "recovered"
 
-// Asked is a fault of a run as the file describes it.
+// Asked is a fault in a run as the file describes it.
 type Asked struct {
-	// Number is the number of the fault in the file, Repeat the number of its repeat, and Turn
-	// its member's turn among those that have it one after the other. All count from 0.
+	// Number is the fault's number in the file, Repeat its repeat's number, and Turn its member's
+	// turn among those that have it one after the other. All count from 0.
 	Number int    `json:"number"`
 	Repeat int    `json:"repeat"`
 	Turn   int    `json:"turn,omitempty"`
@@ -141,12 +142,12 @@ type Asked struct {
 	Detail string `json:"detail,omitempty"`
 	// Version is the release with which the member was to be started, "" for the previous one.
 	Version string `json:"version,omitempty"`
-	// Run is the program of a command with its arguments.
+	// Run is a command's program with its arguments.
 	Run []string      `json:"run,omitempty"`
 	For time.Duration `json:"for_ns"`
 }
 
-// Happened is one fault of a run.
+// Happened is one fault in a run.
 type Happened struct {
 	Asked
 	// Member counts from 0. It is -1 for a command, and if no member was found.
@@ -154,7 +155,7 @@ type Happened struct {
 	// Members are all members that had the fault at the same time, Member first; nil if only one
 	// had it.
 	Members []int `json:"members,omitempty"`
-	// From is when the fault was requested, To when it was over, by control's clock.
+	// From is when the fault was requested, To when it was over, both by control's clock.
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 	// Saw is the effect that the agent read back after applying the fault, and SawOver after
@@ -167,24 +168,24 @@ type Happened struct {
 	// all members together and for each; empty without probes.
 	Silences []Silence `json:"silences,omitempty"`
 	// Back is the time from the fault's end until a later probe of its member was answered. It is
-	// [recovery.Never] if none was within five seconds of the recovery of the load, and 0 without
-	// probes.
+	// [recovery.Never] if no probe was answered within five seconds after the load recovered, and 0
+	// without probes.
 	Back time.Duration `json:"back_ns,omitempty"`
 	// Leaders is how many times the leader changed until the load had recovered.
 	Leaders int `json:"leader_changes"`
 	// Errors counts, by class, the requests that did not end ok in the seconds until the load had
 	// recovered.
 	Errors map[string]int64 `json:"errors,omitempty"`
-	// P99 is the p99 of requests that ended ok in the seconds until the load had recovered.
-	// RestP99 is the p99 of those in seconds that no fault touched. 0 means no such request.
+	// P99 covers requests that ended ok in the seconds until the load had recovered, RestP99 those
+	// in seconds that no fault touched. 0 means no such request.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
-	// Returned is how many connections of the load that had failed over went back to their first
-	// members after the fault, so that the next fault meets the load spread over all members; nil if
+	// Returned is how many of the load's connections that had failed over went back to their first
+	// members after the fault, so that the next fault meets a load spread over all members; nil if
 	// they were not asked to. Away is how many did not.
 	Returned *int `json:"returned,omitempty"`
 	Away     int  `json:"away,omitempty"`
-	// Recovery is the fault's effect on the load; nil if the load has no records of that time.
+	// Recovery is the fault's effect on the load; nil if the load has no records from that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// most bounds the faults of a run: times x faults x members.
+// most bounds a run's faults: times x faults x members.
 const most = 10_000
 
-// section declares the keys of one fault.
+// section declares a fault's keys.
 func section() yamlfile.Section[Fault] {
 	meaning := "what is done"
 	for _, k := range fault.Kinds() {
@@ -58,7 +58,7 @@ func section() yamlfile.Section[Fault] {
 	}, commandFields()...)}
 }
 
-// repeatSection declares the keys of repeat.
+// repeatSection declares the keys under repeat.
 func repeatSection() yamlfile.Section[Repeat] {
 	return yamlfile.Section[Repeat]{Fields: []yamlfile.Field[Repeat]{
 		yamlfile.Key[Repeat, int]{Row: yamlfile.Row{Name: "times", Meaning: "how often. Repeats in one cluster say nothing of other clusters: give `trials` too"},
@@ -72,7 +72,7 @@ func repeatSection() yamlfile.Section[Repeat] {
 	}}
 }
 
-// resolveRepeat resolves the repeats of a database.
+// resolveRepeat resolves a database's repeats.
 func resolveRepeat(r *yamlfile.Reader, own, all yamlfile.Written[Repeat], _ *ability.Database) Repeat {
 	w := repeatSection().Over(own, all)
 	if at := cmp.Or(own.Node, all.Node); at != nil {
@@ -153,7 +153,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	}
 }
 
-// lasts returns how long a fault of all its members is planned to last.
+// lasts returns how long a fault is planned to last, for all its members together.
 func (c checker) lasts(f Fault) time.Duration { return f.Lasts(c.d.Members) }
 
 // overlaps refuses faults that overlap, unless one of them may. The leader changes, so two faults

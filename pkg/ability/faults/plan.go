@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// Due is a fault with the time at which it is due, or one of its repeats.
+// Due is a fault, or one of its repeats, with the time at which it is due.
 type Due struct {
 	Fault
 	// Number and Repeat count from 0.
 	Number, Repeat int
-	// After is when it is due, after the first request of the load. For repeats that wait, it is
+	// After is when it is due, counted from the load's first request. For repeats that wait, it is
 	// the earliest time.
 	After time.Duration
 }
 
-// Asked returns the fault for the record of a run.
+// Asked returns the fault for a run's record.
 func (d Due) Asked() Asked {
 	return Asked{Number: d.Number, Repeat: d.Repeat, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, Run: d.Run, For: d.For}
 }
 
-// Plan returns the faults of a load in the order in which they are due. Repeats that wait come
-// one after the other. The seed decides how long repeats are delayed.
+// Plan returns a load's faults in the order in which they are due. Repeats that wait come one after
+// the other. The seed decides how long repeats are delayed.
 func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for n := range max(r.Times, 1) {
@@ -44,9 +44,9 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	return plan
 }
 
-// Bouts splits the faults of a repeat, in the order in which they are due, into groups that are
-// planned to overlap or touch: a fault begins a new bout if all faults before it are over when it
-// is due, unless it may overlap with them.
+// Bouts splits a repeat's faults, in the order in which they are due, into groups that are planned
+// to overlap or touch: a fault begins a new bout if all faults before it are over when it is due,
+// unless it may overlap with them.
 func Bouts(plan []Due, members int) (bouts [][]Due) {
 	var end time.Duration // when the current bout is planned to be over
 	for i, d := range plan {

@@ -9,25 +9,25 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// Probe records a request to one member: a row of probes.csv.
+// Probe records a request to one member: a row in probes.csv.
 type Probe struct {
 	// Member counts from 1.
 	Member int
 	// SentNS is when it was sent, in nanoseconds since the Unix epoch, and TookNS its response
 	// time.
 	SentNS, TookNS int64
-	// Class is the class of its error: "" for an answered probe, and [NotSent] for one that found
-	// all connections waiting.
+	// Class is its error class: "" for an answered probe, and [NotSent] for one that found all
+	// connections waiting.
 	Class string
 }
 
-// NotSent is the class of a probe that was due while the largest number of probes was pending.
+// NotSent is the class for a probe that was due while as many probes were pending as may be.
 const NotSent = "not sent"
 
 // OK reports whether the probe was answered.
 func (p Probe) OK() bool { return p.Class == "" }
 
-// probeColumns declares the file of probes. A row must name one of this many members.
+// probeColumns declares the probe file. A row must name one of this many members.
 func probeColumns(members int) []linefile.Column[Probe] {
 	return []linefile.Column[Probe]{
 		linefile.IntColumn("member", func(p *Probe) *int { return &p.Member }).Checked(func(p *Probe) error { return declared.CheckMember(p.Member, 1, members) }),
@@ -37,13 +37,13 @@ func probeColumns(members int) []linefile.Column[Probe] {
 	}
 }
 
-// NewProbeWriter opens or creates the file of probes.
+// NewProbeWriter opens or creates the probe file.
 func NewProbeWriter(path string) (linefile.TableWriter[Probe], error) {
 	return linefile.NewTableWriter(path, probeColumns(0))
 }
 
-// ReadProbes reads the file of probes of a run with this many members. A row of another member is
-// an error.
+// ReadProbes reads the probe file from a run with this many members. A row for another member is an
+// error.
 func ReadProbes(path string, members int) ([]Probe, error) {
 	return linefile.ReadTable(path, probeColumns(members), linefile.ZeroRows[Probe])
 }
@@ -87,8 +87,8 @@ func Silences(probes []Probe, members int, from, until time.Time) []Silence {
 	return list
 }
 
-// Back returns the time from a fault's end until a probe of a member was answered that was sent
-// after it and before until; [recovery.Never] if none was.
+// Back returns the time from over, a fault's end, until a probe to a member was answered that was
+// sent after over and answered before until; [recovery.Never] if there is no such probe.
 func Back(probes []Probe, member int, over, until time.Time) time.Duration {
 	back := time.Duration(recovery.Never)
 	for _, p := range probes {

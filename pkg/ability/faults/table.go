@@ -6,9 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// Row is one fault of a run in numbers: a row of faults.csv. Its times are those of [Happened]
-// and its recovery. Times that did not come are -1, and all times of a fault without a recovery
-// are 0.
+// Row is one fault in numbers: a row in faults.csv. Its times are those in [Happened] and its
+// recovery. Times that did not come are -1, and all times are 0 for a fault without a recovery.
 type Row struct {
 	// Fault, Repeat, Turn and Member count from 1. Member is 0 if the fault has no member.
 	Fault, Repeat, Turn, Member int
@@ -76,7 +75,7 @@ func rowColumns() []linefile.Column[Row] {
 	}
 }
 
-// WriteTable writes the faults of a run as a table.
+// WriteTable writes a run's faults as a table.
 func WriteTable(path string, list []Happened) error {
 	w, err := linefile.NewTableWriter(path, rowColumns())
 	if err != nil {
@@ -93,7 +92,7 @@ func WriteTable(path string, list []Happened) error {
 	return w.Close()
 }
 
-// ReadTable reads the faults of a run.
+// ReadTable reads what [WriteTable] wrote.
 func ReadTable(path string) ([]Row, error) {
 	return linefile.ReadTable(path, rowColumns(), linefile.ZeroRows[Row])
 }

@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileUndo is the file, in a tag's folder, of the undos of a run's commands.
+// FileUndo holds in a tag's folder how to undo a run's commands.
 const FileUndo = "undo.jsonl"
 
 // maxUndo bounds the file, in bytes.
 const maxUndo = 16 << 20
 
-// Undo is a line of [FileUndo], which is on disk before the command runs. Another line with its
-// ID shows that the command was undone.
+// Undo is a line in [FileUndo], which is on disk before the command runs. Another line with its ID
+// shows that the command was undone.
 type Undo struct {
 	ID string `json:"id"`
-	// Number is the number of the fault in the file, from 0.
+	// Number counts the faults in the experiment file from 0.
 	Number int       `json:"number"`
 	Time   time.Time `json:"time"`
 	// Run is the command. Argv undoes it.
@@ -34,15 +34,13 @@ type Undo struct {
 	Done string `json:"done,omitempty"`
 }
 
-// ErrInUse reports that another process holds the undos of a run.
+// ErrInUse reports that another process holds a run's undos.
 var ErrInUse = errors.New("another dbtester has the commands of this run: is it still in progress?")
 
-// UndoFile is the file of a run's undos, and a lock on it. One goroutine at a time calls its
-// methods.
+// UndoFile is a run's undo file, and a lock on it. One goroutine at a time calls its methods.
 type UndoFile struct{ file *os.File }
 
-// OpenUndo opens or creates a file of undos. The error is [ErrInUse] while another process holds
-// it.
+// OpenUndo opens or creates an undo file. The error is [ErrInUse] while another process holds it.
 func OpenUndo(path string, create bool) (*UndoFile, error) {
 	flags := os.O_RDWR | os.O_APPEND
 	if create {

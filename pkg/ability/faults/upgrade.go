@@ -13,20 +13,20 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Upgrade is the change of a member's release during a load: the versions that the member
-// reported before and after it.
+// Upgrade is a change to another release during a load: the versions that the member reported
+// before and after it.
 type Upgrade struct {
 	From string `json:"from"`
 	To   string `json:"to"`
-	// Release is the release with which the member was started; nil if it was not one in its
-	// agent's cache.
+	// Release is the release with which the member was started; nil if it was not from its agent's
+	// cache.
 	Release *results.Release `json:"release,omitempty"`
 }
 
-// Upgraded returns the upgrade of a member.
+// Upgraded declares the record of a member's upgrade.
 func Upgraded() ability.Record[Upgrade] { return ability.Record[Upgrade]{Key: "upgraded"} }
 
-// Versions returns the releases with which faults start members, in the order of the faults.
+// Versions returns the releases with which faults start members, in the faults' order.
 func Versions(list []Fault) (versions []string) {
 	for _, f := range list {
 		if f.Version != "" && !slices.Contains(versions, f.Version) {
@@ -37,8 +37,8 @@ func Versions(list []Fault) (versions []string) {
 }
 
 // CheckUpgrades returns why some faults cannot have members run the releases that they name, with
-// their places. from is the release that the members run before, "" if not known. members is
-// their number.
+// their places. from is the release that the members run before, "" if not known. There are this
+// many members.
 func CheckUpgrades(list []Fault, from string, members int) error {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })

@@ -18,13 +18,12 @@ func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Key
 
 // Bounds protect a shared cluster: a load that passes one ends.
 type Bounds struct {
-	// P99 bounds the 99th percentile of the requests of any second; 0 is no bound.
+	// P99 bounds the requests' 99th percentile in any second; 0 means no bound.
 	P99 time.Duration `json:"p99_ns,omitempty"`
-	// Errors bounds the share of the requests of any second that failed or whose outcome
-	// is unknown; nil is no bound.
+	// Errors bounds the share of a second's requests that failed or whose outcome is unknown; nil
+	// means no bound.
 	Errors *workload.Percent `json:"errors_percent,omitempty"`
-	// DBSize bounds the size of the fullest member's store, as a share of its quota; nil
-	// is no bound.
+	// DBSize bounds the fullest member's store as a share of its quota; nil means no bound.
 	DBSize *workload.Percent `json:"db_size_percent,omitempty"`
 }
 
@@ -80,7 +79,7 @@ func section() yamlfile.Section[Bounds] {
 	}
 }
 
-// resolve returns the bounds of a database: its own, or else those of the file.
+// resolve returns a database's bounds: its own, or else the file's.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Bounds], d *ability.Database) Bounds {
 	w := all
 	if own.Given() {

@@ -22,9 +22,9 @@ func Ability() ability.Ability {
 
 // Plan describes how many contenders want how many locks. Without contenders there is no plan.
 type Plan struct {
-	// Names is the number of locks. Each has this many contenders of its own.
+	// Names is the number of locks. Each has its own contenders.
 	Names int `json:"names"`
-	// Contenders are the numbers of contenders of each lock, one number for each stage.
+	// Contenders has one number per stage: the contenders for each lock.
 	Contenders []int `json:"contenders"`
 	// Hold is how long a holder keeps its lock.
 	Hold time.Duration `json:"hold_ns"`
@@ -56,8 +56,8 @@ func (p Plan) Options() database.LockOptions {
 	return database.LockOptions{Recipe: p.Recipe, TTL: p.TTL, Delay: p.LockDelay}
 }
 
-// Stage returns the length of a stage in a load: one for each number of contenders, after an
-// equally long time without any. It is 0 if the length of the load is not certain.
+// Stage returns a stage's length in a load, which has one stage for each number of contenders,
+// after an equally long time without contenders. It is 0 if the load's length is not certain.
 func (p Plan) Stage(l workload.Load) time.Duration {
 	var length time.Duration
 	for _, s := range l.Stretches() {
@@ -69,7 +69,7 @@ func (p Plan) Stage(l workload.Load) time.Duration {
 	return length / time.Duration(len(p.Contenders)+1)
 }
 
-// The bounds of a plan. MostShared is how many contenders a shared cluster may have without
+// Bounds on a plan. MostShared is how many contenders a shared cluster may have without
 // --full-speed.
 const (
 	most       = 10_000
@@ -133,8 +133,8 @@ const (
 	elected = time.Second
 )
 
-// resolve resolves the locks of a database. The keys of the whole file apply to the databases
-// that have locks.
+// resolve resolves a database's locks. Keys at the top of the file apply to the databases that have
+// locks.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -183,7 +183,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// gives reports whether a mapping of the file has contenders, whatever they are.
+// gives reports whether a mapping in the file has contenders, whatever they are.
 func gives(w yamlfile.Written[Plan]) bool {
 	return w.Given() && yamlfile.HasKey(w.Node, "contenders")
 }
@@ -205,7 +205,7 @@ func (c check) recipe(p *Plan) {
 	p.Recipe = cmp.Or(recipe.Name, p.Recipe)
 }
 
-// numbers checks the numbers of contenders.
+// numbers checks the contenders' numbers.
 func (c check) numbers(p Plan) {
 	least := 1
 	if p.Elect {

@@ -9,20 +9,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record declares the record of a run's locks. It has no stages without any.
+// Record declares the record of a run's locks. Without locks it has no stages.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
 
-// Outcome records the locks of a run and their turns.
+// Outcome records a run's locks and their turns.
 type Outcome struct {
 	Plan Plan `json:"plan"`
-	// What, By, Waits and Fence are the facts of the database and of the recipe. By them, Queue
-	// reports whether contenders get the lock in the order of their places.
+	// What, By, Waits and Fence are facts about the database and the recipe. Queue reports whether,
+	// by these, contenders get the lock in the order of their places.
 	What  string `json:"what"`
 	By    string `json:"by"`
 	Waits string `json:"waits"`
 	Fence string `json:"fence"`
 	Queue bool   `json:"queue,omitempty"`
-	// Delayed is the database's name for the time of [Plan.LockDelay].
+	// Delayed is the database's name for [Plan.LockDelay].
 	Delayed string `json:"delayed,omitempty"`
 	// TTL is the TTL that members grant, Rule is when they end a session, and Earliest and Latest
 	// are when a lock passes on after its holder's death by that rule.
@@ -33,9 +33,9 @@ type Outcome struct {
 	// Began is the zero of the turns' clock.
 	Began  time.Time `json:"began"`
 	Stages []Stage   `json:"stages"`
-	// Before is the latency of the requests before the first stage.
+	// Before covers the requests before the first stage.
 	Before *Latency `json:"before,omitempty"`
-	// Stops counts the stops of this process. The longest took LongestStop.
+	// Stops counts how often this process stopped for a while. The longest stop took LongestStop.
 	Stops       int64         `json:"stops,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 	// Left counts the contenders that could not be closed after the load, because of WhyLeft.
@@ -43,10 +43,10 @@ type Outcome struct {
 	WhyLeft string `json:"why_left,omitempty"`
 }
 
-// Stage is the outcome for one number of contenders.
+// Stage is the outcome with a fixed number of contenders.
 type Stage struct {
-	// Contenders is the number of contenders of each lock. Missing ones could not be opened,
-	// because of Why.
+	// Contenders is how many contend for each lock. Missing ones could not be opened, because of
+	// Why.
 	Contenders int    `json:"contenders"`
 	Missing    int    `json:"missing,omitempty"`
 	Why        string `json:"why,omitempty"`
@@ -63,7 +63,7 @@ type Stage struct {
 	Wait *results.Spread `json:"wait,omitempty"`
 	Held *results.Spread `json:"held,omitempty"`
 	// HandOff is the time from sending a release to the next holder, while a contender waited,
-	// without the stops of this client. Such stops delayed Delayed of them.
+	// without this client's stops. Such stops delayed Delayed hand-offs.
 	HandOff  *results.Spread `json:"hand_off,omitempty"`
 	Delayed  int64           `json:"delayed,omitempty"`
 	Safety   Safety          `json:"safety"`
@@ -74,7 +74,7 @@ type Stage struct {
 	Refused    int64  `json:"refused,omitempty"`
 	Unclear    int64  `json:"unclear,omitempty"`
 	WhyRefused string `json:"why_refused,omitempty"`
-	// Meanwhile is the latency of the load's requests in the stage.
+	// Meanwhile covers the load's requests in the stage.
 	Meanwhile *Latency `json:"meanwhile,omitempty"`
 }
 
@@ -84,7 +84,7 @@ type Safety struct {
 	Overlaps int64 `json:"overlaps"`
 	// Disorder counts fences that were not greater than the previous holder's.
 	Disorder int64 `json:"fences_out_of_order"`
-	// Believed counts holders that believed to hold a lock after its session had ended, because
+	// Believed counts holders that believed they held a lock after its session had ended, because
 	// this client was stopped. The end is known by the rule, because another got the lock, or
 	// because members reported it. LongestBelieved is the longest time by the rule.
 	Believed        int64         `json:"believed"`
@@ -102,7 +102,7 @@ func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	return sum, acquired
 }
 
-// Add adds the counts of other turns.
+// Add adds other turns' counts.
 func (s *Safety) Add(o Safety) {
 	s.Overlaps, s.Disorder = s.Overlaps+o.Overlaps, s.Disorder+o.Disorder
 	s.Believed, s.Lost = s.Believed+o.Believed, s.Lost+o.Lost
@@ -121,27 +121,27 @@ const (
 
 // Fairness describes how turns were shared.
 type Fairness struct {
-	// Most and Fewest are the turns of the luckiest and the unluckiest contender as shares of
-	// their lock's turns, and Jain is Jain's index over all.
+	// Most and Fewest are the luckiest and the unluckiest contender's turns as shares of their
+	// lock's turns, and Jain is Jain's index over all.
 	Most   float64 `json:"most_share"`
 	Fewest float64 `json:"fewest_share"`
 	Jain   float64 `json:"jain"`
-	// LongestWithout is the longest time that a contender waited, to the end of the stage if it
-	// got nothing. LongestTurns is the largest number of others' turns in such a time.
+	// LongestWithout is the longest time that a contender waited, to the stage's end if it got
+	// nothing. LongestTurns is the most turns that others had in such a time.
 	LongestWithout time.Duration `json:"longest_without_ns"`
 	LongestTurns   int64         `json:"longest_turns"`
 	// Order follows from Overtook out of Decided turns. A turn is decided if another contender
 	// waited when it got the lock: one whose place was certainly confirmed before this one asked,
-	// or one that asked after this one's place was confirmed. Overtakes counts all contenders
-	// that these turns overtook. Assumed means that the recipe reports no place: a place counts
-	// as confirmed once as much time has passed as all but a hundredth of the releases took.
+	// or one that asked after this one's place was confirmed. Overtakes counts all contenders that
+	// these turns overtook. Assumed means that the recipe reports no place: a place counts as
+	// confirmed once as much time has passed as 99 % of the releases took at most.
 	Order     Order `json:"order"`
 	Decided   int64 `json:"decided"`
 	Overtook  int64 `json:"overtook"`
 	Overtakes int64 `json:"overtakes"`
 	Assumed   bool  `json:"assumed,omitempty"`
 	// Again is how often the releaser got the lock again, out of Chances in which others waited.
-	// ByChance is how often it would by lot among the waiting contenders and itself.
+	// ByChance is how often it would if lots were drawn among the waiting contenders and itself.
 	Again    int64   `json:"again"`
 	Chances  int64   `json:"chances"`
 	ByChance float64 `json:"by_chance"`
@@ -152,16 +152,16 @@ type Fairness struct {
 
 // FailOver describes the time after holders died.
 type FailOver struct {
-	// Dead are holders that died, and NotTaken those whose lock was not acquired in the stage.
+	// Dead counts holders that died, and NotTaken those whose lock was not acquired in the stage.
 	Dead     int64 `json:"dead,omitempty"`
 	NotTaken int64 `json:"not_taken,omitempty"`
-	// Passed is the time from a death to the next holder, in nanoseconds. Early ones came before
+	// Passed is the time from a death to the next holder, in nanoseconds. Early holders came before
 	// the rule allows.
 	Passed *results.Spread `json:"passed,omitempty"`
 	Early  int64           `json:"early,omitempty"`
 }
 
-// Latency is the p99 of ok requests in some seconds.
+// Latency is the p99 over ok requests in some seconds.
 type Latency = effect.Latency
 
 // The values by second.

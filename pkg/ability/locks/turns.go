@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileTurns holds every turn of a run in a tag's folder.
+// FileTurns holds every turn in a run, in a tag's folder.
 const FileTurns = "turns.csv"
 
-// Turn is one attempt of a contender to get a lock. Times are nanoseconds since [Outcome.Began]
-// on the clock of one process, 0 for events that did not happen.
+// Turn is a contender's attempt to get a lock. Times are nanoseconds since [Outcome.Began] on one
+// process's clock, 0 for events that did not happen.
 type Turn struct {
 	// Asked is just before the request for the lock. Placed is when its place was confirmed, if
 	// the recipe reports that.
@@ -42,13 +42,13 @@ const (
 	// Released locks were released, and Abandoned ones belonged to a holder that died.
 	Released
 	Abandoned
-	// Lost locks were no longer held when they were released, and Unclear ones were released with
+	// Lost locks were no longer held when they were released. Releasing Unclear ones ended with
 	// another error.
 	Lost
 	Unclear
 )
 
-// ends returns the words of the file, by End.
+// ends returns the file's words, by End.
 func ends() []string {
 	return []string{Waiting: "waiting", Refused: "refused", Released: "released", Abandoned: "abandoned", Lost: "lost", Unclear: "unclear"}
 }
@@ -87,7 +87,7 @@ func columns() []linefile.Column[Turn] {
 	}
 }
 
-// small declares the column of a number that counts from 0.
+// small declares a column for a number that counts from 0.
 func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 	return linefile.Column[Turn]{
 		Name:   name,
@@ -106,7 +106,7 @@ func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 // atOnce is how many turns are written at once.
 const atOnce = 4096
 
-// WriteTurns writes a file of turns. Without turns it writes no file.
+// WriteTurns writes turns to a file. Without turns it writes no file.
 func WriteTurns(path string, turns []Turn) (err error) {
 	if len(turns) == 0 {
 		return nil
@@ -124,7 +124,7 @@ func WriteTurns(path string, turns []Turn) (err error) {
 	return nil
 }
 
-// ReadTurns reads a file of turns. The turns before an error are valid.
+// ReadTurns reads a file with turns. The turns before an error are valid.
 func ReadTurns(path string) ([]Turn, error) {
 	return linefile.ReadTable(path, columns(), linefile.ZeroRows[Turn])
 }

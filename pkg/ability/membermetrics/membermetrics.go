@@ -1,4 +1,4 @@
-// Package membermetrics declares how control reads the metrics that members report of themselves
+// Package membermetrics declares how control reads the metrics that members report about themselves
 // on a cluster that runs already, without agents.
 package membermetrics
 
@@ -21,7 +21,7 @@ func Ability() ability.Ability {
 }
 
 // Record declares the record of how a member answered control's requests for its metrics. It is
-// zero without any.
+// zero if there were no requests.
 func Record() ability.Record[Scraped] { return ability.Record[Scraped]{Key: "scraped"} }
 
 // Scraped counts the requests for a member's metrics.
@@ -31,33 +31,34 @@ type Scraped struct {
 	// Answered and Unanswered count the requests.
 	Answered   int64 `json:"answered"`
 	Unanswered int64 `json:"unanswered"`
-	// Asked is the time that all of them took, and Bytes the size of the answers.
+	// Asked is the time that all requests took together, and Bytes the total answer size.
 	Asked time.Duration `json:"asked_ns"`
 	Bytes int64         `json:"answer_bytes"`
 }
 
-// Plan is how control reads the metrics of members that have no agents. The zero plan reads no metrics.
+// Plan is how control reads metrics from members that have no agents. The zero plan reads no
+// metrics.
 type Plan struct {
 	Every time.Duration `json:"every_ns"`
 	// URL is where members serve their metrics in Prometheus' text format, with [HostPart] and
-	// perhaps [PortPart]; "" is where the driver knows.
+	// perhaps [PortPart]; "" means the driver's usual place.
 	URL string `json:"url,omitempty"`
 }
 
-// The parts of a [Plan]'s URL that are replaced by those of a member's endpoint.
+// The placeholders in a [Plan]'s URL for a member's host and port.
 const (
 	HostPart = "{host}"
 	PortPart = "{port}"
 )
 
-// The bounds of [Plan.Every].
+// The bounds for [Plan.Every].
 const (
 	shortest = time.Second
 	longest  = 10 * time.Minute
 )
 
-// Source returns where to read the metrics of a member, whose source is by the driver. A URL of
-// the file gets no credentials: it may be another program's.
+// Source returns where to read a member's metrics. by is the driver's source. A URL from the file
+// gets no credentials, as it may be another program's.
 func (p Plan) Source(by database.MetricsSource, endpoint string) (database.MetricsSource, error) {
 	if p.URL == "" {
 		return by, nil
@@ -81,7 +82,7 @@ func (p Plan) at(endpoint string) (string, error) {
 	return strings.NewReplacer(HostPart, host, PortPart, port).Replace(p.URL), nil
 }
 
-// check returns why the URL cannot be one of members' metrics.
+// check returns why the URL cannot serve members' metrics.
 func (p Plan) check() error {
 	if !strings.Contains(p.URL, HostPart) {
 		return fmt.Errorf("must have %s, which stands for the host of each endpoint, got %q", HostPart, p.URL)
@@ -143,8 +144,8 @@ func section() yamlfile.Section[Plan] {
 	}
 }
 
-// resolve returns the plan of a database. The keys of the whole file apply to clusters that run
-// already and whose members report metrics.
+// resolve returns a database's plan. Keys at the top of the file apply to clusters that run already
+// and whose members report metrics.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	_, reports := d.Options.(database.MetricsReporter)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// A URL of the file has the host and port of each endpoint, and never a driver's credentials.
+// A URL from the file has the host and port of each endpoint, and never a driver's credentials.
 func TestSource(t *testing.T) {
 	by := database.MetricsSource{URL: "https://10.0.0.2:8500/v1", Header: map[string]string{"X-Token": "secret"}, Metrics: make([]database.ReportedMetric, 3)}
 	if got, err := (Plan{}).Source(by, "10.0.0.2:8500"); err != nil || got.URL != by.URL || got.Header["X-Token"] != "secret" {

@@ -1,4 +1,4 @@
-// Package profile declares profiles that members make of themselves during a load.
+// Package profile declares profiles that members record of themselves during a load.
 package profile
 
 import (
@@ -17,7 +17,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "profile", Words: []string{"profiles", "profiler"}, Keys: Keys(), Whole: true, Member: Record()}
 }
 
-// Record declares the record of the profiles that a member made of itself during the load.
+// Record declares the entry that lists the profiles a member made during the load.
 func Record() ability.Record[[]Profile] { return ability.Record[[]Profile]{Key: "profiles"} }
 
 // Profile records a profile in pprof's format that a member made.
@@ -32,10 +32,10 @@ type Profile struct {
 	Length time.Duration `json:"length_ns"`
 }
 
-// Dir is the folder of profiles below a tag's folder.
+// Dir is the folder for profiles below a tag's folder.
 const Dir = "profiles"
 
-// File returns the file of a member's CPU profile below the tag's folder. Members count from 0.
+// File returns the file for a member's CPU profile below the tag's folder. Members count from 0.
 func File(member int) string { return path.Join(Dir, fmt.Sprintf("%d-cpu.pprof", member+1)) }
 
 // Keys declares the ability's part of an experiment file.
@@ -52,9 +52,9 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan is the length of the profiles that members make of themselves during the load.
+// Plan says how long members profile themselves during the load.
 type Plan struct {
-	// CPU is the length of the CPU profile, in whole seconds; 0 means no profile.
+	// CPU is how long the CPU profile takes, in whole seconds; 0 means no profile.
 	CPU time.Duration `json:"cpu_ns"`
 }
 

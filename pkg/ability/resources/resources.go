@@ -1,4 +1,4 @@
-// Package resources declares the limits on the resources of each member's processes.
+// Package resources declares the resource limits for each member's processes.
 package resources
 
 import (
@@ -29,8 +29,7 @@ func start(v ability.Values, req *dbtesterpb.StartRequest) (err error) {
 	return err
 }
 
-// refuses returns an error if an agent does not limit its member: an agent of an older version
-// cannot.
+// refuses returns an error if an agent does not limit its member: older agents cannot.
 func refuses(v ability.Values, reply *dbtesterpb.StartResponse) error {
 	if Keys().Of(v).Any() && len(reply.Limits) == 0 {
 		return errors.New("its version of dbtester can't limit members: resources needs a newer one")
@@ -60,7 +59,7 @@ func Keys() ability.Section[resources.Limits] {
 	}
 }
 
-// section declares the limits for the processes of a member together.
+// section declares the limits for a member's processes together.
 func section() yamlfile.Section[resources.Limits] {
 	limited := func(l *resources.Limits) bool { return l.CPUs > 0 }
 	return yamlfile.Section[resources.Limits]{
@@ -97,7 +96,7 @@ func check(r *yamlfile.Reader, w yamlfile.Written[resources.Limits]) resources.L
 	return l
 }
 
-// resolve resolves the limits of a database's members, and options that follow from them.
+// resolve resolves the limits for a database's members, and options that follow from them.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[resources.Limits], d *ability.Database) (l resources.Limits) {
 	if d.Running {
 		if own.Given() {

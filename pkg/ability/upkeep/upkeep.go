@@ -1,5 +1,4 @@
-// Package upkeep declares compactions, defragmentations and snapshots of a cluster during a
-// load.
+// Package upkeep declares how control compacts, defragments and copies a cluster during a load.
 package upkeep
 
 import (
@@ -14,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The kinds of event that a piece of upkeep by control during a load has ended. The event's time
-// is when the piece began.
+// The kinds of event for upkeep that control did during a load. The event's time is when the upkeep
+// began.
 const (
 	EventCompact  = "compact"
 	EventDefrag   = "defragment"
@@ -27,11 +26,10 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// SnapshotBytes is the observed size of snapshots.
+// SnapshotBytes names the observed snapshot size.
 const SnapshotBytes = "snapshot_bytes"
 
-// Observed declares how long pieces of upkeep took, by their keys in a file, and the size of
-// snapshots.
+// Observed declares how long upkeep took, by its keys in a file, and the snapshot size.
 func Observed() observation.Group {
 	g := observation.Group{Name: "upkeep"}
 	for _, k := range Kinds() {
@@ -47,7 +45,7 @@ func Observed() observation.Group {
 	return g
 }
 
-// Record declares the record of the effect of upkeep on latency, by kind of event.
+// Record declares the entry for how upkeep affected latency, by kind of event.
 func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
 
 // Keys declares the ability's part of an experiment file.
@@ -58,21 +56,21 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan is how often control does upkeep of a cluster during a load; 0 is never.
+// Plan is the time between two pieces of upkeep that control does during a load; 0 means never.
 type Plan struct {
-	// Compact drops the history of keys, Defrag releases the unused space of each member's store,
-	// and Snapshot copies the data of one member, each in turn.
+	// Compact drops keys' history, Defrag releases unused space in each member's store, and
+	// Snapshot copies one member's data, each member in turn.
 	Compact  time.Duration `json:"compact_ns,omitempty"`
 	Defrag   time.Duration `json:"defrag_ns,omitempty"`
 	Snapshot time.Duration `json:"snapshot_ns,omitempty"`
 }
 
-// shortest bounds the cost of upkeep.
+// shortest bounds what upkeep costs.
 const shortest = time.Second
 
 // Kind describes compaction, defragmentation or a copy.
 type Kind struct {
-	// Key is its key in a file, and Event its kind of event.
+	// Key is its key in a file, and Event its event kind.
 	Key, Event string
 	// At is its place in a plan.
 	At      func(*Plan) *time.Duration
@@ -80,7 +78,7 @@ type Kind struct {
 	can     func(driver any) bool
 }
 
-// Kinds returns the kinds of upkeep in the order in which they are documented.
+// Kinds returns the kinds in the order in which they are documented.
 func Kinds() []Kind {
 	return []Kind{
 		{"compact", EventCompact, func(p *Plan) *time.Duration { return &p.Compact },
@@ -95,7 +93,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Events returns the kinds of event that upkeep records.
+// Events returns the event kinds that upkeep records.
 func Events() (kinds []string) {
 	for _, k := range Kinds() {
 		kinds = append(kinds, k.Event)
@@ -109,7 +107,7 @@ func is[T any](driver any) bool {
 	return ok
 }
 
-// section declares the kinds of upkeep.
+// section declares a key for each kind.
 func section() yamlfile.Section[Plan] {
 	s := yamlfile.Section[Plan]{Check: func(r *yamlfile.Reader, w *yamlfile.Written[Plan]) {
 		for _, k := range Kinds() {
@@ -127,8 +125,8 @@ func section() yamlfile.Section[Plan] {
 	return s
 }
 
-// resolve resolves the upkeep of a database under its load. The keys of the whole file apply to
-// the kinds of databases that support them.
+// resolve resolves a database's upkeep under its load. Keys at the top of the file apply to the
+// kinds of database that support them.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	w := section().Over(own, all)
 	plan := w.Is
@@ -155,8 +153,8 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return plan
 }
 
-// planSnapshots has members started so that they serve snapshots. w gives the snapshots. It
-// refuses a release or a cluster that cannot serve them, even if the whole file asks: others of
+// planSnapshots has members started so that they serve snapshots, which w asks for. It refuses a
+// release or a cluster that cannot serve them, even if the key applies to the whole file: others of
 // its kind can, so the report would compare members with and without snapshots.
 func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own bool, d *ability.Database) {
 	undo := ""
@@ -168,8 +166,8 @@ func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own 
 	}
 }
 
-// CheckSnapshots changes the options of a database so that its members serve the snapshots of a
-// plan. The error is the reason if it is impossible.
+// CheckSnapshots changes a database's options so that its members serve the plan's snapshots. The
+// error says why that is impossible.
 func CheckSnapshots(plan Plan, d *ability.Database) error {
 	planner, must := d.Options.(database.SnapshotPlanner)
 	if plan.Snapshot == 0 || !must {
@@ -178,7 +176,7 @@ func CheckSnapshots(plan Plan, d *ability.Database) error {
 	return planner.PlanSnapshots(database.SnapshotTarget{Version: database.PlainVersion(d.Version), Running: d.Running, Secret: d.Secret})
 }
 
-// show shows the upkeep, even if there is none where a default is possible.
+// show shows the upkeep. Where a default is possible, it shows also that there is no upkeep.
 func show(plan Plan, l workload.Load) *yamlfile.Node {
 	if plan == (Plan{}) && !overwrites(l) {
 		return nil
@@ -186,7 +184,7 @@ func show(plan Plan, l workload.Load) *yamlfile.Node {
 	return section().Show(&plan).Flow()
 }
 
-// overwrites reports whether a load leaves a history of keys behind.
+// overwrites reports whether a load leaves old versions of keys behind.
 func overwrites(l workload.Load) bool {
 	return l.Any(workload.Op.Deletes) || l.Any(func(op workload.Op) bool { return op.SendsValue() && (l.SameKey || !op.Creates()) })
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record declares the record of a run's watchers. It has no stages without any.
+// Record declares the record of a run's watchers. Without watchers it has no stages.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
 
-// Outcome records the watchers of a run.
+// Outcome records a run's watchers.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	// Kind, How, Ordered and Coalesces are the database's facts.
@@ -21,10 +21,10 @@ type Outcome struct {
 	How       string             `json:"how"`
 	Ordered   bool               `json:"ordered"`
 	Coalesces bool               `json:"coalesces"`
-	// Values means that events are matched to writes by the numbers in their values, else by
+	// Values means that events are matched to writes by the numbers in their values instead of by
 	// their versions.
 	Values bool `json:"values"`
-	// Stages are in their order.
+	// Stages are in the order in which they ran.
 	Stages []Stage `json:"stages"`
 	Counts Counts  `json:"counts"`
 	// Witnesses are the first wrong events.
@@ -36,44 +36,44 @@ type Outcome struct {
 	SlowEnded int    `json:"slow_ended,omitempty"`
 	SlowWhy   string `json:"slow_why,omitempty"`
 	BehindWhy string `json:"behind_why,omitempty"`
-	// ClockError bounds how far the times of writes may be from those of events, 0 if the process
-	// that watched also wrote: generators wrote, and times that begin with a write may be off by
-	// as much.
+	// ClockError is 0 if the process that watched also wrote. Otherwise generators wrote, and times
+	// that begin with a write may be off by as much, as clocks differ.
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 	// GapWhy describes the versions that the database had discarded at the first gap, "" without
-	// any.
+	// gaps.
 	GapWhy string `json:"gap_why,omitempty"`
 }
 
-// Counts count over a whole load. A delivery is one write as received by one watcher.
+// Counts cover a whole load. A delivery is one write as received by one watcher.
 type Counts struct {
-	// Writes are the writes of watched keys that were answered ok. Unknown are the others that
-	// may have taken effect.
+	// Writes counts the writes to watched keys that were answered ok, Unknown the others that may
+	// have taken effect.
 	Writes  int64 `json:"writes"`
 	Unknown int64 `json:"unknown,omitempty"`
-	// Delivered counts all deliveries, Coalesced those that a newer write of the key replaced,
-	// and Woken the events without a write.
+	// Delivered counts all deliveries, Coalesced those that a newer write to the key replaced, and
+	// Woken the events without a write.
 	Delivered int64 `json:"delivered"`
 	Coalesced int64 `json:"coalesced,omitempty"`
 	Woken     int64 `json:"woken,omitempty"`
-	// Lost deliveries never came, Duplicate ones came again, and Reordered ones came after a
+	// Lost deliveries never came, Duplicate deliveries came again, and Reordered ones came after a
 	// newer version.
 	Lost      int64 `json:"lost,omitempty"`
 	Duplicate int64 `json:"duplicate,omitempty"`
 	Reordered int64 `json:"reordered,omitempty"`
 	// Behind deliveries had not come when the run ended, but may still come.
 	Behind int64 `json:"behind,omitempty"`
-	// Unjudged deliveries could not be judged, because the record of other deliveries was full.
+	// Unjudged deliveries could not be judged, because there was no room to record other
+	// deliveries.
 	Unjudged int64 `json:"unjudged,omitempty"`
-	// Foreign events are events of writes that this load is not known to have made.
+	// Foreign events are from writes that this load is not known to have made.
 	Foreign int64 `json:"foreign,omitempty"`
-	// Gaps are how often the database had discarded changes that a watcher was to receive. Those of
-	// this load are Lost.
+	// Gaps counts how often the database had discarded changes that a watcher was to receive. This
+	// load's discarded changes are Lost.
 	Gaps int64 `json:"gaps,omitempty"`
 }
 
-// Stage is a part of a load with a number of watchers. Its numbers cover the writes that were
-// sent from when all of them watched until the next watchers were added.
+// Stage is a part of a load with a fixed number of watchers. Its numbers cover the writes sent from
+// when all these watched until the next were added.
 type Stage struct {
 	Watchers    int `json:"watchers"`
 	Connections int `json:"connections"`
@@ -82,34 +82,36 @@ type Stage struct {
 	Establish time.Duration `json:"establish_ns"`
 	Start     time.Time     `json:"start"`
 	Length    time.Duration `json:"length_ns"`
-	// Writes are the writes that were or should have been delivered. BeforeAck of the Deliveries
-	// came before the answer to the writer.
+	// Writes were or should have been delivered. Of the Deliveries, BeforeAck came before the
+	// answer to the writer.
 	Writes     int64 `json:"writes"`
 	Deliveries int64 `json:"deliveries"`
 	BeforeAck  int64 `json:"before_ack"`
 	// Sent and Due are the times to a delivery from when its write was sent and was due, in
 	// nanoseconds. All is the time from when a write was sent until the last watcher had received
-	// it or a newer write of the key.
+	// it or a newer write to the key.
 	Sent *results.Spread `json:"from_sent,omitempty"`
 	Due  *results.Spread `json:"from_due,omitempty"`
 	All  *results.Spread `json:"all_heard,omitempty"`
 	// Old is the same time as All, from when the write was due: for so long some watcher used the old
 	// value. It is nil for events without values.
 	Old *results.Spread `json:"old_value,omitempty"`
-	// Requests of the load ended ok in the whole seconds of the stage, with this p99.
+	// Requests counts the load's requests that ended ok in the stage's whole seconds. P99 is
+	// theirs.
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
-	// Slow is the part of slow watchers, nil without any. The other numbers leave them out.
+	// Slow covers slow watchers, nil if there are no such watchers. The other numbers leave them
+	// out.
 	Slow *SlowStage `json:"slow,omitempty"`
-	// Reconnects are of connections that were opened again, nil without any. Their deliveries are in
-	// the other numbers.
+	// Reconnects covers connections that were opened again, nil if there were no such connections.
+	// The other numbers include their deliveries.
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard returns how many writes of the stage have no time until all had received them: it is
-// not known when all had received a newer one instead, or not all watchers ever did. Older
-// records have none for writes that newer ones of the key replaced before anybody received them.
+// Unheard returns how many of the stage's writes have no time until all had received them: it is
+// not known when all had received a newer one instead, or some watcher never did. Older records
+// lack the time also for writes that newer ones to the key replaced before anybody received them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes
@@ -117,7 +119,7 @@ func (s *Stage) Unheard() int64 {
 	return max(s.Writes-s.All.N, 0)
 }
 
-// Reconnects describes the connections of a stage that were closed and opened again.
+// Reconnects describes a stage's connections that were closed and opened again.
 type Reconnects struct {
 	// Connections were opened again, each time counted, with Watchers in all. Failed ones
 	// could not be.
@@ -131,7 +133,7 @@ type Reconnects struct {
 	CaughtUp *results.Spread `json:"caught_up,omitempty"`
 }
 
-// SlowStage describes the slow watchers of a stage.
+// SlowStage describes a stage's slow watchers.
 type SlowStage struct {
 	Watchers    int `json:"watchers"`
 	Connections int `json:"connections"`
@@ -147,37 +149,38 @@ type SlowStage struct {
 	CatchUp  time.Duration `json:"catch_up_ns"`
 	Longest  time.Duration `json:"longest_ns"`
 	Changes  float64       `json:"changes"`
-	// Each are the connections after the pause, in their order. Older records have none.
+	// Each has the connections after the pause, in their order. Older records lack it.
 	Each []CatchUp `json:"each,omitempty"`
-	// Waited is the time from the end of the pause until the last of Each was over. Written is how
-	// many writes that a slow watcher was to receive were answered ok in it, the mean of the watchers.
+	// Waited is the time from when the pause ended until the last in Each was over. Written is how
+	// many writes for a slow watcher were answered ok meanwhile, as the mean over the watchers.
 	Waited  time.Duration `json:"waited_ns,omitempty"`
 	Written float64       `json:"written,omitempty"`
-	// Before, During and After are the latencies of the load's requests in the stage's whole seconds
-	// before the pause, in it, and in those of Waited.
+	// Before, During and After describe the load's requests in the stage's whole seconds before the
+	// pause, in it, and in Waited.
 	Before Latency `json:"before"`
 	During Latency `json:"during"`
 	After  Latency `json:"after,omitzero"`
 }
 
 // CatchUp describes a slow connection from when it read again until it had caught up, or else until
-// its next pause or the end of the load.
+// its next pause or the load's end.
 type CatchUp struct {
 	Connection int `json:"connection"`
 	Watchers   int `json:"watchers"`
-	// BehindSince is when the last report before the end of the pause arrived.
+	// BehindSince is when the last report arrived before the pause ended.
 	BehindSince time.Time `json:"behind_since"`
-	// Took is its duration, in which Changes came to a watcher, the mean of the connection's.
+	// Took is how long it took. Changes came to a watcher in this time, as the mean over the
+	// connection's.
 	Took    time.Duration `json:"took_ns"`
 	Changes float64       `json:"changes"`
-	// CaughtUp means that the database reported that everything written before the end of the pause
-	// had come. Ended means that the connection ended before.
+	// CaughtUp means that the database reported that everything written before the pause ended had
+	// come. Ended means that the connection ended before.
 	CaughtUp bool `json:"caught_up"`
 	Ended    bool `json:"ended,omitempty"`
 }
 
-// Rates returns the changes a second that came to a watcher of each connection that did not end, in
-// rising order.
+// Rates returns for each connection that did not end the changes per second that came to a watcher,
+// in rising order.
 func (s *SlowStage) Rates() (rates []float64) {
 	for i := range s.Each {
 		if c := &s.Each[i]; !c.Ended && c.Took > 0 {
@@ -204,7 +207,7 @@ type Latency struct {
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// Fault is an error of a delivery.
+// Fault says what is wrong with a delivery.
 type Fault string
 
 // The kinds of Fault.
@@ -219,7 +222,7 @@ type Witness struct {
 	Fault   Fault `json:"fault"`
 	Watcher int32 `json:"watcher"`
 	// Version is the write's version, 0 if no watcher received it. Request is the write's number
-	// and Key its key's number, -1 if not known.
+	// and Key its key's number, both -1 if not known.
 	Version int64 `json:"version,omitempty"`
 	Request int64 `json:"request"`
 	Key     int64 `json:"key"`

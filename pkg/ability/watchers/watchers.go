@@ -1,5 +1,5 @@
-// Package watchers declares watchers of keys during a load: how soon they receive its writes, and
-// whether they receive all of them.
+// Package watchers declares clients that watch keys during a load: how soon they receive its
+// writes, and whether they receive all.
 package watchers
 
 import (
@@ -24,7 +24,7 @@ func Ability() ability.Ability {
 
 // Plan describes the watchers and their keys. Without watchers there is no plan.
 type Plan struct {
-	// Watchers are the numbers of watchers, one for each stage. Stages are equal parts of the
+	// Watchers has one number per stage: how many watchers there are. Stages are equal parts of the
 	// load's duration.
 	Watchers []int `json:"watchers"`
 	// Connections bounds the connections that watchers share, unless each has its own.
@@ -34,11 +34,12 @@ type Plan struct {
 	// Values means that events have values, so that a watcher that has one has the new value too.
 	Values bool `json:"values,omitempty"`
 	Slow   Slow `json:"slow,omitzero"`
-	// Reconnect is the time in which each connection is closed and opened again once, 0 for never.
+	// Reconnect is the period in which each connection is closed and opened again once, 0 for
+	// never.
 	Reconnect time.Duration `json:"reconnect_ns,omitempty"`
 }
 
-// Slow describes which connections of watchers do not read for a time.
+// Slow describes which watcher connections do not read for a time.
 type Slow struct {
 	Share workload.Percent `json:"share"`
 	Pause time.Duration    `json:"pause_ns"`
@@ -58,10 +59,10 @@ func (p Plan) Most() int {
 	return p.Watchers[len(p.Watchers)-1]
 }
 
-// Of names the keys of each watcher: [All], [Key], or a share of the load's keys such as 10%.
+// Of names the keys for each watcher: [All], [Key], or a share of the load's keys such as 10%.
 type Of string
 
-// The special values of [Of].
+// Special values for [Of].
 const (
 	// All means all keys below the prefix.
 	All Of = "all"
@@ -69,7 +70,7 @@ const (
 	Key Of = "key"
 )
 
-// Share returns the fraction of the keys that each watcher watches, 0 for [All] and [Key].
+// Share returns the fraction of all keys that each watcher watches, 0 for [All] and [Key].
 func (o Of) Share() float64 {
 	percent, is := strings.CutSuffix(string(o), "%")
 	if share, err := strconv.ParseFloat(percent, 64); is && err == nil {
@@ -98,7 +99,7 @@ func (o Of) Ranges(keys int64) int64 {
 	return (keys + each - 1) / each
 }
 
-// Text describes the keys of each watcher.
+// Text describes each watcher's keys.
 func (o Of) Text() string {
 	switch o {
 	case All:
@@ -109,17 +110,17 @@ func (o Of) Text() string {
 	return string(o) + " of the keys each"
 }
 
-// The bounds of a plan.
+// Bounds on a plan.
 const (
 	most      = 100_000
 	mostConns = 10_000
-	// leastValue is the size in bytes of the smallest values that can name the requests that
-	// wrote them.
+	// leastValue is how many bytes a value needs to name the request that wrote it.
 	leastValue = 16
 	// mostPause is less than the 15 s after which a connection without an answer counts as lost.
 	mostPause = 10 * time.Second
 	mostSlow  = 50 // percent
-	// leastReconnect is the shortest time between two closings of a connection.
+	// leastReconnect is the shortest time from when a connection is closed until it is closed
+	// again.
 	leastReconnect = time.Second
 	// MostShared is how many watchers a shared cluster may have without --full-speed.
 	MostShared = 1000
@@ -228,8 +229,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves the watchers of a database. The keys of the whole file apply to the databases
-// that have such watches.
+// resolve resolves a database's watchers. Keys at the top of the file apply to the databases that
+// have such watches.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -282,7 +283,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// facts returns the facts of the plan's kind in a database, nil for one that it lacks.
+// facts returns the facts about the plan's kind in a database, nil if the database lacks it.
 func (p Plan) facts(d *ability.Database) *database.WatchFacts {
 	if p.Values && p.Kind == "" {
 		for _, f := range database.WatchesOf(d.Info, d.Options) {
@@ -294,7 +295,7 @@ func (p Plan) facts(d *ability.Database) *database.WatchFacts {
 	return database.WatchFactsOf(d.Info, d.Options, p.Kind)
 }
 
-// gives reports whether a mapping of the file has watchers, whatever their value.
+// gives reports whether a mapping in the file has watchers, whatever their value.
 func gives(w yamlfile.Written[Plan]) bool { return w.Given() && yamlfile.HasKey(w.Node, "watchers") }
 
 // checkPlan reports impossible values.
@@ -312,10 +313,10 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	}
 }
 
-// lasts reports whether a load has a duration that is known before it, so that it has parts.
+// lasts reports whether a load's duration is known in advance, so that it has parts.
 func lasts(l *workload.Load) bool { return len(l.Steps) == 0 && l.Duration > 0 && l.Requests <= 0 }
 
-// stage returns the length of a stage. Without any, which [checkPlan] reports, it is the whole load.
+// stage returns a stage's length. Without stages, which [checkPlan] reports, it is the whole load.
 func (p Plan) stage(l *workload.Load) time.Duration {
 	return l.Duration / time.Duration(max(len(p.Watchers), 1))
 }
