@@ -8,119 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/coreos/dbtester/pkg/ability/all"
-	"github.com/coreos/dbtester/pkg/ability/capacity"
-	"github.com/coreos/dbtester/pkg/ability/consistency"
-	"github.com/coreos/dbtester/pkg/ability/locks"
-	"github.com/coreos/dbtester/pkg/ability/profile"
 	"github.com/coreos/dbtester/pkg/files/pattern"
-	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/process/logfile"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/declared"
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
-
-// rule defines how to pack one of a database's files. treat returns the packed contents. If treat is
-// nil, the file is left out and why is the reason; without a reason, the file does not belong to a
-// record.
-type rule struct {
-	treat func(p *packer, record *results.DatabaseRun, data []byte) ([]byte, error)
-	why   string
-	// log marks member logs. A log that the manifest does not list may have a private name, so it
-	// gets a new one.
-	log bool
-}
-
-// numbered matches the names of member files.
-var numbered = pattern.New(`^\d+-(.+)$`)
-
-// folders matches the subfolders of a database's folder that hold records.
-var folders = pattern.New(`^(?:\.|` + capacity.Dir + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
-
-// rule returns the rule for a file, by its path below the database's folder. Unknown files are left
-// out.
-func (p *packer) rule(file string) rule {
-	dir, name := path.Dir(file), path.Base(file)
-	member := ""
-	if m := numbered().FindStringSubmatch(name); m != nil {
-		member = m[1]
-	}
-	switch {
-	case !folders().MatchString(dir):
-		return rule{}
-	case dir == results.DirLogs && member != "":
-		return rule{treat: (*packer).log, log: true}
-	case slices.Contains([]string{results.FileIntervals, results.FileProgress, results.FileMembers, results.FileErrors, results.FileProbes, results.FileFaults, results.FileClock,
-		capacity.File, results.FileDisk, results.FileClient, locks.FileTurns}, name), member == results.FileServer, member == results.FileDatabase:
-		return rule{treat: (*packer).table}
-	case slices.Contains([]string{results.FileLatency, results.FileMinutes, results.FileTotal, results.FileMembersLatency}, name):
-		return rule{treat: (*packer).histograms}
-	case slices.ContainsFunc(observed(), func(g observation.Group) bool { return name == g.File() }):
-		return rule{treat: (*packer).table}
-	case slices.ContainsFunc(observed(), func(g observation.Group) bool { return name == g.Log() }):
-		return rule{treat: (*packer).histograms}
-	case name == results.FileEvents:
-		return rule{treat: (*packer).events}
-	case name == consistency.FileWitness:
-		return rule{why: "requests whose answers exclude each other, which the manifest counts"}
-	case name == consistency.FileHistory:
-		return rule{why: "each request on a few keys, which the manifest counts"}
-	case member == results.FileAgentLog, name == results.FileAgentLog:
-		return rule{why: "the log of an agent"}
-	case name == results.FileControlLog:
-		return rule{why: "the log of control"}
-	case dir == profile.Dir && member == "cpu.pprof":
-		return rule{why: "a profile, which has paths"}
-	case slices.Contains([]string{results.FileClassicSummary, results.FileClassicPercentile, results.FileClassicAll, results.FileClassicTimeseries,
-		results.FileClassicByKey, results.FileClientInterpolated}, name), member == results.FileServerInterpolated:
-		return rule{why: "analyze makes it again"}
-	}
-	return rule{}
-}
-
-// observed returns the groups of values that abilities observe.
-func observed() (groups []observation.Group) {
-	for _, a := range all.Abilities() {
-		groups = append(groups, a.Observes...)
-	}
-	return groups
-}
-
-// unlistedName is the archive path of a member log that the manifest does not list; n counts such
-// logs from 0.
-func unlistedName(file string, n int) string {
-	number, _, _ := strings.Cut(path.Base(file), "-")
-	return fmt.Sprintf("%s/%s-unlisted-%d.log", results.DirLogs, number, n+1)
-}
-
-// listed reports whether a driver named the log: either the manifest lists it, or the manifest has
-// lost its member's list.
-func listed(record *results.DatabaseRun, file string) bool {
-	number, _, _ := strings.Cut(path.Base(file), "-")
-	n, _ := strconv.Atoi(number)
-	lost := n >= 1 && n <= len(record.Members) && len(record.Members[n-1].Files) == 0
-	return lost || slices.ContainsFunc(record.Members, func(m results.Member) bool { return slices.Contains(m.Files, file) })
-}
-
-// packedName is a file's path in the archive. Names in it are replaced, except in the part that
-// selects the rule.
-func (p *packer) packedName(file string) string {
-	if p.rule(file).treat == nil {
-		return p.names.word(file)
-	}
-	dir, name := path.Split(file)
-	if m := numbered().FindStringSubmatch(name); m != nil && m[1] != results.FileServer && m[1] != results.FileDatabase {
-		name = strings.TrimSuffix(name, m[1]) + p.names.word(m[1]) // a log named by a driver
-	}
-	return p.names.word(dir) + name
-}
 
 // columns maps column names to treatments. Cells in other columns are treated as text.
 var columns = map[string]treatment{
@@ -134,7 +31,7 @@ var columns = map[string]treatment{
 var closed = []string{"phase", "operation", "class", "outcome", "end"}
 
 // table treats a CSV file.
-func (p *packer) table(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+func (p *packer) table(data []byte) ([]byte, error) {
 	r := csv.NewReader(bytes.NewReader(data))
 	r.FieldsPerRecord, r.ReuseRecord = -1, true
 	var out bytes.Buffer
@@ -210,7 +107,7 @@ func (p *packer) cell(seen map[string]string, column, cell string) string {
 var histogramLine = pattern.New(`^(?:Tag=[A-Za-z0-9:+_-]*,)?[0-9.]+,[0-9.]+,[0-9.]+,[A-Za-z0-9+/=]+$`)
 
 // histograms treats a histogram log, whose lines have one of three forms.
-func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+func (p *packer) histograms(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	n := 0
 	for line := range strings.Lines(string(data)) {
@@ -229,7 +126,7 @@ func (p *packer) histograms(_ *results.DatabaseRun, data []byte) ([]byte, error)
 }
 
 // events treats an event file, with one JSON object per line.
-func (p *packer) events(_ *results.DatabaseRun, data []byte) ([]byte, error) {
+func (p *packer) events(data []byte) ([]byte, error) {
 	var out bytes.Buffer
 	n := 0
 	for line := range strings.Lines(string(data)) {
@@ -320,4 +217,19 @@ func (c logRules) matched(line []byte) string {
 		}
 	}
 	return strings.Join(slices.Compact(parts), " ")
+}
+
+// treat returns the packed contents of a file of a form.
+func (p *packer) treat(f form, record *results.DatabaseRun, data []byte) ([]byte, error) {
+	switch f {
+	case formTable:
+		return p.table(data)
+	case formHistograms:
+		return p.histograms(data)
+	case formEvents:
+		return p.events(data)
+	case formLog:
+		return p.log(record, data)
+	}
+	return nil, fmt.Errorf("no form %q of a file", f)
 }

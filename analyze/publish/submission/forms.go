@@ -25,17 +25,6 @@ var hostForms = []func() *regexp.Regexp{
 // top-level domains would soon be outdated; [names.noHost] excludes names that are not hosts.
 var dottedHost = pattern.New(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
 
-// publicHosts serve releases. They belong to no user.
-var publicHosts = []string{
-	"github.com", "etcd.io", "golang.org", "go.dev", "apache.org", "hashicorp.com", "maven.org", "storage.googleapis.com", "gcr.io", "k8s.io",
-	"debian.org", "ubuntu.com", "openjdk.org", "kernel.org",
-}
-
-func public(host string) bool {
-	host = strings.ToLower(host)
-	return slices.ContainsFunc(publicHosts, func(p string) bool { return host == p || strings.HasSuffix(host, "."+p) })
-}
-
 var (
 	// fileName matches file names. fileOrDomain lists endings that are domains as well; names of
 	// files with these endings consist of one word and the ending.

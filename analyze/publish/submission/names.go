@@ -3,13 +3,14 @@ package submission
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
+
+// Pseudonym is a recorded name and its replacement in the archive.
+type Pseudonym struct{ Name, Alias string }
 
 // removed replaces text that must not be published.
 const removed = "[removed]"
@@ -89,28 +90,6 @@ const ordinaryWords = `localhost host server client member node test root admin 
 	size count limit revision term index lease java key_size value_size range_end range_response_count
 	summary percentile all timeseries throughput by number key interpolated run
 	domain address machine netns path interface word removed embedded inf nan infinity true false null`
-
-// hide replaces a word everywhere, even inside other words. It fails for words that occur in every
-// record or in numbers.
-func (n *names) hide(word string) error {
-	key := strings.ToLower(strings.TrimSpace(word))
-	switch {
-	case len(key) < 3:
-		return fmt.Errorf("%w: %q has fewer than three characters, which stand inside other words", ErrHide, word)
-	case !strings.ContainsFunc(key, unicode.IsLetter) || plain(key):
-		return fmt.Errorf("%w: %q is a number, and numbers of a record stay as they are", ErrHide, word)
-	case isPseudonym(key):
-		return fmt.Errorf("%w: %q looks like a pseudonym already", ErrHide, word)
-	}
-	for ordinary := range n.ordinary {
-		if strings.Contains(ordinary, key) {
-			return fmt.Errorf("%w: %q is, or is a part of, a word that every record has, and without it the record could not be read", ErrHide, word)
-		}
-	}
-	n.hidden[key] = true
-	n.of(kindWord, word)
-	return nil
-}
 
 // note collects words that look like pseudonyms from a recorded text.
 func (n *names) note(s string) {
@@ -251,66 +230,4 @@ func (n *names) at(s string, start bool) string {
 
 func wordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// host returns a host name's pseudonym. Its first label and its domains become names as well,
-// because texts use them alone.
-func (n *names) host(name string) string {
-	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-		return n.ip(name, addr)
-	}
-	if strings.EqualFold(name, "localhost") {
-		return name
-	}
-	if isPseudonym(name) {
-		n.taken[name] = true
-	}
-	alias := n.of(kindHost, name)
-	short, domain, dotted := strings.Cut(name, ".")
-	if dotted {
-		n.add(short, alias)
-	}
-	for strings.Contains(domain, ".") && !public(domain) {
-		n.of(kindDomain, domain)
-		_, domain, _ = strings.Cut(domain, ".")
-	}
-	return alias
-}
-
-// ip returns an address's pseudonym. Loopback and unspecified addresses are kept, because all
-// machines have them.
-func (n *names) ip(text string, addr netip.Addr) string {
-	if addr = addr.Unmap(); addr.IsLoopback() || addr.IsUnspecified() {
-		return text
-	}
-	return n.of(kindAddress, strings.Trim(text, "[]"))
-}
-
-// address returns HOST, HOST:PORT or HOST:PORT/PROTOCOL with the host replaced by its pseudonym.
-func (n *names) address(s string) string {
-	if slices.Contains([]string{"", "all", "leader", "follower", "followers"}, s) {
-		return s
-	}
-	if _, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
-		return n.host(s)
-	}
-	at := strings.LastIndexByte(s, ':')
-	if at < 0 {
-		return n.host(s)
-	}
-	port, protocol, slash := strings.Cut(s[at+1:], "/")
-	if port == "" || strings.Trim(port, "0123456789") != "" || strings.ContainsAny(s[:at], "/ ") {
-		return n.text(s)
-	}
-	host := n.host(s[:at]) + ":" + port
-	if slash {
-		host += "/" + n.word(protocol)
-	}
-	return host
-}
-
-// word replaces names in a word from the records.
-func (n *names) word(s string) string {
-	n.note(s)
-	return n.replace(n.interfacesIn(s))
 }

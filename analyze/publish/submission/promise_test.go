@@ -53,7 +53,7 @@ func TestPromises(t *testing.T) {
 func TestNamesInTablesAndKeys(t *testing.T) {
 	t.Parallel()
 	p := &packer{checked: &checked{manifest: &results.Manifest{}}, names: newNames(), known: newVocabulary(), unknown: map[string]bool{}}
-	table, err := p.table(nil, []byte("second,INTERFACE\n1,enx0a1b2c3d4e5f\n2,eth0\n3,enx0a1b2c3d4e5f\n"))
+	table, err := p.table([]byte("second,INTERFACE\n1,enx0a1b2c3d4e5f\n2,eth0\n3,enx0a1b2c3d4e5f\n"))
 	if err != nil || string(table) != "second,INTERFACE\n1,interface-1\n2,eth0\n3,interface-1\n" {
 		t.Errorf("a table is %q, %v", table, err)
 	}
@@ -85,12 +85,11 @@ func TestListedLogs(t *testing.T) {
 			t.Errorf("%s is listed: %v, want %v", file, !want, want)
 		}
 	}
-	p := &packer{}
 	for file, treated := range map[string]bool{
 		results.FileIntervals: true, "capacity/" + results.FileIntervals: true, "capacity/hold-1/" + results.FileEvents: true, "generators/2/" + results.FileClient: true,
 		"acme/" + results.FileIntervals: false, "capacity/acme/" + results.FileIntervals: false, "1-acme.csv": false, "acme-interpolated.csv": false,
 	} {
-		if r := p.rule(file); (r.treat != nil) != treated {
+		if (ruleOf(file).form != "") != treated {
 			t.Errorf("%s is packed: %v, want %v", file, !treated, treated)
 		}
 	}

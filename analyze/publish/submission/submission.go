@@ -45,12 +45,6 @@ type Options struct {
 	Hosts, Users, Hide []string
 }
 
-// ErrHide means that a word cannot be hidden.
-var ErrHide = errors.New("cannot be hidden")
-
-// Pseudonym is a recorded name and its replacement in the archive.
-type Pseudonym struct{ Name, Alias string }
-
 // Packed describes a written archive.
 type Packed struct {
 	// File is the archive, and Folder the only folder in it.
@@ -65,23 +59,6 @@ type Packed struct {
 	Unnamed    []string
 	// Invalid are the marks that make the run invalid; empty for a valid run.
 	Invalid []string
-}
-
-// packer makes an archive's files. It reads all files twice. The first pass finds all names, so
-// that a name that only occurs late is also replaced in earlier files.
-type packer struct {
-	*checked
-	names *names
-	known vocabulary
-	// unknown are fields without a treatment. lostLines are log lines that would no longer match
-	// their rules.
-	unknown, lostLines map[string]bool
-	// digests are the digests of the packed files, by packed tag.
-	digests map[string]*digest.Set
-	// leftOut maps file paths to reasons. strays are the paths of files that do not belong to the
-	// record. unlisted are the logs that the manifest does not list.
-	leftOut                   map[string]string
-	strays, unlisted, reduced []string
 }
 
 // Pack checks a run and writes its archive. If the run is incomplete or contradicts itself, Pack
@@ -307,12 +284,12 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	change := newRenewal()
 	for _, file := range files {
 		path := tag + "/" + p.packedName(plainName(file))
-		r := p.rule(plainName(file))
-		if r.log && !listed(record, file) { // kept because reports count its events
+		r := ruleOf(plainName(file))
+		if r.form == formLog && !listed(record, file) { // kept because reports count its events
 			path = tag + "/" + unlistedName(file, len(p.unlisted))
 			p.unlisted = append(p.unlisted, fmt.Sprintf("%s/%s, packed as %s", record.Tag, file, path))
 		}
-		if r.treat == nil {
+		if r.form == "" {
 			if r.why != "" {
 				p.leftOut[path] = r.why
 				change.leaveOut(strings.TrimPrefix(path, tag+"/"), results.Recorded(file))
@@ -326,7 +303,7 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 		if err != nil {
 			return fmt.Errorf("read a record: %w", linefile.Bare(err))
 		}
-		treated, err := r.treat(p, record, data)
+		treated, err := p.treat(r.form, record, data)
 		if err != nil {
 			return fmt.Errorf("%s: %w", filepath.Join(dir, file), err)
 		}
@@ -340,14 +317,6 @@ func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) e
 	}
 	p.digests[tag] = change.set(p, record.Digests)
 	return nil
-}
-
-// plainName is the name of a record in the archive, where it is not compressed by itself.
-func plainName(file string) string {
-	if plain, compressed := strings.CutSuffix(file, linefile.Compressed); compressed && results.Compressible(plain) {
-		return plain
-	}
-	return file
 }
 
 // readRecord reads a record, compressed or not.

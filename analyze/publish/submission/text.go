@@ -1,7 +1,9 @@
 package submission
 
 import (
+	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,4 +101,33 @@ func (n *names) cut(form *regexp.Regexp, s string) string {
 		done = to
 	}
 	return b.String() + s[done:]
+}
+
+// address returns HOST, HOST:PORT or HOST:PORT/PROTOCOL with the host replaced by its pseudonym.
+func (n *names) address(s string) string {
+	if slices.Contains([]string{"", "all", "leader", "follower", "followers"}, s) {
+		return s
+	}
+	if _, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
+		return n.host(s)
+	}
+	at := strings.LastIndexByte(s, ':')
+	if at < 0 {
+		return n.host(s)
+	}
+	port, protocol, slash := strings.Cut(s[at+1:], "/")
+	if port == "" || strings.Trim(port, "0123456789") != "" || strings.ContainsAny(s[:at], "/ ") {
+		return n.text(s)
+	}
+	host := n.host(s[:at]) + ":" + port
+	if slash {
+		host += "/" + n.word(protocol)
+	}
+	return host
+}
+
+// word replaces names in a word from the records.
+func (n *names) word(s string) string {
+	n.note(s)
+	return n.replace(n.interfacesIn(s))
 }

@@ -95,7 +95,7 @@ func TestAgrees(t *testing.T) {
 	p.names = newNames()
 	delete(p.names.ordinary, "write")
 	p.names.host("write")
-	if _, err := p.table(nil, []byte("phase,operation,text\nmeasure,write,write\n")); err == nil || !strings.Contains(err.Error(), `the operation "write"`) {
+	if _, err := p.table([]byte("phase,operation,text\nmeasure,write,write\n")); err == nil || !strings.Contains(err.Error(), `the operation "write"`) {
 		t.Errorf("an operation with another name: got %v", err)
 	}
 }
