@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
-# Does the steps of the GitHub Action (action.yml), and works in any other CI:
+# Does the steps in the GitHub Action (action.yml), and works in any other CI:
 #
 #	scripts/action.sh install    a release into RUNNER_TEMP, verified by its checksum
 #	scripts/action.sh compare    dbtester compare, with a report in OUTPUT and a summary
-#	scripts/action.sh comment    on a pull request; the comment of the same NAME is updated
+#	scripts/action.sh comment    on a pull request; the comment with the same NAME is updated
 #	scripts/action.sh gate       fails if VERDICT is one of FAIL_ON
 #
 # Environment: install VERSION, RELEASES (where releases are), and FAIL_ON to check its words before
-# anything runs; compare ARGS, OUTPUT, and GITHUB_STEP_SUMMARY and GITHUB_OUTPUT, the files of the
-# job's summary and of outputs; comment OUTPUT, TOKEN, PULL_REQUEST, GITHUB_REPOSITORY,
-# GITHUB_API_URL, NAME (by default dbtester-compare); gate FAIL_ON, VERDICT.
-# Needs curl and tar; comment needs jq.
+# anything runs; compare ARGS, OUTPUT, and GITHUB_STEP_SUMMARY and GITHUB_OUTPUT, the files for the
+# job's summary and outputs; comment OUTPUT, TOKEN, PULL_REQUEST, GITHUB_REPOSITORY, GITHUB_API_URL,
+# NAME (by default dbtester-compare); gate FAIL_ON, VERDICT. Needs curl and tar; comment needs jq.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -20,7 +19,7 @@ fail() {
 	exit 1
 }
 
-# read_fail_on reads the words of FAIL_ON. One that is no verdict would never fail a job.
+# read_fail_on reads the words in FAIL_ON. One that is no verdict would never fail a job.
 read_fail_on() {
 	local word
 	read -r -d '' -a fail_on <<<"${FAIL_ON//,/ }" || true # read fails at the end of what it reads
@@ -91,7 +90,7 @@ comment() {
 	[[ $PULL_REQUEST =~ ^[0-9]+$ ]] || fail "PULL_REQUEST must be a number, got ${PULL_REQUEST@Q}"
 	[[ $name =~ ^[A-Za-z0-9._-]+$ ]] || fail "the name of a comparison must have letters, digits, '.', '_' and '-' only, got ${name@Q}"
 	marker="<!-- $name -->"
-	# An artifact of a fork has what its author wants, so it must not lead to a file of this machine.
+	# A fork's artifact has what its author wants, so it must not lead to a file on this machine.
 	[ -f "$OUTPUT/comment.md" ] && [ ! -L "$OUTPUT" ] && [ ! -L "$OUTPUT/comment.md" ] || fail "$OUTPUT/comment.md must be a file, and no link"
 	# A stranger may write a comment with our marker. GitHub's own word says who wrote one.
 	for page in {1..30}; do
@@ -101,7 +100,7 @@ comment() {
 		[ -z "$found" ] && [ "$(jq length <<<"$list")" = 100 ] || break
 	done
 	body=$(mktemp)
-	# A comment of GitHub holds 65,536 characters.
+	# A GitHub comment holds 65,536 characters.
 	{ echo "$marker"; head -c 60000 "$OUTPUT/comment.md"; } | jq --raw-input --slurp '{body: .}' >"$body"
 	if [ -n "$found" ]; then
 		api PATCH "issues/comments/$found" "$body" >/dev/null

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Measures what judging answers costs clients of one etcd and one Consul on this machine, and writes
-# a table to a file:
+# Measures what judging answers costs the clients of one etcd and one Consul on this machine, and
+# writes a table to a file:
 #
 #	scripts/consistency-cost.sh FILE
 #
-# The processor time of a client for a request is measured without and with a judge, in ten pairs of
-# ten slices each, which alternate. It takes some twelve minutes, and a machine that does nothing
-# else.
+# It measures a client's processor time per request without and with a judge, in ten pairs of ten
+# slices each, which alternate. It takes some twelve minutes, and a machine that does nothing else.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail

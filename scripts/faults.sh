@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Kills control, agents and members during a fault of each kind, plays random schedules of faults,
-# and prints what came of it as a page. It fails if a test does, after the page. SCHEDULES is the
-# number of random schedules, POINTS how many moments of a fault somebody is killed at, and CASES a
-# pattern of the kinds of faults.
+# Kills control, agents and members during every kind of fault, plays random fault schedules, and
+# prints the outcome as a page. It fails if a test does, after the page. SCHEDULES is the number of
+# random schedules, POINTS the number of moments in a fault at which something is killed, and CASES
+# a pattern for the fault kinds.
 #
 #	scripts/faults.sh >PAGE
 #

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs the tests of packages many times beside busy processors, and prints a table of failures:
+# Runs packages' tests many times beside busy processors, and prints a table of failures:
 #
 #	scripts/flakes.sh RUNS PACKAGE...
 #
-# Each package is compiled once, with the race detector. A loop for each processor keeps the
-# machine busy meanwhile. The output of each run that failed stays in results/flakes. The exit
-# code is 1 if any failed.
+# Each package is compiled once, with the race detector. A loop for each processor keeps the machine
+# busy meanwhile. Each failed run's output stays in results/flakes. The exit code is 1 if any run
+# failed.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail

@@ -4,12 +4,12 @@
 #	scripts/gcloud.sh create    make them, install dbtester, start the agents
 #	scripts/gcloud.sh delete    remove them; until then they cost money
 #
-# It needs gcloud, logged in, and bin/dbtester for linux/amd64 (make build). create may
-# run again: it makes what is missing. DRY_RUN=1 prints the commands and runs none.
+# It needs gcloud, logged in, and bin/dbtester for linux/amd64 (make build). create may run again:
+# it makes what is missing. DRY_RUN=1 prints the commands and runs nothing.
 #
-# The machines have a network of their own. From outside only SSH passes, from SSH_FROM:
-# by default Google's proxy for logged-in users (IAP). The disks for databases are of
-# DISK_TYPE, mounted at /var/lib/dbtester.
+# The machines have their own network. From outside only SSH passes, from SSH_FROM: by default
+# Google's proxy for logged-in users (IAP). The databases' disks have the type DISK_TYPE and are
+# mounted at /var/lib/dbtester.
 #
 # Environment, with the defaults:
 #
@@ -21,7 +21,7 @@
 #	IMAGE_FAMILY=debian-12 IMAGE_PROJECT=debian-cloud
 #	SSH_FROM=35.235.240.0/20
 #	BINARY=bin/dbtester for the machines, DBTESTER=$BINARY for this one
-#	CERTS=certs         the CA; it is made if there is none
+#	CERTS=certs         the CA; it is made if missing
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -102,7 +102,7 @@ network() {
 		compute firewall-rules create "$name-ssh" --network "$name" --allow tcp:22 --source-ranges "$ssh_from"
 }
 
-# machine NAME ADDRESS TYPE FLAGS... makes a machine that may call nothing of Google's.
+# machine NAME ADDRESS TYPE FLAGS... makes a machine that may call no Google service.
 machine() {
 	local one=$1 address=$2 type=$3
 	shift 3
@@ -111,8 +111,8 @@ machine() {
 		--image-family "$image_family" --image-project "$image_project" --no-service-account --no-scopes "$@"
 }
 
-# setup MACHINE CERTS COMMAND copies what the scripts for machines need, runs one of them
-# and removes the copies, of which one is a key, also if something fails.
+# setup MACHINE CERTS COMMAND copies what the machine scripts need, runs one script and removes the
+# copies, among them a key, also if something fails.
 setup() {
 	reach "$1"
 	compute scp --recurse --zone "$zone" "${tunnel[@]}" "$binary" "$scripts/machine-common.sh" "$scripts/machine-server.sh" \

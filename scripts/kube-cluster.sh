@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Starts or ends a real Kubernetes of two nodes on this machine, as root:
+# Starts or ends a real Kubernetes with two nodes on this machine, as root:
 #
 #	scripts/kube-cluster.sh up FOLDER     FOLDER/kubectl is its kubectl
-#	scripts/kube-cluster.sh down FOLDER   ends it, and fails if anything of it is left
+#	scripts/kube-cluster.sh down FOLDER   ends it, and fails if anything is left
 #
 # FOLDER has the executables parts, dns and dbtester, and images/*.tar. Each machine is a network
 # namespace: kube-control has the control plane (10.77.0.1), kube-node1 and kube-node2 are nodes
-# (10.77.0.11, 10.77.0.12; pods in 10.88.1.0/24 and 10.88.2.0/24), kube-switch joins them.
-# No packet leaves them. Control groups are below dbtester-kube. Needs control groups
-# of version 1, and what scripts/check-tools.sh kube names.
+# (10.77.0.11, 10.77.0.12; pods in 10.88.1.0/24 and 10.88.2.0/24), kube-switch joins them. No packet
+# leaves them. Control groups are below dbtester-kube. Needs control groups version 1, and what
+# scripts/check-tools.sh kube names.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -17,7 +17,7 @@ verb=${1:?up or down}
 folder=$(cd "${2:?a folder}" && pwd)
 spaces=(kube-switch kube-control kube-node1 kube-node2)
 
-# hierarchies prints where the control groups of version 1 are.
+# hierarchies prints where the version 1 control groups are.
 hierarchies() { awk '$3 == "cgroup" { print $2 }' /proc/mounts; }
 
 # attach NAME ADDRESS makes a network namespace on the switch.
@@ -45,7 +45,7 @@ network() {
 	ip -n kube-node2 route add 10.88.1.0/24 via 10.77.0.11
 }
 
-# settings writes the files of the control plane. Whoever reads them is its administrator.
+# settings writes the control plane's files. Whoever reads them is its administrator.
 settings() {
 	local token
 	umask 077
@@ -102,8 +102,8 @@ await() {
 	done
 }
 
-# node N starts a node in control groups of its own. Its first process is that of its
-# namespaces, so that all its processes end with it.
+# node N starts a node in its own control groups. Its first process is the first in its namespaces,
+# so that all its processes end with it.
 node() {
 	(
 		for hierarchy in $(hierarchies); do
@@ -150,7 +150,7 @@ up() {
 	await 240 "two nodes were not ready" ready
 }
 
-# processes prints those of the cluster, by its network namespaces and control groups.
+# processes prints the cluster's processes, by its network namespaces and control groups.
 processes() {
 	local space hierarchy
 	for space in "${spaces[@]}"; do
@@ -161,7 +161,7 @@ processes() {
 	done
 }
 
-# left prints what there still is of a cluster.
+# left prints what a cluster has left.
 left() {
 	local space hierarchy
 	for space in "${spaces[@]}"; do
@@ -174,7 +174,7 @@ left() {
 	pgrep -fa -- "$folder/" | sed 's/^/process /' || true
 }
 
-# down kills every process, then removes what only the last of them lets go.
+# down kills every process, then removes what is free only after the last one ended.
 down() {
 	test -e "$folder/up" || return 0 # what there is belongs to another cluster
 	local pids space hierarchy

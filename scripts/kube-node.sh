@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Is one node of the cluster of scripts/kube-cluster.sh: kube-node.sh FOLDER NAME ADDRESS PODS.
-# It is the first process of its own namespaces (network, mounts, host name, processes,
-# control groups), so that containerd, the kubelet and all containers end with it, and so do
-# its mounts. Nothing of the machine is changed: what a kubelet would set is put aside below.
+# Is one node in the cluster that scripts/kube-cluster.sh starts: kube-node.sh FOLDER NAME ADDRESS
+# PODS. It is the first process of its own namespaces (network, mounts, host name, processes,
+# control groups), so that containerd, the kubelet and all containers end with it, and so do its
+# mounts. The machine is not changed: what a kubelet would set is put aside below.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -14,7 +14,7 @@ hostname "$name"
 mount --make-rprivate /
 mount -t proc proc /proc
 
-# The control groups of the machine, seen from the node's own group.
+# The machine's control groups, seen from the node's own group.
 mount -t tmpfs groups /sys/fs/cgroup
 while IFS=: read -r id controllers _; do
 	test "$id" != 0 || continue # version 2
@@ -32,8 +32,8 @@ mount --bind "$own/lib" /var/lib
 mkdir -p /var/lib/cni /var/lib/kubelet
 mount --bind "$own/kubelet" /var/lib/kubelet
 
-# The kernel's settings are the machine's: the kubelet reads what it would set, and can set
-# only those of the node's network.
+# The kernel's settings are the machine's: the kubelet reads what it would set, and can set only
+# those for the node's network.
 mkdir /run/net /run/settings
 mount --bind /proc/sys/net /run/net
 mount --bind /proc/sys /proc/sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs rendered manifests in a real Kubernetes of two nodes that it starts on this machine, as root,
-# and prints what was seen as a page: scripts/kube.sh. It fails at the first thing that is not
-# as docs/kubernetes.md says. The executables of Kubernetes and CoreDNS are built once from
-# their Go modules.
+# Runs rendered manifests in a real Kubernetes with two nodes that it starts on this machine, as
+# root, and prints what was seen as a page: scripts/kube.sh. It fails at the first thing that is not
+# as docs/kubernetes.md says. The Kubernetes and CoreDNS executables are built once from their Go
+# modules.
 #
-#	CACHE     where executables are kept; by default the cache of dbtester
+#	CACHE     where executables are kept; by default dbtester's cache
 #	STORIES   those to run; by default "etcd deleted zookeeper"
 #	KEEP=1    leaves the scratch folder with all logs
 # shellcheck source=help.sh
@@ -34,7 +34,7 @@ fail() {
 	exit 1
 }
 
-# row STEP SEEN adds what was seen since the last row, of a story since its start.
+# row STEP SEEN adds what a story has seen since the last row, or since its start.
 row() {
 	note "$1: $2 ($((SECONDS - since)) s)"
 	printf '| %s | %s | %d s |\n' "$1" "$2" $((SECONDS - since)) >>"$folder/rows"
@@ -82,10 +82,10 @@ variables=k8s.io/component-base/version
 built parts "Kubernetes $version" -ldflags "-s -w -X $variables.gitVersion=$version -X $variables.gitMajor=1 -X $variables.gitMinor=34"
 built dns CoreDNS -ldflags "-s -w"
 
-# tag NAME prints the name and tag that is in an archive of images.
+# tag NAME prints the name and tag in an image archive.
 tag() { tar -xOf "$cluster/images/$1.tar" manifest.json | grep -o "$1:[^\"]*"; }
 
-# The images: of dbtester, of Java, of pods' namespaces, and the one from which results are
+# The images: for dbtester, for Java, for pods' namespaces, and the one from which results are
 # fetched. Its commands are links to its executable.
 ln -s "$PWD/bin/dbtester" "$cluster/dbtester"
 cp bin/images/dbtester.tar bin/images/dbtester-java.tar "$cluster/images"
@@ -103,8 +103,8 @@ scripts/kube-cluster.sh up "$cluster" >&2
 kubectl=$cluster/kubectl
 row "cluster" "$("$kubectl" get nodes --no-headers | awk '{ print $1 " " $2 " " $5 }' | paste -sd, | sed 's/,/, /g')"
 
-# page SECTION NAMESPACE prints the commands of a section of docs/kubernetes.md, for another
-# namespace than its.
+# page SECTION NAMESPACE prints the commands in a section of docs/kubernetes.md, with another
+# namespace.
 page() {
 	awk -v section="## $1" '/^## / { on = index($0, section) == 1 } /^```/ { sh = on && $0 == "```sh"; next } sh' docs/kubernetes.md | sed "s/\bbench\b/$2/g"
 }
@@ -112,8 +112,8 @@ page() {
 # run FOLDER COMMANDS executes commands in a folder, with kubectl and dbtester.
 run() { (cd "$1" && PATH=$cluster:$PATH exec bash -euo pipefail -c "$2"); }
 
-# disks NAMESPACE SIZE... makes disks of a storage class with the namespace's name: folders
-# that the user of the pods may write to.
+# disks NAMESPACE SIZE... makes disks in a storage class with the namespace's name: folders that the
+# pods' user may write to.
 disks() {
 	local namespace=$1 size n=0
 	shift
@@ -136,11 +136,11 @@ disks() {
 	"$kubectl" apply -f "$folder/$namespace/disks.yaml" >&2
 }
 
-# The loads of runs that must be valid have no rate: a busy machine does not miss it.
+# Loads have no rate where a run must be valid: a busy machine does not miss it.
 
 # begin NAMESPACE FLAGS... renders the experiment that it reads, executes the commands that the
-# manifests begin with, and applies them. The namespace lets in no pod that has more than the
-# rights of the Pod Security Standard "restricted".
+# manifests begin with, and applies them. The namespace lets in no pod that has more rights than the
+# Pod Security Standard "restricted" allows.
 begin() {
 	local namespace=$1
 	shift
@@ -188,8 +188,8 @@ fetched() {
 	run "$folder/$1" "$(page 5 "$1")" >"$folder/$1/report.txt"
 }
 
-# shown NAMESPACE TITLE adds a section with what was run and what is in the report, of which
-# each TEXT that follows must be in the report or in control's log.
+# shown NAMESPACE TITLE adds a section with what was run and what is in the report. Each TEXT that
+# follows must be in the report or in control's log.
 shown() {
 	local namespace=$1 title=$2 text
 	shift 2
@@ -290,7 +290,7 @@ deleted() {
 	row "pod agent-1 deleted during the load" "PodFailurePolicy, member 2 named, 900 requests, all records"
 }
 
-# The nodes have room for the pods of two stories, but not for those of ZooKeeper beside another.
+# The nodes have room for two stories' pods, but not for ZooKeeper's beside another.
 read -ra stories <<<"${STORIES:-etcd deleted zookeeper}"
 small=()
 for story in "${stories[@]}"; do

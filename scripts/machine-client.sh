@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian or Ubuntu machine the client of experiments: control runs there.
+# Makes a Debian or Ubuntu machine the client in experiments: control runs there.
 #
 #	machine-client.sh --binary FILE|URL --sha256 SUM --certs certs/control --user NAME
 #
@@ -7,7 +7,7 @@
 #
 #	--binary FILE|URL   dbtester for this machine; may be left out once it is installed
 #	--sha256 SUM        its checksum, which must match
-#	--certs FOLDER      control's folder of dbtester certs; it is copied to /etc/dbtester/control
+#	--certs FOLDER      control's folder from dbtester certs; it is copied to /etc/dbtester/control
 #	--user NAME         who runs control, reads its key and may open many files (root)
 #	--no-packages       install no packages: chrony, curl
 #	--root FOLDER       change the system in this folder, an image or a chroot

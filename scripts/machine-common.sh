@@ -30,7 +30,7 @@ misuse() {
 	exit 2
 }
 
-# usage prints the comment at the top of the script.
+# usage prints the comment at the script's top.
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
 
 # change TEXT COMMAND... prints what changes, and runs the command unless this is a dry run.
@@ -61,7 +61,7 @@ flag() {
 	test "$taken" != 2 || test -n "${2-}" || misuse "$1 needs a value"
 }
 
-# check_common ends the script if a value of these flags cannot be used.
+# check_common ends the script if it cannot use a value given for these flags.
 check_common() {
 	if test -n "$binary"; then
 		[[ $sha256 =~ ^[0-9a-f]{64}$ ]] || misuse "--binary needs --sha256 with 64 hexadecimal digits, got '$sha256'"
@@ -101,7 +101,7 @@ check_certs() {
 	done
 }
 
-# ids USER prints the numbers of a user and its group, or nothing if there is none.
+# ids USER prints the user's and its group's numbers, or nothing without such a user.
 ids() {
 	if test "$1" = root; then
 		echo 0:0

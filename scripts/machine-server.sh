@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a Debian or Ubuntu machine a database machine: an agent of dbtester as a service.
+# Makes a Debian or Ubuntu machine a database machine: a dbtester agent as a service.
 #
 #	machine-server.sh --binary FILE|URL --sha256 SUM --listen ADDRESS:PORT --certs FOLDER
 #
@@ -10,10 +10,10 @@
 #
 #	--binary FILE|URL   dbtester for this machine; may be left out once it is installed
 #	--sha256 SUM        its checksum, which must match
-#	--listen HOST:PORT  where the agent listens: an address of this machine, usually port 3500
-#	--certs FOLDER      this machine's folder of dbtester certs, such as certs/agent-10.0.0.2;
+#	--listen HOST:PORT  where the agent listens: an address on this machine, usually port 3500
+#	--certs FOLDER      this machine's folder from dbtester certs, such as certs/agent-10.0.0.2;
 #	                    may be left out once they are installed
-#	--dir FOLDER        data of members and the cache of releases (/var/lib/dbtester)
+#	--dir FOLDER        members' data and the release cache (/var/lib/dbtester)
 #	--disk DEVICE       mount this disk at --dir; it is formatted (ext4) only if it is empty
 #	--no-java           install no Java, which ZooKeeper needs
 #	--no-packages       install no packages: chrony, curl, Java
@@ -30,7 +30,7 @@ unit=dbtester-agent.service
 etc=/etc/dbtester/certs
 dir=/var/lib/dbtester
 listen='' disk='' java=1
-# The default ports of the agent (3500) and of all databases. Consul's 8301 is UDP too.
+# The default ports for the agent (3500) and all databases. Consul's 8301 is UDP too.
 ports=2181,2379,2380,2888,3500,3888,8300,8301,8500
 
 while test $# -gt 0; do
@@ -58,8 +58,8 @@ make_user() {
 	useradd "${prefix[@]}" --system --user-group --home-dir "$dir" --no-create-home --shell /usr/sbin/nologin "$user"
 }
 
-# check_disk ends the script if --disk names none that it may format and mount at --dir. It
-# sets $empty to 1 if the disk holds no file system yet.
+# check_disk ends the script if --disk names no disk that it may format and mount at --dir. It sets
+# $empty to 1 if the disk holds no file system yet.
 check_disk() {
 	local status=0 found other
 	if test -z "$disk"; then return; fi
@@ -81,9 +81,9 @@ check_disk() {
 	fi
 }
 
-# format makes a file system on a disk that holds none, and mounts it, now and at each start
-# of the machine. The first mount is by the device: udev may not know the label yet. It sets
-# $moved to 1 if it mounts the disk, which a running agent does not see.
+# format makes a file system on an empty disk, and mounts it, now and whenever the machine starts.
+# The first mount is by the device: udev may not know the label yet. It sets $moved to 1 if it
+# mounts the disk, which a running agent does not see.
 format() {
 	if test -z "$disk"; then return; fi
 	test "$empty" = 0 || change "make an ext4 file system on $disk" mkfs.ext4 -q -L dbtester "$disk"
@@ -168,8 +168,8 @@ check_agent() {
 	runuser -u "$user" -- /usr/local/bin/dbtester agent --check "${flags[@]}"
 }
 
-# listens reports whether the process of the unit has a socket that listens at the port:
-# another process may have one too.
+# listens reports whether the unit's process has a socket that listens at the port: another process
+# may have one too.
 listens() {
 	local pid inode
 	pid=$(systemctl show -p MainPID --value "$unit")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Kills, stops, fills, cuts off and deceives all that takes part in a run, and prints what came
-# of it as a page. It fails if a test does, after the page. CALLS is the number of mutated calls.
+# Kills, stops, fills, cuts off and deceives all that takes part in a run, and prints what came of
+# it as a page. It fails if a test does, after the page. CALLS is how many calls are mutated.
 #
 #	scripts/matrix.sh >PAGE
 #

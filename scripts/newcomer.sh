@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Goes the way of a newcomer by docs/getting-started.md: saves its experiment file, and runs each of its
-# commands as it is written there, in an empty folder. It prints a page with each command, the begin of
-# its output and its time. It fails if a command does, if there is no finding at the end, or if the way
-# takes longer than the ten minutes that the document promises.
+# Goes a newcomer's way through docs/getting-started.md: saves its experiment file, and runs each
+# command as it is written there, in an empty folder. It prints a page with each command, how its
+# output begins and its time. It fails if a command does, if there is no finding at the end, or if
+# the way takes longer than the ten minutes that the document promises.
 #
 #	scripts/newcomer.sh >PAGE
 #
@@ -20,7 +20,7 @@ fail() {
 	exit 1
 }
 
-# blocks KIND prints the document's blocks of that kind.
+# blocks KIND prints the document's blocks with that kind.
 blocks() { awk -v kind="\`\`\`$1" '/^```/ { on = !on && $0 == kind; next } on' "$page"; }
 
 since() { awk -v a="$1" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }'; }

@@ -1,27 +1,25 @@
 #!/usr/bin/env bash
-# Runs the experiments of test-results again and replaces their reports and records:
+# Runs the experiments in test-results again and replaces their reports and records:
 #
 #	scripts/publish-results.sh [--dirty] [NAME...]   # all by default, ten hours or so
 #	scripts/publish-results.sh --publish [NAME...]   # only what has been run
-#	scripts/publish-results.sh --reports [NAME...]   # the reports of the published records again
+#	scripts/publish-results.sh --reports [NAME...]   # the published records' reports again
 #
 # Every set is run with as many trials as its experiment.yaml says. Trials that are complete are
 # kept below results/published/NAME, so that the script may be interrupted and started again: it
-# goes on with those that are missing. What another commit ran, or another experiment file, is
-# run again. Nothing in test-results changes before all sets have run: then all that are
-# complete are published. A set that takes longer than its budget (below) is stopped, and is not
-# published. Runs are of one commit: a tree with changes is refused, unless --dirty is given.
+# goes on with those that are missing. What another commit ran, or another experiment file, is run
+# again. Nothing in test-results changes before all sets have run: then all that are complete are
+# published. A set that takes longer than its budget (below) is stopped, and is not published. Runs
+# come from one commit: a tree with changes is refused, unless --dirty is given.
 #
-# A folder with the file kill-leader loses its leader ten seconds into each load; one with the
-# file members-on-one-processor has its members on the first processor and its clients on the
-# second; with members-in-memory besides, their data is on a disk in memory (/dev/shm).
-# One with own-disk has members with disks of their own, which needs root. One with generators has
-# agents of the members and two generators, each a process: what needs more open files than one may
-# have.
-# One with a.yaml and b.yaml in place of experiment.yaml is a comparison, of which the report
-# alone is kept.
-# --reports runs nothing. Its names may be records that were submitted without an experiment;
-# comparisons have no records, and stay as they are.
+# A folder with the file kill-leader loses its leader ten seconds into each load; one with the file
+# members-on-one-processor has its members on the first processor and its clients on the second;
+# with members-in-memory besides, their data is on a disk in memory (/dev/shm). One with own-disk
+# has members with their own disks, which needs root. One with generators has agents for the members
+# and two generators, each a process: what needs more open files than one may have. One with a.yaml
+# and b.yaml in place of experiment.yaml is a comparison, which keeps only its report. --reports
+# runs nothing. Its names may be records that were submitted without an experiment; comparisons have
+# no records, and stay as they are.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -86,8 +84,8 @@ budget() {
 	echo $((60 * minutes))
 }
 
-# planned FILE prints the trials of an experiment file and the seconds that they are expected to
-# take, of what a dry run says.
+# planned FILE prints an experiment file's trials and how many seconds they should take, from what a
+# dry run says.
 planned() {
 	local own=()
 	test ! -e "$(dirname "$1")/own-disk" || own=(--disk loop:2GiB)
@@ -108,14 +106,14 @@ planned() {
 		END { print trials + 0, int(trials * (load + databases * around + settle)) }' "$scratch/plan"
 }
 
-# identity NAME prints what runs of a set are made of: a run that has another one does not count.
+# identity NAME prints what a set's runs are made from: a run that has another one does not count.
 identity() {
 	"$dbtester" version | head -1
 	cat "test-results/$1"/*.yaml | sha256sum | cut -d ' ' -f 1
 }
 
-# is_done NAME PART tells whether a trial, or a comparison, is complete. Its note has the
-# identity, the seconds that it took and the folder of its records.
+# is_done NAME PART tells whether a trial, or a comparison, is complete. Its note has the identity,
+# the seconds that it took and its records' folder.
 is_done() { test -e "$kept/$1/$2" && test "$(head -2 "$kept/$1/$2")" = "$(identity "$1")"; }
 
 # note NAME PART BEGAN FOLDER notes that a trial is complete.
@@ -124,12 +122,12 @@ note() {
 	mv "$kept/$1/$2.part" "$kept/$1/$2"
 }
 
-# parts NAME TRIALS prints the names of the notes of a set.
+# parts NAME TRIALS prints the names of a set's notes.
 parts() {
 	if test -e "test-results/$1/a.yaml"; then echo comparison; else seq -f 'trial-%.0f' 1 "$2"; fi
 }
 
-# used NAME TRIALS prints how many seconds the complete parts of a set took.
+# used NAME TRIALS prints how many seconds a set's complete parts took.
 used() {
 	local part sum=0
 	for part in $(parts "$1" "$2"); do
@@ -138,8 +136,8 @@ used() {
 	echo $sum
 }
 
-# plan NAME prints the trials of a set, and the seconds that all are expected to take. Those of a
-# comparison are its pairs.
+# plan NAME prints a set's trials, and the seconds that all are expected to take. A comparison's
+# trials are its pairs.
 plan() {
 	local a b
 	if test -e "test-results/$1/a.yaml"; then
@@ -163,7 +161,7 @@ check_budgets() {
 	done
 }
 
-# check_tree ends the script if the tree, or the executable, is not that of a commit.
+# check_tree ends the script if the tree, or the executable, does not match a commit.
 check_tree() {
 	local commit version
 	commit=$(git describe --tags --always --dirty --abbrev=12 2>/dev/null) || fail "this is no git checkout: pass --dirty to run all the same"
@@ -172,16 +170,16 @@ check_tree() {
 	test "$version" = "$commit" || fail "bin/dbtester is $version and the tree is $commit: run make build"
 }
 
-# address MANIFEST TAG NUMBER prints the address of a member of a database, of its record.
-# Trials take the hosts in turn, so the number of a member is not that of its host.
+# address MANIFEST TAG NUMBER prints a member's address in a database, from its record. Trials take
+# the hosts in turn, so a member's number is not its host's.
 address() {
 	awk -v tag="\"$2\"," -v wanted="$3" '
 		/^      "tag":/ { here = $2 == tag; n = 0 }
 		here && /^          "addr":/ && ++n == wanted { gsub(/[",]/, "", $2); print $2; exit }' "$1"
 }
 
-# kill_leaders FOLDER SUFFIX kills the leader of each database of a trial, ten seconds into its
-# load. The members' folders lie below that of the results.
+# kill_leaders FOLDER SUFFIX kills each database's leader in a trial, ten seconds into its load. The
+# members' folders lie below the results'.
 kill_leaders() {
 	local killed=" " events tag began leader at
 	while sleep 1; do
@@ -199,7 +197,7 @@ kill_leaders() {
 	done
 }
 
-# cut_log leaves the ends of a long log.
+# cut_log leaves a long log's beginning and end.
 cut_log() {
 	local size
 	size=$(stat -c %s "$1")
@@ -208,7 +206,7 @@ cut_log() {
 }
 export -f cut_log
 
-# start_agents FOLDER COMMAND... starts agents of members by a command, such as taskset -c 0 or env.
+# start_agents FOLDER COMMAND... starts members' agents by a command, such as taskset -c 0 or env.
 start_agents() {
 	local folder=$1 host
 	shift
@@ -244,8 +242,8 @@ await_agent() {
 	fail "the agent does not listen"
 }
 
-# run_trial NAME NUMBER SECONDS makes one trial of a set. A run that lost its leader may be
-# invalid, which exit code 3 says: it is a trial as it is.
+# run_trial NAME NUMBER SECONDS makes one trial in a set. A run that lost its leader may be invalid,
+# which exit code 3 says: it is a trial as it is.
 run_trial() {
 	local name=$1 number=$2 source=test-results/$1 results=$kept/$1/runs status=0 began=$SECONDS suffix=-trial-$2 run
 	local command=(timeout --foreground --signal INT --kill-after 60 "$3" "$dbtester" control --config "$source/experiment.yaml" --results "$results" --trial "$number")
@@ -279,7 +277,7 @@ run_trial() {
 	esac
 }
 
-# run_comparison NAME SECONDS compares a.yaml of a set with b.yaml.
+# run_comparison NAME SECONDS compares a set's a.yaml with its b.yaml.
 run_comparison() {
 	local name=$1 source=test-results/$1 results=$kept/$1 status=0 began=$SECONDS
 	rm -rf "$results/a" "$results/b" "$results/report"
@@ -291,7 +289,7 @@ run_comparison() {
 	esac
 }
 
-# run NAME makes what is missing of a set, until its budget is used up.
+# run NAME makes what a set lacks, until its budget is used up.
 run() {
 	local name=$1 trials part left began=$SECONDS before status=0
 	trials=$(plan "$name")
@@ -315,7 +313,7 @@ run() {
 	done
 }
 
-# complete NAME tells whether every part of a set is there.
+# complete NAME tells whether a set has all its parts.
 complete() {
 	local trials part
 	trials=$(plan "$1")
@@ -324,7 +322,7 @@ complete() {
 	done
 }
 
-# publish NAME copies the records of a set, or the report of a comparison, to test-results.
+# publish NAME copies a set's records, or a comparison's report, to test-results.
 publish() {
 	local name=$1 out=test-results/$1 trials number run packed=$scratch/packed database
 	if test -e "$out/a.yaml"; then
@@ -354,7 +352,7 @@ publish() {
 	report "$name"
 }
 
-# cut_records removes and cuts what need not be published of the records of a database.
+# cut_records removes and cuts what need not be published from a database's records.
 cut_records() {
 	local records=$1
 	rm -f "$records"/client-latency-* "$records"/*-interpolated.csv # analyze and control export them again
@@ -363,15 +361,15 @@ cut_records() {
 	find "$records" -name '*.log' -size +1M -exec bash -c 'cut_log "$1"' _ {} \;
 }
 
-# pack FOLDER TO packs the records of a database into an archive in another folder.
+# pack FOLDER TO packs a database's records into an archive in another folder.
 pack() {
 	local database
 	database=$(basename "$1")
 	tar -C "$(dirname "$1")" --sort=name --mtime=@0 --owner=0 --group=0 -cf - "$database" | gzip -9n >"$2/$database.tar.gz"
 }
 
-# report analyzes the records of test-results/NAME. Tables of seconds in the classic layout
-# and PNG files are left out: analyze writes them again.
+# report analyzes the records in test-results/NAME. It leaves out PNG files and, in the classic
+# layout, tables of seconds: analyze writes them again.
 report() {
 	local name=$1 out=test-results/$1 copy=$scratch/copy/$1 packed
 	mkdir -p "$copy"

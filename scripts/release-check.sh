@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the files of a release twice and compares them: from two copies of HEAD at paths
-# of different length, the second with an empty build cache, another time zone and
-# another umask. TARGETS are those of release.sh; linux/amd64 by default.
+# Builds a release's files twice and compares them: from two copies of HEAD at paths that differ in
+# length, the second with an empty build cache, another time zone and another umask. TARGETS are as
+# in release.sh; linux/amd64 by default.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# Builds the files of a release into a folder: scripts/release.sh [FOLDER]. For each
-# target an archive with a binary, static on Linux, the scripts that set up Linux machines,
-# the README, the licence and those of the modules in it, and a bill of materials; then
-# SHA256SUMS of all.
-# The same commit, Go release and target give the same bytes, wherever the tree lies.
+# Builds a release's files into a folder: scripts/release.sh [FOLDER]. For each target it makes an
+# archive with a binary, static on Linux, the scripts that set up Linux machines, the README, the
+# licence and its modules' licences, and a bill of materials; then SHA256SUMS over all. The same
+# commit, Go release and target give the same bytes, wherever the tree lies.
 #
 #	TARGETS        systems and processors, such as "linux/amd64 linux/arm64"
 #	VERSION        the release; by default what git describe reports
 #	COMMIT, EPOCH  the commit, and its time in seconds since 1970, for a tree without
-#	               git; by default those of HEAD, in a tree without changes
-#	BINARY         an executable that is packed for the only target in place of a build,
+#	               git; by default HEAD's, in a tree without changes
+#	BINARY         an executable that is packed for the only target instead of a build,
 #	               and compressed less: for tests
 #	GO             the go command
 #
@@ -38,7 +37,7 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Nothing of the user's environment decides the bytes.
+# Nothing in the user's environment decides the bytes.
 unset GOOS GOARCH GOEXPERIMENT
 export LC_ALL=C TZ=UTC CGO_ENABLED=0 GOWORK=off GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0 GOFIPS140=off
 

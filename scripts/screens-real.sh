@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# First screens of real databases that are equal: scripts/screens-real.sh [FOLDER].
+# First screens on real databases that are equal: scripts/screens-real.sh [FOLDER].
 #
-# Twenty sets of runs of one release of etcd under two tags, in the turns of control: 8 trials
-# of 3,000 writes each, three members, 20 minutes on an idle machine. A first screen that names
-# a winner is wrong; fewer than one of 20 do by chance, and more than a tenth fail the script.
-# FOLDER (results/screens-real) has a folder for each set. Those that are done are skipped, so
-# that the script may be interrupted and started again. Sets with a run that was not valid are
-# made again then. Environment: SETS=20 TRIALS=8 REQUESTS=3000 CLIENTS=4 VERSION=3.6.16, and
-# WORKERS=1: how many sets are made at once, each with members on addresses of its own.
+# Runs twenty sets with one etcd release under two tags, in control's turns: 8 trials with 3,000
+# writes each, three members, 20 minutes on an idle machine. A first screen that names a winner is
+# wrong; by chance fewer than one in 20 do, and more than a tenth fail the script. FOLDER
+# (results/screens-real) has a folder for each set. Sets that are done are skipped, so that the
+# script may be interrupted and started again. Sets with a run that was not valid are made again
+# then. Environment: SETS=20 TRIALS=8 REQUESTS=3000 CLIENTS=4 VERSION=3.6.16, and WORKERS=1: how
+# many sets are made at once, each with members on its own addresses.
 #
 # Both tags run one executable. A screen notes that, and decides as for any other databases.
 # shellcheck source=help.sh
@@ -15,11 +15,11 @@ source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 sets=${SETS:-20} trials=${TRIALS:-8} requests=${REQUESTS:-3000} clients=${CLIENTS:-4} version=${VERSION:-3.6.16}
-# Members of set N are at 127.0.N.
+# Members in set N are at 127.0.N.
 test "$sets" -le 250 || { echo "screens-real: SETS must be at most 250, got $sets" >&2; exit 2; }
 folder=$(mkdir -p "${1:-results/screens-real}" && cd "${1:-results/screens-real}" && pwd)
 
-# experiment NUMBER prints the file of a set. Every second one has the tags in the other order.
+# experiment NUMBER prints a set's file. Every second one has the tags in the other order.
 experiment() {
 	local order=(one two)
 	test $(($1 % 2)) = 1 || order=(two one)
@@ -29,8 +29,8 @@ experiment() {
 	printf '  etcd__%s: {tag: %s, version: %s, install: true}\n' "${order[0]}" "${order[0]}" "$version" "${order[1]}" "${order[1]}" "$version"
 }
 
-# screen NUMBER makes a set, unless it was made. Its folder appears when it is whole; the records
-# of its runs are removed, and the report of all remains.
+# screen NUMBER makes a set, unless it was made. Its folder appears when it is whole; its runs'
+# records are removed, and the report on all remains.
 screen() {
 	local out=$folder/set-$(printf '%02d' "$1") status=0
 	if test -e "$out/exit-code" && test "$(cat "$out/exit-code")" = 0; then return; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes pictures of published reports, and of the end of the quickstart in a terminal:
+# Takes pictures of published reports, and of how the quickstart ends in a terminal:
 # test-results/screens. Needs bin/dbtester and Chromium.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
@@ -9,7 +9,7 @@ out=test-results/screens
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The quickstart ends with the first screen of its report, which analyze prints too.
+# The quickstart ends with its report's first screen, which analyze prints too.
 mkdir -p "$out" "$scratch/1"
 cp test-results/quickstart/records/1/manifest.json "$scratch/1"
 for packed in test-results/quickstart/records/1/*.tar.gz; do tar -C "$scratch/1" -xzf "$packed"; done

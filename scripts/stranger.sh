@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Goes the way of somebody who has never seen dbtester: from a fresh clone to a run that is
-# published, by the commands of the documents. It prints a page with each command, its
-# output in short and its time, and ends with the output of the first command that is no
-# longer in its document, fails, or prints something else than the document promises.
+# Goes the way of somebody who has never seen dbtester: from a fresh clone to a published run, by
+# the documents' commands. It prints a page with each command, its output in short and its time, and
+# ends with the output from the first command that is no longer in its document, fails, or prints
+# something else than the document promises.
 #
 #	scripts/stranger.sh >PAGE
 #
-# The machines are network namespaces on a bridge: 10.0.0.1, the client, and 10.0.0.2 to
-# 10.0.0.4, the database machines. Each has a root of its own, with /usr and /etc of this
-# machine and everything else empty. They end with the script, and leave nothing.
+# The machines are network namespaces on a bridge: 10.0.0.1, the client, and 10.0.0.2 to 10.0.0.4,
+# the database machines. Each has its own root, with /usr and /etc from this machine and everything
+# else empty. They end with the script, and leave nothing.
 #
 # Needs root, overlayfs, ip, nsenter, setpriv, git and Go. Minutes.
 # shellcheck source=help.sh
@@ -27,7 +27,7 @@ fail() {
 
 note() { printf '\n%s\n' "$*"; }
 
-# shown DOCUMENT BEGINNING prints the lines of the document's shell blocks that begin so.
+# shown DOCUMENT BEGINNING prints the lines in the document's shell blocks that begin so.
 shown() {
 	local file=$tree/docs/$1
 	test -f "$file" || file=$tree/$1
@@ -36,8 +36,8 @@ shown() {
 		END { exit !found }' "$file" || fail "$1 has no command that begins with: $2"
 }
 
-# follow HOST DOCUMENT BEGINNING [OLD NEW]... runs these lines on a machine, with NEW in the
-# place of OLD.
+# follow HOST DOCUMENT BEGINNING [OLD NEW]... runs these lines on a machine, with NEW in place of
+# OLD.
 follow() {
 	local host=$1 lines line old
 	lines=$(shown "$2" "$3")
@@ -53,9 +53,9 @@ follow() {
 	done 3<<<"$lines"
 }
 
-# run HOST COMMAND runs a line on a machine, in the folder of the user, and prints it as a
-# block of the page. The output is in the file $output, the line in $ran; the exit codes in
-# $accepted are good. With brief=1 the page lacks the output.
+# run HOST COMMAND runs a line on a machine, in the user's folder, and prints it as a block on the
+# page. The output is in the file $output, the line in $ran; the exit codes in $accepted are good.
+# With brief=1 the page lacks the output.
 accepted=0 ran='' brief=0
 run() {
 	local host=$1 line=$2 status=0 begin=$EPOCHREALTIME end
@@ -74,8 +74,7 @@ run() {
 	awk -v code="$status" -v a="$begin" -v b="$end" 'BEGIN { printf "%s%.1f s\n", code == 0 ? "" : "exit code " code ", ", b - a }'
 }
 
-# public prints the output without colours, progress that was written over, and names of this
-# machine.
+# public prints the output without colours, overwritten progress and this machine's names.
 public() {
 	sed -e "s|$work|/tmp/stranger|g; s|$group||g; s|$(</proc/sys/kernel/random/boot_id)|BOOT-ID|g" -e 's/\x1b\[[0-9;]*[A-Za-z]//g; s/.*\r//' "$output"
 }
@@ -89,7 +88,7 @@ prints() {
 	}
 }
 
-# on HOST COMMAND runs a line: on this machine in the clone, or on one of the four.
+# on HOST COMMAND runs a line: on this machine in the clone, or on one of the four machines.
 on() {
 	case $1 in
 	here) (cd "$tree" && bash -c "$2") ;;
@@ -99,7 +98,7 @@ on() {
 }
 path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# inside HOST COMMAND... runs a command with the network and the root of a machine.
+# inside HOST COMMAND... runs a command with a machine's network and root.
 inside() {
 	local host=$1
 	shift
@@ -159,9 +158,9 @@ tools() {
 # unit HOST KEY prints what the agent's unit sets.
 unit() { sed -n "s/^$2=//p" "$work/$1/etc/systemd/system/dbtester-agent.service"; }
 
-# agent HOST ARGS... runs the command line of the unit, as systemd would: as its user, with
-# its folder, environment and limit of open files, or the largest that may be set here. ARGS
-# come after those of the unit. The agent takes the place of this process.
+# agent HOST ARGS... runs the unit's command line, as systemd would: as its user, with its folder,
+# environment and open-file limit, or the largest that may be set here. ARGS come after the unit's
+# arguments. The agent replaces this process.
 agent() {
 	local host=$1 nofile
 	shift
@@ -282,7 +281,7 @@ agents() {
 	done
 }
 
-# experiment writes the experiment of the document, with fewer requests.
+# experiment writes the document's experiment, with fewer requests.
 experiment() {
 	awk '/^```/ { yaml = $0 == "```yaml" && !yaml; next } yaml' "$tree/docs/three-machines.md" >"$tree/three.yaml"
 	grep -q 'requests: 1000000' "$tree/three.yaml" || fail 'the experiment of three-machines.md has no requests: 1000000'

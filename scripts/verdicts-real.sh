@@ -1,17 +1,16 @@
 #!/usr/bin/env bash
-# Real comparisons of which the truth is known: scripts/verdicts-real.sh [FOLDER].
+# Real comparisons whose truth is known: scripts/verdicts-real.sh [FOLDER].
 #
-# Twenty comparisons of etcd with itself (at most one may find B worse), and five in which
-# B's clients are held back by 1 ms (each must find B worse): 8 pairs, 5 s of load a side,
-# members of half a processor, about an hour and a quarter. FOLDER (results/verdicts-real)
-# has a folder for each comparison. Those that are done are skipped, so that the script may
-# be interrupted and started again. Those that were not valid fail it, and are made again
-# then. Environment: NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s
-# DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no limits), and WORKERS=1: how many
-# comparisons run at once, each with members on addresses of its own. More than one saves time,
-# and they disturb each other.
+# Makes twenty comparisons between etcd and itself (at most one may find B worse), and five in which
+# B's clients are held back by 1 ms (each must find B worse): 8 pairs, 5 s of load a side, members
+# with half a processor, about an hour and a quarter. FOLDER (results/verdicts-real) has a folder
+# for each comparison. Comparisons that are done are skipped, so that the script may be interrupted
+# and started again. Those that were not valid fail it, and are made again then. Environment:
+# NULLS=20 PLANTED=5 PAIRS=8 LOAD=5s DELAY=1ms VERSION=3.6.16 RESOURCES='{cpus: 0.5}' (empty: no
+# limits), and WORKERS=1: how many comparisons run at once, each with members on its own addresses.
+# More than one saves time, and they disturb each other.
 #
-# Two clients do not use up what members have, so that a delay is one of requests.
+# Two clients do not use up what members have, so that requests feel a delay.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -19,14 +18,14 @@ cd "$(dirname "$0")/.."
 folder=$(mkdir -p "${1:-results/verdicts-real}" && cd "${1:-results/verdicts-real}" && pwd)
 nulls=${NULLS:-20} planted=${PLANTED:-5} pairs=${PAIRS:-8} load=${LOAD:-5s} delay=${DELAY:-1ms} version=${VERSION:-3.6.16}
 resources=${RESOURCES-{cpus: 0.5\}}
-# Members of the nulls are at 127.0.N, those of the planted ones at 127.0.(100 + N).
+# The nulls' members are at 127.0.N, the planted ones' at 127.0.(100 + N).
 test "$nulls" -le 100 && test "$planted" -le 155 || { echo "verdicts-real: NULLS must be at most 100 and PLANTED 155, got $nulls and $planted" >&2; exit 2; }
 dbtester=$PWD/bin/dbtester
 cache=${CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/dbtester}
 
 "$dbtester" install --cache "$cache" "etcd@$version"
 go build -trimpath -o bin/delayed ./tools/delayed
-# wrapper DELAY writes the executable of a side: the release behind the proxy.
+# wrapper DELAY writes a side's executable: the release behind the proxy.
 wrapper() {
 	printf '#!/bin/sh\nexec %q -delay %s %q "$@"\n' "$PWD/bin/delayed" "$1" "$cache/etcd/$version/etcd" >"$folder/etcd-delayed-$1"
 	chmod +x "$folder/etcd-delayed-$1"
@@ -34,15 +33,15 @@ wrapper() {
 wrapper 0s
 wrapper "$delay"
 
-# experiment NUMBER prints the file of a comparison.
+# experiment NUMBER prints a comparison's file.
 experiment() {
 	printf 'title: comparisons whose truth is known\nhosts: [127.0.%d.1, 127.0.%d.2, 127.0.%d.3]\n' "$1" "$1" "$1"
 	test -z "$resources" || printf 'resources: %s\n' "$resources"
 	printf 'load: {operation: write, duration: %s, clients: 2, key_size: 8, value_size: 256}\nconsistency: false\ndatabases: {etcd: }\n' "$load"
 }
 
-# compare NUMBER NAME FLAGS... makes one comparison, unless it was made. Its folder appears
-# when it is whole; the records of its runs are removed, and the report of all remains.
+# compare NUMBER NAME FLAGS... makes one comparison, unless it was made. Its folder appears when it
+# is whole; its runs' records are removed, and the report on all remains.
 compare() {
 	local number=$1 out=$folder/$2 status=0
 	shift 2
@@ -83,7 +82,7 @@ for kind in null planted; do
 	all=$(ls -d "$folder/$kind"-*/ 2>/dev/null | wc -l)
 	test "$all" = 0 || printf '| %s | %s | %s | %s | %s | %s |\n' "$kind" "$all" "$(count $kind 0)" "$(count $kind 3)" "$(count $kind 4)" "$(count $kind 5)" >>"$folder/summary.md"
 done
-# change METRIC FILE prints the change of a metric by compare.csv, with its interval.
+# change METRIC FILE prints how a metric changes according to compare.csv, with its interval.
 change() { awk -F, -v metric="$1" '$1 == metric { printf "%+.1f %% [%+.1f .. %+.1f]", $6, $7, $8 }' "$2"; }
 {
 	printf '\n| comparison | runs | throughput, B/A - 1 | p99, B/A - 1 | exit |\n|---|---|---|---|---|\n'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Looks for known vulnerabilities in what dbtester calls, by govulncheck, and fails if it
-# finds some. Where the database of vulnerabilities is not reachable it prints so: the
-# exit code is 0, and nothing was checked.
+# Looks for known vulnerabilities in what dbtester calls, by govulncheck, and fails if it finds
+# some. Where the vulnerability database is not reachable it prints so: the exit code is 0, and
+# nothing was checked.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail

@@ -69,8 +69,7 @@ type Agents interface {
 type Generators interface {
 	// Number is 0 if this process issues the load.
 	Number() int
-	// GrantSessions begins each generator's sessions by its plan, with values of a size in their
-	// keys.
+	// GrantSessions begins each generator's sessions by its plan, with valueSize bytes in each key.
 	GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error
 	// HoldSessions lets their holders die, and returns when that is over or ctx ends.
 	HoldSessions(ctx context.Context) error
