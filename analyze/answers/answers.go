@@ -1,5 +1,5 @@
-// Package answers states the result of a report's runs in a sentence, and claims no more than they
-// support. Each kind of experiment has its own sentence ([Kinds]). Columns are ranked only if they
+// Package answers states in a sentence what a report's runs show, and claims no more than they
+// support. Each experiment kind has its own sentence ([Kinds]). Columns are ranked only if they
 // agree in the settings that decide a comparison (sets.go), and a winner is named only if package
 // compare would name it from the same runs (relation.go). Otherwise the report is only a look:
 // figures without a winner.
@@ -15,18 +15,18 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// Column is one database in a report, with all of its trials.
+// Column is one database in a report, with all its trials.
 type Column struct {
 	// Name is the column's name in sentences.
 	Name string
-	// Valid is false if a mark makes any of the column's numbers invalid.
+	// Valid is false if a mark makes any number in the column invalid.
 	Valid bool
 	Runs  []*run.Run
 }
 
 // Answer is the conclusion drawn from the runs.
 type Answer struct {
-	// Kind is the kind of experiment.
+	// Kind is the experiment's kind.
 	Kind string `json:"kind"`
 	// Sentence answers the experiment's question. It names winners only for the pairs in Claims.
 	Sentence string `json:"sentence"`
@@ -44,14 +44,14 @@ type Answer struct {
 type Claim struct {
 	Ahead  string `json:"ahead"`
 	Behind string `json:"behind"`
-	// Number is the compared number, and Point the part of the load that it describes; "" means all
-	// of it.
+	// Number is the compared number, and Point the part of the load that it describes; "" means the
+	// whole load.
 	Number string `json:"number"`
 	Point  string `json:"point,omitempty"`
 	// Ratio is the leading column's median divided by the other column's median.
 	Ratio float64 `json:"ratio"`
-	// P is the probability of such a difference between equal columns. It is the larger of two
-	// adjusted probabilities: over all pairs of columns, and over all numbers of this pair.
+	// P is the probability that equal columns differ so much. It is the larger of two adjusted
+	// probabilities: over all pairs of columns, and over all numbers for this pair.
 	P      float64 `json:"p"`
 	Trials int     `json:"trials"`
 	// Gap is the smallest difference within its 95 % interval, as a share.
@@ -64,7 +64,7 @@ type screen struct {
 	own bool // as in kind
 }
 
-// namesAndRuns returns the names and the runs of the columns.
+// namesAndRuns returns the columns' names and runs.
 func (s *screen) namesAndRuns() (names []string, runs [][]*run.Run) {
 	for _, c := range s.columns {
 		names, runs = append(names, c.Name), append(runs, c.Runs)
@@ -72,7 +72,7 @@ func (s *screen) namesAndRuns() (names []string, runs [][]*run.Run) {
 	return names, runs
 }
 
-// every reports whether has holds for the first run of every column.
+// every reports whether has holds for the first run in every column.
 func (s *screen) every(has func(*run.Run) bool) bool {
 	return !slices.ContainsFunc(s.columns, func(c Column) bool { return !has(c.Runs[0]) })
 }
@@ -108,7 +108,7 @@ type set struct {
 	deciding []setting.Setting
 }
 
-// relation is the comparison of two columns in one set by a number at a stage.
+// relation compares two columns in one set by a number at a stage.
 type relation struct {
 	a, b int // column indexes
 	// report is nil if the pair cannot be compared.

@@ -20,7 +20,7 @@ func (s *screen) sayClosed() string {
 	return with + s.order(s.all(), throughputPhrases(s.requests()), "")
 }
 
-// all returns the indexes of all columns.
+// all returns all columns' indexes.
 func (s *screen) all() (list []int) {
 	for i := range s.columns {
 		list = append(list, i)
@@ -35,7 +35,7 @@ func (s *screen) alone(like *run.Stage) string {
 	return text + s.within(c, like)
 }
 
-// within states how long nearly all of a stage's requests took: ", 99 % of them within 20 ms".
+// within states how long nearly all requests in a stage took: ", 99 % of them within 20 ms".
 func (s *screen) within(c Column, like *run.Stage) string {
 	spread, first := c.Measure(at(like, p99Number()))
 	switch {

@@ -10,7 +10,7 @@ import (
 
 // number measures columns for a comparison.
 type number struct {
-	// name is its name in sentences, metric its name in package compare; "" if it has none there.
+	// name is its name in sentences, metric its name in package compare, or "".
 	name, metric string
 	// less means that less is better. whole means that the number covers the whole run, not a stage.
 	less, whole bool
@@ -40,7 +40,7 @@ func soughtNumber(s abilities.Sought) number {
 	}
 }
 
-// pauseNumber is not a metric of package compare, so no winner is named by it.
+// pauseNumber is not a metric in package compare, so no winner is named by it.
 func pauseNumber() number {
 	return number{
 		name: "longest time without an answer", less: true, text: milliseconds,

@@ -54,7 +54,7 @@ func notCompared(columns []Column, begin string) string {
 	return begin + names(out) + " are not valid."
 }
 
-// kinds lists the kinds of experiment, special ones first.
+// kinds lists the experiment kinds, special ones first.
 func kinds() []kind {
 	var list []kind
 	for _, rate := range all.Sought() {
@@ -105,7 +105,7 @@ func sought(rate abilities.Sought) func(*screen) string {
 	}
 }
 
-// Kinds names the kinds of experiment that have a sentence of their own.
+// Kinds names the experiment kinds that have their own sentence.
 func Kinds() (list []string) {
 	for _, k := range kinds() {
 		list = append(list, k.name)
@@ -158,6 +158,6 @@ type kind struct {
 	// number is the number by which the columns are compared.
 	number number
 	say    func(*screen) string
-	// own means that the sentence is an ability's, with numbers of its own, and names no winner.
+	// own means that the sentence is an ability's, with its own numbers, and names no winner.
 	own bool
 }

@@ -12,7 +12,7 @@ import (
 
 // phrases are the wordings for an order by one number. Each takes a column's name and value.
 type phrases struct {
-	// have states a column's value, and further the value of the next column in a list.
+	// have states a column's value, and further the next column's value in a list.
 	have, further func(name, value string) string
 	// ahead states the value of a column that leads some others, and most the value of one that
 	// leads all of several others.
@@ -132,7 +132,7 @@ func (k *ranking) list(columns []int) string {
 	return names(parts)
 }
 
-// textOf formats a column's median of the number.
+// textOf formats a column's median for the number.
 func (k *ranking) textOf(c Column) string { return c.median(k.measureOf, k.number.text) }
 
 // throughputPhrases are the wordings for throughputs.

@@ -22,7 +22,7 @@ func (s *screen) sayPauses() string {
 	return "When a server was lost, no request was answered for " + names(parts)
 }
 
-// pauseText formats the median of the trials' longest pauses.
+// pauseText formats the median over the trials' longest pauses.
 func (c Column) pauseText() string {
 	spread, first := c.Measure(Pause)
 	if !first.Known() {
@@ -31,7 +31,7 @@ func (c Column) pauseText() string {
 	return PauseText(first, spread.Median)
 }
 
-// sayActed states the cost of an ability that acted during the load: the throughput meanwhile, and
+// sayActed states what an ability cost that acted during the load: the throughput meanwhile, and
 // the longest pause.
 func (s *screen) sayActed() string {
 	var parts []string
@@ -49,7 +49,7 @@ func (s *screen) sayActed() string {
 	return names(parts)
 }
 
-// during states when the longest pause of the runs was, and which events were recorded meanwhile.
+// during states when the runs' longest pause was, and which events were recorded meanwhile.
 func during(runs []*run.Run) string {
 	longest := slices.MaxFunc(runs, func(a, b *run.Run) int { return int(Pause(a).Value - Pause(b).Value) })
 	for _, g := range longest.Stages {
@@ -77,8 +77,7 @@ type wall struct {
 	due                  int64
 }
 
-// wallSeconds is the smallest number of seconds without any answer, at the end of a load, that
-// count as a wall.
+// wallSeconds is the fewest seconds without any answer, at the end of a load, that count as a wall.
 const wallSeconds = 2
 
 // wallOf finds the wall in a run.

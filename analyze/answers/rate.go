@@ -13,7 +13,7 @@ const kept = .99
 
 func (s *screen) rated() bool { return s.every((*run.Run).Rated) }
 
-// keeps reports whether a column kept a stage's rate, by the median of its trials, and returns the
+// keeps reports whether a column kept a stage's rate, by its trials' median, and returns the
 // throughput. A changing rate is compared by its mean.
 func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	due := like.Rate[0]

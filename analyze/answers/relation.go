@@ -72,7 +72,7 @@ func (r *relation) decide(adjusted float64, less bool) {
 	}
 }
 
-// between returns the relation of two columns; false if they are in different sets.
+// between returns the relation between two columns; false if they are in different sets.
 func (k *ranking) between(a, b int) (relation, bool) {
 	k.relate()
 	at := slices.IndexFunc(k.relations, func(r relation) bool { return r.a == a && r.b == b || r.a == b && r.b == a })
@@ -82,8 +82,8 @@ func (k *ranking) between(a, b int) (relation, bool) {
 	return k.relations[at], true
 }
 
-// family returns the number of tests that are made together, which determines the differences that
-// the runs can detect.
+// family returns how many tests are made together, which determines the differences that the runs
+// can detect.
 func (k *ranking) family() abtest.Screen {
 	columns := 0
 	for _, one := range k.sets {
@@ -99,10 +99,10 @@ func (k *ranking) family() abtest.Screen {
 	return f
 }
 
-// planned is the difference, as a share, whose probability of being found is stated.
+// planned is the difference, as a share, that is stated to be found with some probability.
 const planned = .2
 
-// reach states the difference that a number of trials per column can detect, given their deviation.
+// reach states the difference that so many trials per column can detect, given their deviation.
 func (k *ranking) reach(trials int) string {
 	var spreads []float64
 	for _, r := range k.relations {
@@ -129,8 +129,8 @@ func (k *ranking) reach(trials int) string {
 // stage returns the index of the stage at which the number is taken.
 func (k *ranking) stage(r *run.Run) int { return run.Largest(r.Stages) }
 
-// told states the orders among columns that may be named; say words each one. It returns "" if
-// there are none.
+// told states the orders among columns that may be named; say words each one. It returns "" if no
+// order may be named.
 func (k *ranking) told(columns []int, say func(Claim) string) string {
 	k.relate()
 	var parts []string
@@ -166,7 +166,7 @@ func (k *ranking) measureOf(r *run.Run) run.Measure {
 	return k.number.of(r, r.Stages[at])
 }
 
-// value returns a column's median of the number; NaN if unknown.
+// value returns a column's median for the number; NaN if unknown.
 func (k *ranking) value(c Column) float64 {
 	spread, first := c.Measure(k.measureOf)
 	if !first.Known() {

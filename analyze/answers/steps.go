@@ -65,7 +65,7 @@ func (s *screen) peaks(like *run.Stage) string {
 }
 
 // leads states at how many points the column that leads at the largest point leads each other
-// column: the interval of the difference excludes 0. It returns "" unless a winner was named.
+// column: the difference's interval excludes 0. It returns "" unless a winner was named.
 func (s *screen) leads(first *run.Run) string {
 	var parts []string
 	for _, r := range s.relations {

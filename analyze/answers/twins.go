@@ -12,14 +12,14 @@ import (
 // fewTwins limits the columns that a sentence names; it counts the others.
 const fewTwins = 3
 
-// twin is a program that several columns of a set ran.
+// twin is a program that several columns in a set ran.
 type twin struct {
 	program string
 	of      []string // columns
 	first   *run.Run
 }
 
-// twins states which columns of a set ran the same program, whatever their labels.
+// twins states which columns in a set ran the same program, whatever their labels.
 func (s *screen) twins() string {
 	list := s.shared()
 	named := 0
@@ -36,7 +36,7 @@ func (s *screen) twins() string {
 	return strings.Join(parts, " ")
 }
 
-// shared lists the programs that several columns of a set ran, in the order of the columns.
+// shared lists the programs that several columns in a set ran, in column order.
 func (s *screen) shared() (list []twin) {
 	for _, one := range s.sets {
 		var found []twin
@@ -52,7 +52,7 @@ func (s *screen) shared() (list []twin) {
 	return list
 }
 
-// joined adds columns of a program to a list of programs.
+// joined adds a program's columns to a list of programs.
 func joined(list []twin, t twin) []twin {
 	at := slices.IndexFunc(list, func(known twin) bool { return known.program == t.program })
 	if at < 0 {
@@ -77,8 +77,8 @@ func (s *screen) oneProgramEach() bool {
 	return true
 }
 
-// sayTwin names the columns of a program, or counts them if they are many. The release is stated
-// if all columns ran it.
+// sayTwin names a program's columns, or counts them if they are many. The release is stated if all
+// columns ran it.
 func (s *screen) sayTwin(t twin) string {
 	list, _ := s.namesAndRuns()
 	all := len(t.of) == len(run.Distinct(list))
@@ -95,7 +95,7 @@ func (s *screen) sayTwin(t twin) string {
 	return who + " ran the same program" + of + "."
 }
 
-// release is ", etcd 3.7.3", "" if the members did not report one version of their database.
+// release is ", etcd 3.7.3", or "" if the members did not report one version of their database.
 func release(r *run.Run) string {
 	versions := run.Distinct(r.Info.Versions())
 	if len(versions) != 1 || strings.Contains(versions[0], " ") { // a server behind a proxy

@@ -37,8 +37,7 @@ type scale struct {
 	text func(float64) string
 }
 
-// scale returns the only setting that differs, if its values are sizes and some store has several
-// of them.
+// scale returns the only setting that differs, if its values are sizes and some store has several.
 func (s *screen) scale() (scale, bool) {
 	varied := s.varied()
 	if len(varied) != 1 {
@@ -71,7 +70,7 @@ func dataText(v float64) string {
 	return "with " + run.HumanSize(v) + " stored"
 }
 
-// store is a database in the report, at all values of the varied setting.
+// store is a database in the report, at all values that the varied setting has.
 type store struct {
 	name    string
 	columns []int

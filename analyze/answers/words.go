@@ -22,7 +22,7 @@ func requestsOf(r *run.Run) string {
 	return fmt.Sprintf("%ss", l.Operation)
 }
 
-// requests names the requests of all columns.
+// requests names all columns' requests.
 func (s *screen) requests() string {
 	what := requestsOf(s.columns[0].Runs[0])
 	if !s.every(func(r *run.Run) bool { return requestsOf(r) == what }) {
@@ -49,7 +49,7 @@ func change(ratio float64, more, less, many string) string {
 	return "as " + many
 }
 
-// clients formats a number of clients: "1,000 clients".
+// clients formats a client count: "1,000 clients".
 func clients(n int) string {
 	return fmt.Sprintf("%s client%s", table.Count(int64(n)), run.Plural(n))
 }

@@ -1,4 +1,4 @@
-// Package runtest makes synthetic result folders for the tests of analyze.
+// Package runtest makes synthetic result folders for tests in analyze.
 package runtest
 
 import "github.com/coreos/dbtester/pkg/results/histogram"
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Begin is the unix second in whose middle every load of the fixture starts.
+// Begin is the unix second in whose middle every load in the fixture starts.
 const Begin = 1_800_000_000
 
 // Fixture is a result folder being made.
@@ -25,8 +25,8 @@ type Fixture struct {
 	t   testing.TB
 	Dir string
 	M   *results.Manifest
-	// rate, if not 0, makes databases that waited 1 ms for a client before each
-	// request, and left 100 of the first step's unsent.
+	// rate, if not 0, makes databases that waited 1 ms for a client before each request, and left
+	// 100 requests in the first step unsent.
 	Rate float64
 	// Alike makes databases whose steps both have 10 clients, so their numbers cover the
 	// whole load.
@@ -61,8 +61,8 @@ func (f *Fixture) Write() string {
 	return f.Dir
 }
 
-// Database adds a database of two steps: 10 clients for 4 s and 50 clients for
-// 4 s, one request of every 100 failing. Latencies are base ms and up.
+// Database adds a database with two steps: 10 clients for 4 s and 50 clients for 4 s, where one
+// request in 100 fails. Latencies are base ms and up.
 func (f *Fixture) Database(tag string, base time.Duration) *results.DatabaseRun {
 	start := time.Unix(Begin, 5e8).UTC()
 	run := &results.DatabaseRun{
@@ -151,7 +151,7 @@ func (f *Fixture) load(dir string, run *results.DatabaseRun, base time.Duration)
 	run.Keys = &results.Keys{Before: 0, After: t.OK, MinAdded: t.OK, MaxAdded: t.OK}
 }
 
-// interval is one second of a step; seconds are the ok latencies by timing.
+// interval is one second in a step; seconds are the ok latencies by timing.
 func (f *Fixture) interval(unix int64, s results.Step, count int, base time.Duration, seconds [2]*hdrhistogram.Histogram, failed *hdrhistogram.Histogram) results.Interval {
 	row := results.Interval{Second: unix, Step: s.Index, Phase: results.PhaseMeasure, Operation: "write", Clients: s.Clients}
 	for i := range count {
@@ -174,9 +174,9 @@ func (f *Fixture) interval(unix int64, s results.Step, count int, base time.Dura
 	return row
 }
 
-// machines writes the samples of the client and of two members on one machine:
-// they share a disk and an interface. The members' clock is 2 s ahead; the
-// second one misses a sample in the third second of the load.
+// machines writes samples for the client and for two members on one machine: they share a disk and
+// an interface. The members' clock is 2 s ahead; the second one misses a sample in the load's third
+// second.
 func (f *Fixture) machines(dir string, base time.Duration) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)
@@ -205,8 +205,8 @@ func (f *Fixture) machines(dir string, base time.Duration) {
 	}
 }
 
-// FixtureSample is the sample of machine n (0 the client), i seconds after the
-// load's first one, at its end.
+// FixtureSample is the sample for machine n (0 the client), i seconds after the load's first one,
+// at its end.
 func FixtureSample(n int, i, ahead, period int64, base time.Duration) results.Sample {
 	busy, k := 100*float64(n+1), float64(i+4)
 	return results.Sample{
@@ -239,9 +239,9 @@ func TwoDatabases(t testing.TB) string {
 	return f.Write()
 }
 
-// Mixed adds a database with a mix of three reads to one update, due at two rates
-// for two seconds each. One in ten updates of the second step failed, and the gauges
-// are in each operation's last row of a second, as a load writes them.
+// Mixed adds a database with a mix: three reads to one update, due at two rates for two seconds
+// each. One in ten updates in the second step failed, and the gauges are in each operation's last
+// row in a second, as a load writes them.
 func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	start := time.Unix(Begin, 0).UTC()
 	run := &results.DatabaseRun{
@@ -274,8 +274,8 @@ func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	return run
 }
 
-// mixedRecords writes the client's records of a mix: reads take 1 ms and
-// updates 4 ms, after waiting 2 ms.
+// mixedRecords writes the client's records for a mix: reads take 1 ms and updates 4 ms, after
+// waiting 2 ms.
 func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 	intervals, err := results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals))
 	f.Ok(err)

@@ -15,9 +15,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Long adds a database with one closed step of 100 clients that lasts that many seconds and
-// is as noisy as a real one: about 500 requests per second, with latencies around base, and
-// three members on separate machines. The same seed gives the same records.
+// Long adds a database with one closed step with 100 clients that lasts that many seconds and is as
+// noisy as a real one: about 500 requests per second, with latencies around base, and three members
+// on separate machines. The same seed gives the same records.
 func (f *Fixture) Long(tag string, seed uint64, seconds int, base time.Duration) *results.DatabaseRun {
 	start := time.Unix(Begin, 0).UTC()
 	end := start.Add(time.Duration(seconds) * time.Second)
@@ -44,7 +44,7 @@ func (f *Fixture) Long(tag string, seed uint64, seconds int, base time.Duration)
 	return run
 }
 
-// longLoad writes the client's records of a load without failures.
+// longLoad writes the client's records for a load without failures.
 func (f *Fixture) longLoad(dir string, run *results.DatabaseRun, noise *rand.Rand, base time.Duration) {
 	intervals, err := results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals))
 	f.Ok(err)
@@ -93,8 +93,8 @@ func longPercentiles(l *results.Latency, h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.ValueAtQuantile(99.9)
 }
 
-// longMachines writes one sample per second of the client and of each member, and each
-// member's own reports.
+// longMachines writes one sample per second for the client and for each member, and each member's
+// own reports.
 func (f *Fixture) longMachines(dir string, run *results.DatabaseRun, noise *rand.Rand) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)
@@ -145,8 +145,8 @@ func (f *Fixture) longOwn(path string, seconds int64, noise *rand.Rand) {
 	f.Ok(w.Close())
 }
 
-// longBuckets has the bounds of etcd's histograms. Half of the values lie below the
-// first, half of the others below the second, and so on.
+// longBuckets has the bounds from etcd's histograms. Half the values lie below the first, half the
+// others below the second, and so on.
 func longBuckets(n float64) metric.Buckets {
 	var b metric.Buckets
 	for i := range 14 {

@@ -8,8 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// progress writes the ticks of a load, spread evenly over each interval's part of the
-// step.
+// progress writes a load's ticks, spread evenly over each interval's part of the step.
 func (f *Fixture) progress(dir string, run *results.DatabaseRun) {
 	f.t.Helper()
 	intervals, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))
@@ -33,8 +32,7 @@ func (f *Fixture) progress(dir string, run *results.DatabaseRun) {
 	f.Ok(w.Close())
 }
 
-// places writes where the requests of a load with two members went: a third to the
-// first member.
+// places writes where a load with two members sent its requests: a third to the first member.
 func (f *Fixture) places(dir string, run *results.DatabaseRun) {
 	f.t.Helper()
 	intervals, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sampled returns a sample of a running member, at a time in seconds after begin, with the
-// period before it.
+// Sampled returns a sample from a running member, at a time in seconds after begin, with the period
+// before it.
 func Sampled(at, period, cpu, mb float64) results.Sample {
 	s := FixtureSample(1, int64(at), 0, int64(period*1e9), 0)
 	s.UnixNano = Begin*1e9 + int64(math.Round(at*1e9))
@@ -31,8 +31,8 @@ func Busy(samples ...results.Sample) []results.Sample {
 	return samples
 }
 
-// Ended returns a sample after the end of the member's processes. Their CPU time since the
-// previous sample is unknown.
+// Ended returns a sample after the member's processes ended. Their CPU time since the previous
+// sample is unknown.
 func Ended(at, period, cpu float64) results.Sample {
 	s := Sampled(at, period, cpu, 0)
 	for _, n := range []metric.Name{

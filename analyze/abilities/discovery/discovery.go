@@ -240,7 +240,7 @@ func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 
 func percent(m run.Measure) string { return fmt.Sprintf("%.1f %%", m.Value) }
 
-// idleCPU is that time in percent of a core.
+// idleCPU is the leader's processor time while nothing happened to instances, in percent of a core.
 func idleCPU(r *run.Run, o *discovery.Outcome) run.Measure {
 	leader, why := r.Leader()
 	if why != "" {

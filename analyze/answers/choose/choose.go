@@ -1,6 +1,6 @@
-// Package choose answers which databases meet a need: a number of requests per second within limits
-// on latency and errors. It also answers how much headroom each has, its cost at that load, and
-// the limits of the runs. It is pure: observations in, answers out.
+// Package choose answers which databases meet a need: so many requests per second within limits on
+// latency and errors. It also answers how much headroom each has, its cost at that load, and the
+// runs' limits. It is pure: observations in, answers out.
 package choose
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Step has the observations from one step of one trial at a rate.
+// Step has the observations from one step in one trial at a rate.
 type Step struct {
 	// Rate is in due requests per second, above 0. Down means a sweep's way back.
 	Rate float64
@@ -46,12 +46,12 @@ type Bounds struct {
 type Database struct {
 	Name   string
 	Trials int
-	// Steps are the steps with a rate from all trials. Closed is the throughput of the busiest
-	// closed loop; 0 if there is none.
+	// Steps are the steps with a rate from all trials. Closed is the busiest closed loop's
+	// throughput, or 0.
 	Steps  []Step
 	Closed float64
-	// Capacity is nil if there was no search or none found a capacity. Open is the reason why the
-	// searches leave a need open even if some found a capacity; "" if they do not.
+	// Capacity is nil without a search that found a capacity. Open is the reason why the searches
+	// leave a need open even if some found a capacity; "" if they do not.
 	Capacity *Bounds
 	Open     string
 	// Invalid is the reason why the numbers must not be used; "" if they may be.
@@ -88,12 +88,12 @@ type Answer struct {
 	// Why explains the outcome.
 	Why string `json:"why"`
 	// Low is the rate up to which the database sustained every rate; High is the rate from which it
-	// sustained none. Either is nil if there is no such rate.
+	// sustained no rate. Either is nil if there is no such rate.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	// Headroom expresses both as multiples of the need.
 	Headroom string `json:"headroom"`
-	// At is the rate of the step whose costs are given; "" if there is none.
+	// At is the rate of the step whose costs are given, or "".
 	At     string `json:"at"`
 	CPU    string `json:"cpu"`
 	Memory string `json:"memory"`
@@ -108,7 +108,7 @@ type rateState struct {
 	passing        []Step
 }
 
-// Decide answers a need. It appends its own limits to those of the runs.
+// Decide answers a need. It appends its own limits to the runs' limits.
 func Decide(n workload.Need, all []Database, limits []string) *Choice {
 	c := &Choice{Need: n, Asked: Asked(n), Limits: append([]string{}, limits...)}
 	for _, d := range all {
@@ -176,8 +176,8 @@ func states(n workload.Need, steps []Step) (all []rateState) {
 	return all
 }
 
-// sustained returns the rate up to which every observation passed (0 if there is none) and the rate
-// from which none did (+Inf if there is none).
+// sustained returns the rate up to which every observation passed, or 0, and the rate from which
+// every observation failed, or +Inf.
 func sustained(all []rateState) (low, high float64) {
 	high = math.Inf(1)
 	for _, r := range all {
@@ -284,7 +284,7 @@ func (a *Answer) explained(n workload.Need, steps []Step, rates []rateState, low
 	return fmt.Sprintf("it sustained %s/s but not %s/s; no step ran between them", run.RateNumber(low), run.RateNumber(rates[at].rate))
 }
 
-// voidAt returns the lowest rate at which a step failed because of the client; 0 if there is none.
+// voidAt returns the lowest rate at which a step failed because of the client, or 0.
 func voidAt(n workload.Need, steps []Step) (lowest float64) {
 	for _, s := range steps {
 		if s.Void != "" && fails(n, s) != "" && (lowest == 0 || s.Rate < lowest) {

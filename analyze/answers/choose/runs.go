@@ -17,7 +17,7 @@ import (
 )
 
 // Of answers the need declared by a report's runs, or the given need if it is not nil. It returns
-// nil if there is no need.
+// nil without a need.
 func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
 	for _, r := range runs {
 		if need == nil && r.Info.Manifest != nil {
@@ -129,7 +129,7 @@ func stoppedIn(r *run.Run, g *run.Stage) bool {
 	})
 }
 
-// limits lists the limits of the runs that do not depend on the measured numbers.
+// limits lists the runs' limits that do not depend on the measured numbers.
 func limits(runs []*run.Run) (list []string) {
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
 		list = append(list, "the client ran on a member's machine: they competed for its processors")
@@ -155,7 +155,7 @@ func limits(runs []*run.Run) (list []string) {
 	return list
 }
 
-// shortestStep returns the length of the shortest measured window.
+// shortestStep returns how long the shortest measured window is.
 func shortestStep(runs []*run.Run) time.Duration {
 	var shortest time.Duration
 	for _, r := range runs {

@@ -12,7 +12,7 @@ import (
 type Budget struct {
 	// Time is the whole budget; 0 means no budget.
 	Time time.Duration
-	// Pair is the expected duration of a pair; 0 if unknown.
+	// Pair is how long a pair is expected to take; 0 if unknown.
 	Pair time.Duration
 	// Elapsed returns the time since any fixed moment. A session with a budget needs it, and counts
 	// from its first run.
@@ -52,6 +52,6 @@ func (b *Budget) check(metrics int) error {
 // mostPairs leaves room for the confirming block.
 const mostPairs = abtest.MaxGroup - block
 
-// block is the number of pairs made at a time, A B B A or B A A B, and the number that confirms the
-// verdict worse.
+// block is how many pairs are made at a time, A B B A or B A A B, and how many confirm the verdict
+// worse.
 const block = 2

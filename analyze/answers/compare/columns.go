@@ -42,7 +42,7 @@ func sideOf(name string, runs []*run.Run) Side {
 	return s
 }
 
-// Finding returns the finding for a metric at a stage of the load, counted from 0.
+// Finding returns the finding for a metric at a stage in the load, counted from 0.
 func (r *Report) Finding(metric string, stage int) (abtest.Finding, bool) {
 	for i, one := range r.rows {
 		if one.definition.name == metric && one.stage == stage && i < len(r.Findings) {

@@ -14,20 +14,19 @@ import (
 
 // Options must be fixed before anyone looks at the numbers.
 type Options struct {
-	// A and B are the result folders of both sides.
+	// A and B are both sides' result folders.
 	A, B []string
 	// TagA and TagB select a database in each folder; "" selects the only one.
 	TagA, TagB string
 	// Change describes a difference between the sides that the records do not show, such as the
-	// executables used; "" if there is none.
+	// executables used, or "".
 	Change string
-	// Metrics are the names of the deciding metrics, from [Names]. The other metrics are only
-	// shown.
+	// Metrics names the deciding metrics, from [Names]. The other metrics are only shown.
 	Metrics []string
 	// Margin is the largest difference that does not matter, as a share.
 	Margin float64
-	// Looks are the numbers of pairs after which a session may stop; empty means a single look at
-	// all pairs. Block is the number of pairs at the end that confirm the verdict worse.
+	// Looks are the pair counts after which a session may stop; empty means a single look at all
+	// pairs. Block is how many pairs at the end confirm the verdict worse.
 	Looks []int
 	Block int
 
@@ -36,7 +35,7 @@ type Options struct {
 	brief bool                                    // judge only the deciding metrics
 }
 
-// Alpha is the probability of finding a difference between equal sides.
+// Alpha is the probability that equal sides are found to differ.
 const Alpha = .05
 
 // Refusal is the error for a comparison that makes no sense.
@@ -95,7 +94,7 @@ func (m Marked) String() string {
 	return fmt.Sprintf("%s: %d of %d runs (%s), the worst %s: %s", m.Code, len(m.Runs), m.All, strings.Join(m.Runs, ", "), m.Worst, m.Text)
 }
 
-// definition is one metric of a stage or of a whole run.
+// definition is one metric for a stage or for a whole run.
 type definition struct {
 	name, unit string
 	higher     bool // higher is better

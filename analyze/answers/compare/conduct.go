@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// Check fails if the numbers of pairs are impossible.
+// Check fails if the pair counts are impossible.
 func (s *Session) Check() error {
 	if s.Budget.Time != 0 {
 		return s.Budget.check(s.deciding())

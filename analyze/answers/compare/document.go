@@ -29,7 +29,7 @@ type document struct {
 	A             []documentRun  `json:"a"`
 	B             []documentRun  `json:"b"`
 	Metrics       []documentLine `json:"metrics"`
-	// others are the comparisons by abilities, each with a key of its own.
+	// others are the comparisons by abilities, each with its own key.
 	others []*abilities.Comparison
 }
 
@@ -161,7 +161,7 @@ func (r *Report) CSV() (string, error) {
 	return b.String(), nil
 }
 
-// Benchstat returns the values of all runs in Go's benchmark format, one line per run and step:
+// Benchstat returns all runs' values in Go's benchmark format, one line per run and step:
 // `benchstat -col side FILE` compares them.
 func (r *Report) Benchstat() string {
 	var b strings.Builder

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// gaugers returns the abilities whose runs are compared by numbers of their own.
+// gaugers returns the abilities whose runs are compared by their own numbers.
 func gaugers() (list []abilities.Gauger) {
 	for _, half := range all.Halves() {
 		if g, ok := half.(abilities.Gauger); ok {
@@ -30,7 +30,7 @@ func gaugerOf(r *run.Run) abilities.Gauger {
 	return nil
 }
 
-// alone returns the metrics of runs whose other numbers are not compared.
+// alone returns the metrics for runs whose other numbers are not compared.
 func alone() []string {
 	var list []string
 	for _, s := range all.Sought() {

@@ -33,8 +33,8 @@ func Names() (names []string) {
 // Defaults returns the metrics that decide by default.
 func Defaults() []string { return []string{"throughput", "p99"} }
 
-// rowsOf returns the rows for comparing runs like first: the rate for searches, the numbers of
-// an ability that acted, otherwise each metric at each stage.
+// rowsOf returns the rows for comparing runs like first: the rate for searches, an acting ability's
+// numbers, otherwise each metric at each stage.
 func rowsOf(first *run.Run) (rows []row) {
 	if s := all.SoughtBy(first); s != nil {
 		return []row{{definition: definition{name: s.Name, unit: "requests/s", higher: true, whole: s.Number}}}

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Percent converts a shift of logarithms to a change in percent.
+// Percent converts a shift in logarithms to a change in percent.
 func Percent(shift float64) float64 { return 100 * math.Expm1(shift) }
 
-// round keeps two significant digits, and all digits of whole numbers.
+// round keeps two significant digits, and all digits in whole numbers.
 func round(v float64) float64 {
 	if v == 0 || v >= 10 {
 		return math.Round(v)

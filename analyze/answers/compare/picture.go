@@ -17,8 +17,8 @@ const (
 	otherKey
 )
 
-// mostPanels is the largest number of metrics in a picture. If there are more, only the deciding
-// metrics are drawn.
+// mostPanels is the most metrics in a picture. If there are more, only the deciding metrics are
+// drawn.
 const mostPanels = 10
 
 // Figure draws a comparison: one row per metric, with each pair's change, the estimate with its
@@ -60,7 +60,7 @@ func (r *Report) Figure() figure.Figure {
 	return f
 }
 
-// panel adds one metric's row and returns the number of its dots outside the axis.
+// panel adds one metric's row and returns how many of its dots are outside the axis.
 func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outside int) {
 	n, first := len(f.Panels), len(f.Series)
 	title := found.Name + ": " + changeText(found)
@@ -97,7 +97,7 @@ func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outsi
 	return outside
 }
 
-// dots returns the changes of one metric: one per pair, or all runs relative to the median of A.
+// dots returns the changes in one metric: one per pair, or all runs relative to A's median.
 func (r *Report) dots(one *row) []figure.Series {
 	if r.Interleaved {
 		s := figure.Series{Name: "a pair", Key: dotKey, Loose: true}

@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// AssumedSpread is the standard deviation of the differences within pairs, as a share, that plans
-// assume before the first pair: the value of the noisier host in test-results/verdicts.md.
+// AssumedSpread is the standard deviation among differences within pairs, as a share, that plans
+// assume before the first pair: the noisier host's value in test-results/verdicts.md.
 const AssumedSpread = .034
 
-// chance is the power of a plan.
+// chance is a plan's power.
 const chance = "a chance of 80 %"
 
 // begin plans before the first pair.
@@ -32,7 +32,7 @@ func (s *Session) begin() {
 	s.Say(s.reach(AssumedSpread, s.deciding(), "as assumed"))
 }
 
-// replan uses the duration of the first block, never its values.
+// replan uses how long the first block took, never its values.
 func (s *Session) replan(first *Report) {
 	metrics := 0
 	for _, f := range first.Findings {
@@ -54,7 +54,7 @@ func (s *Session) replan(first *Report) {
 	}
 }
 
-// deciding returns the number of deciding metrics that is known before the first run.
+// deciding returns how many deciding metrics are known before the first run.
 func (s *Session) deciding() (n int) {
 	if slices.ContainsFunc(s.Metrics, func(m string) bool { return slices.Contains(alone(), m) }) {
 		return 1 // or one for each fault, which is not known yet
@@ -67,7 +67,7 @@ func (s *Session) deciding() (n int) {
 	return n * max(s.Stages, 1)
 }
 
-// looks returns the numbers of pairs after which the session may end; nil if there is only one.
+// looks returns the pair counts after which the session may end; nil if there is only one.
 func (s *Session) looks() (list []int) {
 	for n := s.Pairs; n <= s.Until && s.Until > s.Pairs; n += block {
 		list = append(list, n)

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Sought reports whether one of the metrics is a rate that runs were sent to find.
+// Sought reports whether a metric is a rate that runs were sent to find.
 func Sought(metrics []string) bool {
 	return slices.ContainsFunc(all.Sought(), func(s abilities.Sought) bool { return slices.Contains(metrics, s.Name) })
 }
@@ -61,7 +61,7 @@ func searchRefusals(metrics []string, runs []Recorded) (reasons []string) {
 	return reasons
 }
 
-// unequal lists the settings that differ between runs. The rate of a search's last window is not a
+// unequal lists the settings that differ between runs. The rate in a search's last window is not a
 // setting.
 func unequal(runs []*run.Run, names map[string]string) []string {
 	return slices.DeleteFunc(table.Unequal(runs, names), func(text string) bool {

@@ -14,7 +14,7 @@ import (
 )
 
 // free returns the load parameters, by manifest name, that may differ between A and B: they change
-// the handling of requests, not the requests themselves.
+// how requests are handled, not the requests themselves.
 func free() []string {
 	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }
@@ -104,8 +104,7 @@ func orUnset(text string) string {
 	return text
 }
 
-// parameters returns the parameters of the run's load and of a search that must be equal, as
-// JSON.
+// parameters returns the parameters in the run's load and in a search that must be equal, as JSON.
 func parameters(r *run.Run) map[string]string {
 	data, err := json.Marshal(r.Info.Record.Load.Load)
 	var given map[string]json.RawMessage

@@ -94,7 +94,7 @@ func pText(p float64) string {
 	return fmt.Sprintf("%.4f", p)
 }
 
-// header names the columns of lines.
+// header names the columns in lines.
 func header() []string {
 	return []string{"metric", "A", "B", "change", "95 % interval", "p (Holm)", "p (margin)", "verdict"}
 }
@@ -113,7 +113,7 @@ func (r *Report) lines() (out [][]string) {
 	return out
 }
 
-// legend explains the columns of lines.
+// legend explains the columns in lines.
 func (r *Report) legend() string {
 	how := "of two groups: exact rank sums"
 	if r.Interleaved {

@@ -1,6 +1,6 @@
-// Package curve collects the points of sweeps: how a database's numbers depend on the swept rate,
-// clients, data or members. A point is a step of one load or a run of its own; trials are
-// summarized at each point.
+// Package curve collects the points in sweeps: how a database's numbers depend on the swept rate,
+// clients, data or members. A point is a step in one load or a separate run; trials are summarized
+// at each point.
 package curve
 
 import (
@@ -18,7 +18,7 @@ import (
 // Sweep holds all databases' curves over one swept key.
 type Sweep struct {
 	Key workload.SweepKey `json:"key"`
-	// Unit is the unit of the swept values: "requests/s", "clients", "bytes", "keys" or "members".
+	// Unit is the swept values' unit: "requests/s", "clients", "bytes", "keys" or "members".
 	Unit    string   `json:"unit"`
 	Columns []Column `json:"columns"`
 	Curves  []Curve  `json:"curves"`
@@ -39,17 +39,17 @@ type Curve struct {
 	First *run.Run `json:"-"`
 }
 
-// Point is one value of the swept key.
+// Point is one value for the swept key.
 type Point struct {
 	Value float64 `json:"value"`
 	Text  string  `json:"text"`
 	// Down is set on the way back.
 	Down bool `json:"down,omitempty"`
-	// Cells are in the order of [Sweep.Columns].
+	// Cells are in the same order as [Sweep.Columns].
 	Cells []Cell `json:"cells"`
 }
 
-// Cell is a number at a point: the median of the trials.
+// Cell is a number at a point: the trials' median.
 type Cell struct {
 	// Text is the value with its unit, or the reason why it is missing.
 	Text  string   `json:"text"`
@@ -96,7 +96,7 @@ func definitions() []definition {
 	}
 }
 
-// sizeOf returns the size of a member's data after a run. All steps of a run share it.
+// sizeOf returns a member's data size after a run. All steps in a run share it.
 func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	if r.Info.Record.Swept.Key.Stepped() {
 		return run.Inapplicable("the data directories are measured after the last step")
@@ -131,7 +131,7 @@ func Of(runs []*run.Run) (all []Sweep) {
 	return all
 }
 
-// add adds a group's points: all steps of a load, or one.
+// add adds a group's points: all steps in a load, or one.
 func (s *Sweep) add(g trials.Group) {
 	first := g.Runs[0]
 	swept := first.Info.Record.Swept
@@ -175,7 +175,7 @@ func nameOf(r *run.Run) string {
 	return name
 }
 
-// fill summarizes the numbers from the same stage of all trials.
+// fill summarizes the numbers from the same stage in all trials.
 func (p *Point) fill(g trials.Group, like *run.Stage) {
 	for _, d := range definitions() {
 		spread, first := g.Measure(run.At(like, d.of))
@@ -206,7 +206,7 @@ func cellOf(d definition, spread trials.Spread, first run.Measure) Cell {
 	return c
 }
 
-// unit returns the unit of the swept values.
+// unit returns the swept values' unit.
 func (s *Sweep) unit() string {
 	switch s.Key {
 	case workload.SweepRate:

@@ -16,7 +16,7 @@ func (s *Sweep) valueName() string {
 	return string(s.Key)
 }
 
-// Header returns the column headings of a table of points.
+// Header returns the column headings for a table with points.
 func (s *Sweep) Header() []string {
 	header := []string{s.valueName()}
 	for _, c := range s.Columns {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// cardOf returns the card of the ability that the kind of experiment is named after; nil if it has no
+// cardOf returns the card of the ability that the experiment kind is named after; nil if it has no
 // card.
 func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	for _, half := range all.Halves() {
@@ -31,11 +31,11 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
-// mostCardRows is the number of rows beyond which Markdown has only a card's leading rows, and text has
+// mostCardRows is the row count beyond which Markdown has only a card's leading rows, and text has
 // these first.
 const mostCardRows = 28
 
-// numbers draws the card, or at most points rows of the points.
+// numbers draws the card, or at most so many rows of points.
 func (h *Headline) numbers(points int) string {
 	if h.Card == nil {
 		return h.Points.text(points)

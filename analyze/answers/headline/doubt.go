@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Doubt is a mark in the report, classified by whether it could change the order of the databases.
+// Doubt is a mark in the report, classified by whether it could change the databases' order.
 type Doubt struct {
 	Reason
 	// Could means that its effect may be as large as the smallest difference between two databases.
@@ -35,9 +35,8 @@ func doubtsOf(a *answers.Answer, points Points, reasons []Reason) []Doubt {
 	return doubts
 }
 
-// smallestGap is the smallest difference between two databases, as a share: from the intervals of
-// the claims or, if there are none, between the numbers at the last point. It is 0 for one
-// database.
+// smallestGap is the smallest difference between two databases, as a share: from the claims'
+// intervals or, without any, between the numbers at the last point. It is 0 for one database.
 func smallestGap(a *answers.Answer, points Points) float64 {
 	gap := math.Inf(1)
 	for _, c := range a.Claims {

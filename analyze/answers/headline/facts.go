@@ -55,10 +55,10 @@ func (f *Facts) byDatabase() string {
 	return rows + below
 }
 
-// longest returns the length of the longest text, in characters.
+// longest returns how long the longest text is, in characters.
 func (f *Fact) longest() int { return lineWidth(strings.Join(f.Texts, "\n")) }
 
-// line formats a fact of several databases as a line.
+// line formats a fact about several databases as a line.
 func (f *Fact) line(columns []string) string {
 	var parts []string
 	for i, text := range f.Texts {

@@ -22,9 +22,9 @@ type Headline struct {
 	Points Points `json:"points"`
 	// Card is shown in place of the points; nil without one.
 	Card *abilities.Card `json:"card,omitempty"`
-	// Facts are numbers of the whole load: the longest pause, keys, costs.
+	// Facts are numbers about the whole load: the longest pause, keys, costs.
 	Facts Facts `json:"facts"`
-	// Why has the causes of the mean response times; nil if they are not known.
+	// Why has the causes of the mean response times; nil if unknown.
 	Why *abilities.Explanation `json:"why,omitempty"`
 	// Doubts are the report's marks, classified by whether they could change the order.
 	Doubts []Doubt `json:"doubts"`
@@ -33,27 +33,27 @@ type Headline struct {
 	Unequal []string `json:"unequal"`
 	Columns []Column `json:"columns"`
 	Rows    []Row    `json:"rows"`
-	// Sweeps are the curves of sweeps, and Choice answers a need; both are empty if there is none.
+	// Sweeps are the curves of sweeps, and Choice answers a need; either may be empty.
 	Sweeps []curve.Sweep  `json:"sweeps,omitempty"`
 	Choice *choose.Choice `json:"choice,omitempty"`
 }
 
-// Column is one database in one experiment, with all of its trials.
+// Column is one database in one experiment, with all its trials.
 type Column struct {
 	// Name is the first run's tag. Text is the column heading, which adds the actual version if it
-	// contradicts the tag. Dated is the start of the first run in UTC if the columns come from
+	// contradicts the tag. Dated is when the first run started in UTC if the columns come from
 	// several experiments.
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
-	// Point is the column's point in a sweep, such as "3 members"; "" if it is not part of a sweep.
-	// Columns at different points are not compared.
+	// Point is the column's point in a sweep, such as "3 members"; "" outside a sweep. Columns at
+	// different points are not compared.
 	Point string `json:"point,omitempty"`
-	// Trials is the number of runs in the column.
+	// Trials counts the runs in the column.
 	Trials int `json:"trials"`
-	// Tags are the names of the column's runs in the tables of single trials.
+	// Tags names the column's runs in the tables for single trials.
 	Tags []string `json:"tags"`
-	// Valid is false if a mark makes any of the column's numbers invalid.
+	// Valid is false if a mark makes any number in the column invalid.
 	Valid bool `json:"valid"`
 	// title is Name, with the actual version if it contradicts the tag.
 	title string
@@ -83,16 +83,16 @@ type Cell struct {
 	Text string `json:"text"`
 	// Value is the median over the trials; nil if it was not measured.
 	Value *float64 `json:"value"`
-	// Low and High are bounds of the kind given by Doubt; nil for a single trial.
+	// Low and High are bounds as Doubt says; nil for a single trial.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// N is the number of trials behind the value.
+	// N is how many trials are behind the value.
 	N int `json:"n"`
-	// Doubt names the kind of bounds in Low and High; "" if there are none.
+	// Doubt says which kind of bounds Low and High are; "" without bounds.
 	Doubt string `json:"doubt,omitempty"`
 	// Spread formats Low, High and N; "" for a single trial.
 	Spread string `json:"spread,omitempty"`
-	// Of names the part of the load that the number describes; "" means all of it.
+	// Of names the part of the load that the number describes; "" means the whole load.
 	Of string `json:"of,omitempty"`
 	// Marks qualify the value.
 	Marks []string `json:"marks,omitempty"`

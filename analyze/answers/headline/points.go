@@ -11,17 +11,17 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Points are the databases' numbers at equal points of their loads, with a row per number of
-// clients or rate. For a load without steps, each database is a row.
+// Points are the databases' numbers at equal points of their loads, with a row per client count or
+// rate. For a load without steps, each database is a row.
 type Points struct {
-	// Of is the kind of rows: "clients", "rate", "step" or "database".
+	// Of says what the rows are: "clients", "rate", "step" or "database".
 	Of string `json:"of"`
 	// Columns are the databases. If the databases are the rows, there is one unnamed column.
 	Columns []string `json:"columns"`
 	Rows    []Point  `json:"rows"`
 }
 
-// Point holds the values of every column at one number of clients, rate or step.
+// Point holds every column's values at one client count, rate or step.
 type Point struct {
 	Label string        `json:"label"`
 	Cells []PointValues `json:"cells"`
@@ -143,7 +143,7 @@ func failedText(v float64) string {
 // shortLength formats a time in ms.
 func shortLength(ms float64) string { return table.Significant(ms) + " ms" }
 
-// valueOfTrials summarizes a number over the same stage of all trials.
+// valueOfTrials summarizes a number over the same stage in all trials.
 func valueOfTrials(c answers.Column, like *run.Stage, text func(float64) string, of func(*run.Stage) run.Measure) PointValue {
 	spread, first := c.Measure(run.At(like, func(_ *run.Run, g *run.Stage) run.Measure { return of(g) }))
 	v := PointValue{N: spread.N}

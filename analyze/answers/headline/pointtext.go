@@ -16,7 +16,7 @@ func (p *Points) text(most int) string {
 	return p.several(most)
 }
 
-// single draws the points of one database, or several databases as rows, with bars.
+// single draws the points for one database, or several databases as rows, with bars.
 func (p *Points) single(most int) string {
 	top := 0.0
 	for _, row := range p.Rows {
@@ -47,8 +47,8 @@ func (p *Points) several(most int) string {
 	return table.Frame(throughput[0], [][][]string{throughput[1:]}) + "\n" + table.Frame(latency[0], [][][]string{latency[1:]})
 }
 
-// byColumn returns tables of throughput and p99 latency with a column per database, for the points
-// at indexes.
+// byColumn returns tables with throughput and p99 latency with a column per database, for the
+// points at indexes.
 func (p *Points) byColumn(indexes []int) (throughput, latency [][]string) {
 	throughput, latency = [][]string{{p.Of}}, [][]string{{p.Of}}
 	for _, c := range p.Columns {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// Screen returns the first screen for the end of a run in a terminal: at most 24 lines of 100
+// Screen returns the first screen for when a run ends in a terminal: at most 24 lines with 100
 // characters, or more if there are many databases. The report has the rest.
 func (h *Headline) Screen() string {
 	var lines []string

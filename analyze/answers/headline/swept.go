@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// pointOf names a run's point in a sweep; "" if it is not part of a sweep.
+// pointOf names a run's point in a sweep; "" outside a sweep.
 func pointOf(r *run.Run) string {
 	s := r.Info.Record.Swept
 	if s == nil || s.Key.Stepped() {

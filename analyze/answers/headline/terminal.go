@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes of a terminal's first screen.
+// Sizes for a terminal's first screen.
 const (
 	// screenWidth is in characters.
 	screenWidth = 100
-	// screenPoints is the largest number of table rows, and screenDoubts the number of doubts
-	// printed with their texts. Doubts are dropped first.
+	// screenPoints is the most table rows, and screenDoubts the most doubts printed with their
+	// texts. Doubts are dropped first.
 	screenLines, screenPoints, screenDoubts = 24, 10, 2
-	// barWidth is the length of the longest bar in characters.
+	// barWidth is the longest bar's length in characters.
 	barWidth = 20
 )
 
@@ -43,7 +43,7 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
-// lineWidth returns the length of the longest line in characters.
+// lineWidth returns how long the longest line is in characters.
 func lineWidth(text string) (most int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		most = max(most, utf8.RuneCountInString(line))

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Text returns the first screen followed by all of its numbers, settings and reasons.
+// Text returns the first screen followed by all its numbers, settings and reasons.
 func (h *Headline) Text() string {
 	var b strings.Builder
 	for _, line := range h.Top() {
@@ -60,7 +60,7 @@ func (h *Headline) Foremost() (lines []string) {
 	return lines
 }
 
-// foremostMarkdown formats the marks of Foremost as Markdown; "" if there are no such marks.
+// foremostMarkdown formats the marks in Foremost as Markdown, or returns "".
 func (h *Headline) foremostMarkdown() (text string) {
 	for _, line := range h.Foremost() {
 		text += "**" + plaintext.Markdown(plaintext.Line(line)) + "**\n\n"
@@ -87,7 +87,7 @@ const (
 	allSteps  = "all steps"
 )
 
-// line is a row of the first screen: its name, and the lines of each cell.
+// line is a row on the first screen: its name, and each cell's lines.
 type line struct {
 	name  string
 	cells [][]string

@@ -24,7 +24,7 @@ const (
 // Trust states whether a report's numbers can be relied on, with the reasons for doubt.
 type Trust struct {
 	Level Level `json:"level"`
-	// Text states the level in one sentence, with the codes of the reasons.
+	// Text states the level in one sentence, with the reasons' codes.
 	Text string `json:"text"`
 	// Reasons are the report's marks, starting with those that make numbers invalid.
 	Reasons []Reason `json:"reasons"`
@@ -34,17 +34,17 @@ type Trust struct {
 // reason, with the text of the worst.
 type Reason struct {
 	Code string `json:"code"`
-	// Of are the columns' names; empty means the whole report.
+	// Of has the columns' names; empty means the whole report.
 	Of      []string `json:"of"`
 	Invalid bool     `json:"invalid,omitempty"`
 	// Weakens is false if a mark is only informative.
 	Weakens bool   `json:"weakens"`
 	Text    string `json:"text"`
-	// Runs is the number of runs that have the mark.
+	// Runs counts the runs that have the mark.
 	Runs int `json:"runs"`
-	// Marks is the number of joined marks, from steps, members or runs.
+	// Marks counts the joined marks, from steps, members or runs.
 	Marks int `json:"marks"`
-	// Effect is the largest change of the compared numbers that the joined marks allow.
+	// Effect is the largest change in the compared numbers that the joined marks allow.
 	Effect mark.Effect `json:"effect"`
 }
 
@@ -96,7 +96,7 @@ type statement struct {
 	words string
 }
 
-// unvalued is the form of marks in older records.
+// unvalued is the form for marks in older records.
 const unvalued = -2
 
 func statementOf(m run.Mark) statement {
@@ -122,7 +122,7 @@ func merged(marks []run.Mark, names map[string]string) (reasons []Reason) {
 	return reasons
 }
 
-// reasonOf returns the reason for joined marks. It refers to runs by the names of their columns.
+// reasonOf returns the reason for joined marks. It refers to runs by their column names.
 func reasonOf(j run.Joined[statement], names map[string]string) Reason {
 	a := j.By
 	declared, _ := mark.Of(a.code)

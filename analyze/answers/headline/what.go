@@ -38,7 +38,7 @@ func whatOf(columns []answers.Column) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// payloadText formats the size of a key and a value.
+// payloadText formats a key's and a value's size.
 func payloadText(r *run.Run) string {
 	l := r.Info.Record.Load
 	switch {

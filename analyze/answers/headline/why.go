@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whyOf returns the causes of the columns' response times; nil if they are not known.
+// whyOf returns what causes the columns' response times; nil if unknown.
 func whyOf(columns []answers.Column) *abilities.Explanation {
 	var names []string
 	var runs [][]*run.Run
@@ -24,7 +24,7 @@ func whyOf(columns []answers.Column) *abilities.Explanation {
 	return nil
 }
 
-// WhyText returns the sentence about the causes of response times; "" if no cause was found, or if a
+// WhyText returns the sentence about what causes response times; "" if no cause was found, or if a
 // card replaces throughput and latency, whose means say little then.
 func (h *Headline) WhyText() string {
 	if h.Why == nil || h.Card != nil {

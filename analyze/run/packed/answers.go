@@ -14,13 +14,13 @@ type Answers struct {
 	// Asked is the time each answer took, in nanoseconds, and Bytes its length.
 	Asked, Bytes Column
 
-	columns    []Column // one for each of the database's metrics
+	columns    []Column // one for each database metric
 	histograms map[int]*histograms
 }
 
-// histograms are the successive states of one histogram. Every answer has one state.
+// histograms are one histogram's successive states. Every answer has one state.
 type histograms struct {
-	// bounds lists each change of the bucket bounds with the index of its first answer; nil means
+	// bounds lists each change in the bucket bounds with the index of its first answer; nil means
 	// no histogram.
 	bounds []boundsFrom
 	// counts has a column for each bound, with 0 where an answer lacks that bound.
@@ -116,7 +116,7 @@ func (a *Answers) Keep(names ...metric.Name) {
 	a.Times = slices.Clone(a.Times)
 }
 
-// unknown returns a column of n unknown numbers.
+// unknown returns a column with n unknown numbers.
 func unknown(n int) (c Column) {
 	for range n {
 		c.Append(metric.Unknown)

@@ -1,6 +1,6 @@
-// Package packed keeps the samples of long runs in little memory and without loss. Each metric is a
+// Package packed keeps long runs' samples in little memory and without loss. Each metric is a
 // column of numbers, stored as byte-encoded differences. A counter's value takes two or three
-// bytes, and an unchanged value almost none.
+// bytes, and an unchanged value almost nothing.
 package packed
 
 import (
@@ -16,7 +16,7 @@ type Column struct {
 	data    []byte
 	n       int
 	last    float64
-	repeats uint64 // of last at the end, not yet written to data
+	repeats uint64 // how often last repeats at the end, not yet written to data
 }
 
 // An entry starts with a variable-length integer. Its two lowest bits are the entry's kind, the
@@ -25,7 +25,7 @@ const (
 	entryWhole   = iota // difference from the previous whole number, zigzag
 	entryRepeat         // how many more times the previous number occurs
 	entryDecimal        // difference in millionths
-	entryBits           // number of bytes that follow: the bits that differ from the previous number
+	entryBits           // byte count of what follows: the bits that differ from the previous number
 )
 
 // millionths is the resolution for decimal numbers.

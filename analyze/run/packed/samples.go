@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Samples packs one machine's samples in time order. It keeps only the texts that identify the
-// sources of counters, such as a device. The zero Samples is empty.
+// Samples packs one machine's samples in time order. It keeps only texts that identify a counter's
+// source, such as a device. The zero Samples is empty.
 type Samples struct {
 	// Times are unix nanoseconds. Periods are as in [results.Sample].
 	Times, Periods []int64
@@ -69,7 +69,7 @@ func (s *Samples) Len() int { return len(s.Times) }
 // Classic reports whether the samples come from a classic file: see [results.Sample].
 func (s *Samples) Classic() bool { return s.classic }
 
-// Column returns the values of the metric at an index in [metric.System], one per sample.
+// Column returns the values for the metric at an index in [metric.System], one per sample.
 func (s *Samples) Column(at int) *Column { return &s.columns[at] }
 
 // Last returns the last sample's times and texts; false if there are no samples.
@@ -137,7 +137,7 @@ type Cursor struct {
 	source  int
 }
 
-// Cursor returns a cursor in front of the first sample.
+// Cursor returns a cursor before the first sample.
 func (s *Samples) Cursor() *Cursor {
 	c := &Cursor{of: s, readers: make([]Reader, len(s.columns))}
 	for i := range s.columns {

@@ -9,7 +9,7 @@ import (
 
 // Each calls do for 0 to n-1, as many at a time as there are processors, beginning in this order.
 // It returns when all calls have ended. After an error no further call begins; the error returned
-// is that of the lowest index. A panic in a call ends the program, as any panic of a goroutine.
+// is the one with the lowest index. A panic in a call ends the program, as in any goroutine.
 func Each(n int, do func(i int) error) error {
 	var (
 		wg     sync.WaitGroup

@@ -20,7 +20,7 @@ type Group struct {
 	Runs []*run.Run
 }
 
-// Groups groups a report's runs: trials of one experiment with one version of dbtester belong
+// Groups groups a report's runs: trials from one experiment by one dbtester version belong
 // together. Any other run is a group by itself.
 func Groups(runs []*run.Run) (groups []Group) {
 	for _, r := range runs {
@@ -37,7 +37,7 @@ func Groups(runs []*run.Run) (groups []Group) {
 	return groups
 }
 
-// repeats reports whether two runs are trials of one experiment.
+// repeats reports whether two runs are trials in one experiment.
 func repeats(a, b *run.Run) bool {
 	m, n := a.Info.Manifest, b.Info.Manifest
 	return m != nil && n != nil && m != n && m.Trials > 1 && m.Trials == n.Trials && m.Title == n.Title && m.Seed == n.Seed &&
@@ -105,8 +105,8 @@ type Spread struct {
 	N         int
 }
 
-// MinInterval is the smallest number of values whose extremes contain the true median with 95 %
-// probability, whatever their distribution: 1 - 2/2^6 = 96.9 %.
+// MinInterval is the fewest values whose extremes contain the true median with 95 % probability,
+// whatever their distribution: 1 - 2/2^6 = 96.9 %.
 const MinInterval = order.Least
 
 // SpreadOf returns the spread of values, which may be unsorted.
