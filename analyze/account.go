@@ -25,7 +25,7 @@ func (a *account) add(name, format string, args ...any) {
 	}
 }
 
-// accounts returns the accounts of every run and of its databases, from the manifests.
+// accounts returns an account for every run and its databases, from the manifests.
 func (d *document) accounts() (out []account) {
 	var told *results.Manifest
 	for _, r := range d.runs {
@@ -58,7 +58,7 @@ func accountOfRun(m *results.Manifest) account {
 	return a
 }
 
-// accountOf describes the database of a run, its machines and its load.
+// accountOf describes a run's database, its machines and its load.
 func accountOf(c *run.Run) account {
 	a := account{Of: c.Info.Name()}
 	name := strings.TrimSpace(c.Info.Record.Database + " " + table.JoinDistinct(c.Info.Versions()))

@@ -1,7 +1,6 @@
-// Package analyze turns result folders into a report: a table, time series,
-// plots, a README and one HTML page. It is a pure function of the records: it reads
-// no clock, queries no database, never writes into the records that it reads, and
-// produces the same bytes each time.
+// Package analyze turns result folders into a report: a table, time series, plots, a README and one
+// HTML page. It is a pure function: it reads only the records, no clock and no database, never
+// writes into them, and produces the same bytes each time.
 package analyze
 
 import (
@@ -34,7 +33,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return d.Report, nil
 }
 
-// Read analyzes the records and writes nothing; its errors are those of [Run].
+// Read analyzes the records and writes nothing; its errors are as for [Run].
 func Read(ctx context.Context, o Options) (*Report, error) {
 	d, err := newDocument(ctx, o)
 	if err == nil {
@@ -99,16 +98,15 @@ func FirstScreen(ctx context.Context, o Options) (*headline.Headline, error) {
 	return screenOf(in.runs, in.marks, o), nil
 }
 
-// screenOf returns the first screen, with the curves of sweeps and the answer to a need.
+// screenOf returns the first screen, with sweep curves and the answer to a need.
 func screenOf(runs []*run.Run, marks []run.Mark, o Options) *headline.Headline {
 	h := headline.Of(runs, marks)
 	h.Sweeps, h.Choice = curve.Of(runs), choose.Of(runs, marks, o.Need)
 	return h
 }
 
-// titleOf returns the title and description of the report: those in the options, those
-// of the classic file if it is the only input, or those of the runs. Experiments with
-// several titles have no common description.
+// titleOf returns the report's title and description: those in the options, in the classic file if
+// it is the only input, or in the runs. Experiments with several titles have no common description.
 func titleOf(o Options, runs []*run.Run) (title, description string) {
 	if o.Classic != nil && len(o.Folders) == 0 {
 		return cmp.Or(o.Title, o.Classic.Title), o.Classic.Description

@@ -13,7 +13,7 @@ type document struct {
 	runs    []*run.Run
 	folders int // result folders that were read
 	out     *output
-	// classicFile is the path of the analyzed classic file, or "".
+	// classicFile is the path to the analyzed classic file, or "".
 	classicFile string
 	// classic requests the classic README; nil writes ours.
 	classic *ClassicReport

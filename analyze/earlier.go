@@ -18,26 +18,26 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// mostEarlier bounds the bytes read from a file of an earlier report.
+// mostEarlier bounds the bytes read from an earlier report's file.
 const mostEarlier = 256 << 20
 
-// generator identifies pages of ours.
+// generator identifies our pages.
 const generator = `<meta name="generator" content="dbtester">`
 
 // pictureLink matches a page's links to pictures. Older reports had everything in one
 // folder; their links have no folder.
 var pictureLink = pattern.New(`href="(` + dirFigures + `/)?([^"/]+)\.svg"`)
 
-// earlier returns the files that an earlier report wrote below the report's folder, except
-// the files at its top: the figures that its page links, their data, and the outputs of its
-// runs and of plots with the given columns. It returns nothing without a page of ours, or
-// for the folder of a classic file, which may contain other reports.
+// earlier returns the files that an earlier report wrote below the report's folder, except the
+// files at its top: the figures that its page links, their data, and the outputs for its runs and
+// for plots with the given columns. It returns nothing without a page by us, or for a classic
+// file's folder, which may contain other reports.
 func (out *output) earlier(columns []string) (files []string) {
 	data, err := regularfile.Read(out.html, mostEarlier)
 	if err != nil || out.figures == out.dir || !bytes.Contains(data, []byte(generator)) {
 		return nil
 	}
-	var places []string // folders of data
+	var places []string // data folders
 	for _, m := range pictureLink().FindAllStringSubmatch(string(data), -1) {
 		name, err := url.PathUnescape(html.UnescapeString(m[2]))
 		if err != nil || name != filepath.Base(name) {
@@ -48,7 +48,7 @@ func (out *output) earlier(columns []string) (files []string) {
 			pictures, place = out.figures, out.data
 		}
 		files = append(files, filepath.Join(pictures, name+".svg"), filepath.Join(pictures, name+".png"), filepath.Join(place, name+".csv"))
-		columns = append(columns, name) // a time plot has the name of its column
+		columns = append(columns, name) // a time plot is named after its column
 		if !slices.Contains(places, place) {
 			places = append(places, place)
 		}
@@ -68,7 +68,7 @@ func (out *output) earlier(columns []string) (files []string) {
 	return files
 }
 
-// ofAbilities returns the names of the files that abilities have about a run.
+// ofAbilities returns the names of files that abilities have about a run.
 func ofAbilities() (names []string) {
 	for _, half := range all.Halves() {
 		if filer, ok := half.(abilities.Filer); ok {
@@ -97,8 +97,8 @@ func (out *output) earlierTags() (tags []string) {
 	return tags
 }
 
-// drop removes files of an earlier report that this report did not write again. It keeps
-// records, and anything that is not a regular file.
+// drop removes an earlier report's files that this report did not write again. It keeps records,
+// and anything that is not a regular file.
 func (out *output) drop(files []string) error {
 	for _, path := range files {
 		if slices.Contains(out.files, path) || out.check(path) != nil {

@@ -17,7 +17,7 @@ type errorLine struct {
 	Class string `json:"class"`
 	First string `json:"first,omitempty"`
 	Count int64  `json:"count"`
-	// Messages are the distinct messages of the class, if there are several.
+	// Messages has the class's distinct messages, if there are several.
 	Messages []messageLine `json:"messages,omitempty"`
 }
 
@@ -30,10 +30,10 @@ type messageLine struct {
 // message, and a message may hold a key.
 const mostErrors = 20
 
-// mostMessages bounds the messages of a class; errors.csv has more.
+// mostMessages bounds the messages in a class; errors.csv has more.
 const mostMessages = 10
 
-// errorsOf returns the errors of the runs that have any.
+// errorsOf returns the errors for runs that have any.
 func errorsOf(runs []*run.Run) (out []columnErrors) {
 	for _, r := range runs {
 		if lines := linesOf(r.Load.Errors); len(lines) > 0 {
@@ -43,7 +43,7 @@ func errorsOf(runs []*run.Run) (out []columnErrors) {
 	return out
 }
 
-// failuresOf returns the errors of the databases that have any, of all trials together.
+// failuresOf returns the errors for databases that have any, over all trials together.
 func failuresOf(groups []trials.Group) (out []columnErrors) {
 	for _, g := range groups {
 		if lines := linesOf(mergedErrors(g.Runs)); len(lines) > 0 {
@@ -53,8 +53,7 @@ func failuresOf(groups []trials.Group) (out []columnErrors) {
 	return out
 }
 
-// mergedErrors sums the errors of several runs by class and by message, the most frequent
-// first.
+// mergedErrors sums several runs' errors by class and by message, the most frequent first.
 func mergedErrors(runs []*run.Run) (all []run.ErrorCount) {
 	for _, r := range runs {
 		for _, e := range r.Load.Errors {
@@ -89,7 +88,7 @@ func linesOf(errors []run.ErrorCount) (lines []errorLine) {
 	return lines
 }
 
-// messagesOf returns the messages of a class that has several.
+// messagesOf returns the messages in a class that has several.
 func messagesOf(e run.ErrorCount) (lines []messageLine) {
 	if len(e.Messages) < 2 {
 		return nil

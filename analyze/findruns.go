@@ -13,9 +13,9 @@ import (
 // two more.
 const deepest = 4
 
-// RunsBelow returns the result folders below a folder, in the order of their paths. It
-// searches at most four levels, and skips the insides of runs, hidden folders, symbolic
-// links and folders that it may not read.
+// RunsBelow returns the result folders below a folder, ordered by path. It searches at most four
+// levels, and skips the insides of runs, hidden folders, symbolic links and folders that it may not
+// read.
 func RunsBelow(dir string) (runs []string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // no function in it returns an error
 		if err != nil || !d.IsDir() {

@@ -31,7 +31,7 @@ type reportJSON struct {
 	Series        []seriesJSON       `json:"series" doc:"the load by second, one for each column of the table"`
 }
 
-// runJSON is one database of one run, with its settings, machines and results.
+// runJSON is one database in one run, with its settings, machines and results.
 type runJSON struct {
 	Column    string       `json:"column" doc:"the tag of the table's column"`
 	Label     string       `json:"label,omitempty" doc:"the name given to the run with --label"`
@@ -70,7 +70,7 @@ type stepJSON struct {
 	End         string  `json:"end" doc:"empty if the run was killed"`
 }
 
-// seriesJSON is the load of one column over time.
+// seriesJSON is one column's load over time.
 type seriesJSON struct {
 	Column     string     `json:"column"`
 	StartUnix  int64      `json:"start_unix" doc:"the unix second of the first value"`
@@ -80,8 +80,8 @@ type seriesJSON struct {
 	Latency    []*float64 `json:"mean_latency_ms" doc:"mean latency of these requests; null if there are none"`
 }
 
-// json returns the machine-readable report: values, units, numbers of samples, definitions
-// and marks. Each series is one line.
+// json returns the machine-readable report: values, units, sample counts, definitions and marks.
+// Each series is one line.
 func (d *document) json() ([]byte, error) {
 	all := reportJSON{
 		SchemaVersion: SchemaVersion, Title: d.Title, Description: d.Description, Valid: d.Valid(), Headline: d.Headline, Runs: []runJSON{},
@@ -157,10 +157,10 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// mostValues bounds the length of a series.
+// mostValues bounds a series' length.
 const mostValues = 3600
 
-// seriesOf returns the load of a run by second, or by longer intervals in long runs.
+// seriesOf returns a run's load by second, or by longer intervals in long runs.
 func seriesOf(r *run.Run) seriesJSON {
 	s := seriesJSON{Column: r.Info.Tag, BinSeconds: 1, Clients: []int{}, Throughput: []*float64{}, Latency: []*float64{}}
 	seconds := r.Load.PerSecond()

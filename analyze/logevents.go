@@ -15,33 +15,33 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// logEvents holds the events that the logs of one run's members report during the load.
+// logEvents holds the events that one run's member logs report during the load.
 type logEvents struct {
 	Of    string
 	Lines []logEvent
 }
 
-// logEvent is one kind of event of all members.
+// logEvent is one kind of event over all members.
 type logEvent struct {
-	At      string // seconds into the load, of the first and the last line
+	At      string // the first and the last line's, in seconds into the load
 	Event   string
 	Members string // from 1
 	Times   int64
 	Longest string // "" if no line gives a duration
-	Line    string // of the longest, else the first
+	Line    string // the longest one's, else the first one's
 }
 
-// mostLine bounds a line of a log in characters; mostKinds bounds the kinds of a run.
+// mostLine bounds a log line in characters; mostKinds bounds a run's kinds.
 const (
 	mostLine  = 200
 	mostKinds = 20
 )
 
-// folders matches the folders of a path in a line: a report may be published, and must not
-// name folders of the machine.
+// folders matches the folders of a path in a line: a report may be published, and must not name
+// folders on the machine.
 var folders = pattern.New(`(^|[\s"'=(])/(?:[^\s"',()/]+/)+`)
 
-// logEventsOf returns the log events of each run that has any.
+// logEventsOf returns the log events for each run that has any.
 func logEventsOf(runs []*run.Run) (out []logEvents) {
 	for _, r := range runs {
 		if lines := logEventLines(r); len(lines) > 0 {

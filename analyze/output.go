@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The files of a report, except its figures.
+// A report's files, except its figures.
 const (
 	fileTable     = "all-aggregated"
 	fileMemory    = "server-memory-by-key-number.csv"
@@ -29,26 +29,26 @@ const (
 	fileHTML      = "report.html"
 	fileAggregate = fileTable + ".csv"
 	fileTrace     = "trace.json.gz"
-	// Parts of the names of the classic files by number of clients.
+	// Name parts for the classic files by client count.
 	partByClients = "-BY-CLIENT-NUM"
 	partMeans     = "-aggregated.csv"
 )
 
-// The folders of a report: one for SVG and PNG files, one for the CSV files of figures and of
-// runs. A report at the place that a classic file names has everything in one folder.
+// A report's folders: one for SVG and PNG files, one for CSV files about figures and runs. A report
+// at the place that a classic file names has everything in one folder.
 const (
 	dirFigures = "figures"
 	dirData    = "data"
 )
 
-// output writes the files of a report, and never overwrites a record.
+// output writes a report's files, and never overwrites a record.
 type output struct {
 	dir                           string
 	figures, data                 string // folders in dir, or dir itself for a classic file
 	inside                        bool   // dir was not given: it lies in, or beside, result folders
 	tableCSV, tableTXT, tableJSON string
 	readme, html                  string
-	own                           map[*run.Run]map[string]string // paths of a run's outputs by name
+	own                           map[*run.Run]map[string]string // paths to a run's outputs by name
 	records, folders, files       []string
 	png, seconds, trace           bool // as in Options
 	draw                          func(pictures, data string, f figure.Figure, png bool) ([]string, error)
@@ -92,7 +92,7 @@ func newOutput(o Options) (*output, error) {
 	return out, nil
 }
 
-// holderOf returns the deepest folder that contains all of several absolute folders.
+// holderOf returns the deepest folder that contains several absolute folders.
 func holderOf(folders []string) string {
 	parent := filepath.Dir(folders[0])
 	for _, folder := range folders[1:] {
@@ -115,7 +115,7 @@ func IsReport(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// classicDir is the folder for the figures of a classic report.
+// classicDir is the folder for a classic report's figures.
 func classicDir(r ClassicReport) string {
 	for _, path := range []string{r.TableCSV, r.TableTXT, r.README} {
 		if r.PlotDir == "" && path != "" {
@@ -128,8 +128,7 @@ func classicDir(r ClassicReport) string {
 	return r.PlotDir
 }
 
-// followClassic takes the paths from a classic file, whose folder of plots also has their
-// data.
+// followClassic takes the paths from a classic file, whose plot folder also has their data.
 func (out *output) followClassic(e *Classic) {
 	out.figures, out.data = out.dir, out.dir
 	if e.Report.TableCSV != "" {
@@ -159,8 +158,8 @@ func (out *output) protect(e *Classic) {
 	}
 }
 
-// ofRun returns the path of a run's own output. It comes from the classic file if the report is
-// written at the place that the file names.
+// ofRun returns where a run's own output goes. The classic file says so if the report is written at
+// the place that it names.
 func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path
@@ -168,10 +167,10 @@ func (out *output) ofRun(r *run.Run, logical string) string {
 	return filepath.Join(out.data, nameOf(r.Info.Tag, logical))
 }
 
-// nameOf prefixes the name of an output with the tag of its run.
+// nameOf prefixes an output's name with its run's tag.
 func nameOf(tag, logical string) string { return run.FileTag(tag) + "-" + logical }
 
-// link is the address of a report file in the README and on the page.
+// link is a report file's address in the README and on the page.
 func (out *output) link(path string) string {
 	inside, err := filepath.Rel(out.dir, path)
 	if err != nil {
@@ -180,7 +179,7 @@ func (out *output) link(path string) string {
 	return plaintext.Link(filepath.ToSlash(inside))
 }
 
-// picture and table are the files of a figure.
+// picture and table are a figure's files.
 func (out *output) picture(f figure.Figure) string { return filepath.Join(out.figures, f.Name+".svg") }
 func (out *output) table(f figure.Figure) string   { return filepath.Join(out.data, f.Name+".csv") }
 

@@ -12,20 +12,19 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// inputs holds the records of a report.
+// inputs holds a report's records.
 type inputs struct {
 	runs    []*run.Run // in the order of the table's columns
 	marks   []run.Mark
 	folders int // that have a database
-	// unread are the folders and tags of which nothing could be read because of a problem.
+	// unread are the folders and tags that could not be read at all because of a problem.
 	unread   []string
 	problems []error
-	// outputs are a classic file's paths for the outputs of one run.
+	// outputs are a classic file's paths for one run's outputs.
 	outputs map[*run.Run]map[string]string
 }
 
-// readAll reads every folder and the classic files. It fails if no file of the records is
-// readable.
+// readAll reads every folder and the classic files. It fails if no record file is readable.
 func readAll(ctx context.Context, o Options) (*inputs, error) {
 	if len(o.Folders) == 0 && o.Classic == nil {
 		return nil, errors.New("nothing to analyze: no result folder and no classic inputs")
@@ -74,7 +73,7 @@ func (in *inputs) addFolder(dir string, read run.Folder, several bool, label str
 	in.runs = append(in.runs, labelled(runs, label)...)
 }
 
-// labelled names the runs of one folder by its label, if it has one.
+// labelled names one folder's runs by its label, if it has one.
 func labelled(runs []*run.Run, label string) []*run.Run {
 	for _, r := range runs {
 		switch r.Info.Label = label; {
@@ -99,7 +98,7 @@ func (in *inputs) readClassic(c *Classic) {
 	}
 }
 
-// mark collects the marks of the runs. A run of which nothing could be read is unread.
+// mark collects the runs' marks. A run that could not be read at all is unread.
 func (in *inputs) mark() {
 	for _, r := range in.runs {
 		if r.Empty() {

@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// writeReadme writes our README, or the layout of a classic file.
+// writeReadme writes our README, or a classic file's layout.
 func (d *document) writeReadme() error {
 	if d.classic != nil {
 		text, err := ClassicREADME(d.Title, d.Description, d.Text(), d.classic.Images)
@@ -27,8 +27,8 @@ func (d *document) writeReadme() error {
 	return d.out.write(d.out.readme, []byte(d.markdown()))
 }
 
-// ClassicREADME returns a README in the classic layout, which is pasted below other texts.
-// The table is text of whole lines. An image that is neither local nor remote is an error.
+// ClassicREADME returns a README in the classic layout, which is pasted below other texts. The
+// table is text in whole lines. An image that is neither local nor remote is an error.
 func ClassicREADME(title, description, table string, images []Image) (string, error) {
 	var b strings.Builder
 	// The description in a classic file is its author's Markdown, without HTML.
@@ -54,8 +54,8 @@ const (
 	// README.
 	mostLeading     = 12
 	summarySections = 2
-	// Lists and tables of a README have at most mostListed lines. In a README that gets too
-	// long they have fewer, but at least leastListed.
+	// Lists and tables in a README have at most mostListed lines. In a README that gets too long
+	// they have fewer, but at least leastListed.
 	mostListed, leastListed = 40, 4
 )
 
@@ -69,7 +69,7 @@ func (d *document) markdown() string {
 	}
 }
 
-// readme returns the README with lists and tables of at most most lines, and with as many
+// readme returns the README with lists and tables that have at most most lines, and with as many
 // accounts as there is room for.
 func (d *document) readme(most int) string {
 	var b strings.Builder
@@ -102,7 +102,7 @@ func (d *document) figuresPart(b *strings.Builder) {
 	}
 }
 
-// numbersPart writes the first sections of the table with their notes, and links the rest.
+// numbersPart writes the table's first sections with their notes, and links the rest.
 func (d *document) numbersPart(b *strings.Builder, most int) {
 	sections := d.Shown.Sections()
 	all := 0
@@ -129,7 +129,7 @@ func (d *document) numbersPart(b *strings.Builder, most int) {
 	}
 }
 
-// rowOf returns a row of a table, with a cell of several lines for each element of list.
+// rowOf returns a table row, with a cell of several lines for each element in list.
 func rowOf[T any](name string, list []T, linesOf func(T) []string) []string {
 	row := []string{name}
 	for _, one := range list {
@@ -148,7 +148,7 @@ func (d *document) accountsPart(b *strings.Builder) {
 		for _, f := range a.Facts {
 			fmt.Fprintf(&one, "- %s: %s\n", line(f.Name), line(f.Text))
 		}
-		const link = 2 // lines of the link below
+		const link = 2 // lines in the link below
 		if strings.Count(b.String()+one.String(), "\n") > mostReadmeLines-link {
 			fmt.Fprintf(b, "\n%d more: [report.html](%s#how).\n", len(accounts)-i, fileHTML)
 			return
@@ -157,8 +157,8 @@ func (d *document) accountsPart(b *strings.Builder) {
 	}
 }
 
-// shortened cuts Markdown lists and tables that have more than most lines. The last line of
-// a cut list or table states the number of omitted lines, and where they are.
+// shortened cuts Markdown lists and tables that have more than most lines. The last line in a cut
+// list or table states how many lines were omitted, and where they are.
 func shortened(markdown string, most int) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(markdown, "\n")
@@ -178,7 +178,7 @@ func shortened(markdown string, most int) string {
 	return b.String()
 }
 
-// kindOfLine is the beginning of a list item or a table row, "" for other lines.
+// kindOfLine is how a list item or a table row begins, "" for other lines.
 func kindOfLine(line string) string {
 	for _, kind := range []string{"- ", "| ", "|-"} {
 		if strings.HasPrefix(line, kind) {
@@ -188,8 +188,8 @@ func kindOfLine(line string) string {
 	return ""
 }
 
-// moreLine is the last line of a list, or of a table with the given first row, after n lines
-// were cut.
+// moreLine is the last line in a list, or in a table with the given first row, after n lines were
+// cut.
 func moreLine(kind, first string, n int) string {
 	text := fmt.Sprintf("%d more: [report.html](%s)", n, fileHTML)
 	if kind == "-" {

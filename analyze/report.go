@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Report is the result of an analysis.
+// Report is what an analysis returns.
 type Report struct {
 	Title       string
 	Description string
-	// Dir is the folder of the outputs; classic files may name others.
+	// Dir is the outputs' folder; classic files may name others.
 	Dir string
 	// Files are the written files, in order.
 	Files []string
@@ -22,26 +22,25 @@ type Report struct {
 	Table, Shown *table.Table
 	// Unread are the folders and tags without a readable record, which the report lacks.
 	Unread []string
-	// Marks qualify the numbers, in the order of the columns. Gaps in the records are
-	// marks.
+	// Marks qualify the numbers, in column order. Gaps in the records are marks.
 	Marks []run.Mark
 
 	errors []columnErrors
-	// numbers and encoded are the contents of numbers.csv and of the JSON file.
+	// numbers and encoded are what numbers.csv and the JSON file contain.
 	numbers, encoded []byte
-	// failures are the errors of all trials of a database together.
+	// failures are the errors in all trials of a database together.
 	failures  []columnErrors
 	logEvents []logEvents
 	summary   string
 }
 
-// CSV returns the numbers of numbers.csv: one row for each value, with its unit and samples.
+// CSV returns the numbers in numbers.csv: one row for each value, with its unit and samples.
 func (r *Report) CSV() []byte { return r.numbers }
 
-// JSON returns the contents of all-aggregated.json, which docs/report.schema.json describes.
+// JSON returns what all-aggregated.json contains, as docs/report.schema.json describes.
 func (r *Report) JSON() []byte { return r.encoded }
 
-// Markdown returns the first screen as Markdown, for a comment or the summary of a job.
+// Markdown returns the first screen as Markdown, for a comment or a job's summary.
 func (r *Report) Markdown() string { return r.Headline.Markdown() }
 
 // Valid reports whether no mark makes the numbers invalid.
@@ -54,7 +53,7 @@ func (r *Report) Valid() bool {
 	return true
 }
 
-// Incomplete returns the marks of the runs that did not complete.
+// Incomplete returns the marks on runs that did not complete.
 func (r *Report) Incomplete() (texts []string) {
 	for _, m := range r.Marks {
 		if m.Code == mark.Incomplete {
@@ -64,6 +63,6 @@ func (r *Report) Incomplete() (texts []string) {
 	return texts
 }
 
-// Summary returns every run in the style of HTTP benchmark tools on the command line: a few
-// totals, a histogram, percentiles, outcomes. The numbers are those of the table.
+// Summary returns every run in the style of command-line HTTP benchmark tools: a few totals, a
+// histogram, percentiles, outcomes. The numbers are the table's.
 func (r *Report) Summary() string { return plaintext.Visible(r.summary) }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Schema returns the JSON Schema of a report's JSON file: docs/report.schema.json.
+// Schema returns the JSON Schema for a report's JSON file: docs/report.schema.json.
 func Schema() ([]byte, error) {
 	s := schemaOf(reflect.TypeFor[reportJSON]())
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "all-aggregated.json of a report of dbtester"
@@ -24,7 +24,7 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// schema has the keywords of JSON Schema that a report needs.
+// schema has the JSON Schema keywords that a report needs.
 type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
@@ -70,7 +70,7 @@ func schemaOf(t reflect.Type) *schema {
 	return &schema{Type: []string{"integer"}}
 }
 
-// fields adds the fields of a struct. The cells of stages are cells without stages.
+// fields adds a struct's fields. Cells in stages are cells without stages.
 func (s *schema) fields(t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")

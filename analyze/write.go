@@ -32,7 +32,7 @@ func (d *document) write(ctx context.Context) error {
 	})
 }
 
-// columns returns the columns of the time plots.
+// columns returns the time plots' columns.
 func (d *document) columns() (names []string) {
 	for _, p := range d.charts.Plots {
 		names = append(names, p.Column)
@@ -92,7 +92,7 @@ func (d *document) writeAbilities() error {
 	return nil
 }
 
-// writeTraces writes each run of a result folder as a trace, if that is requested.
+// writeTraces writes each run from a result folder as a trace, if requested.
 func (d *document) writeTraces() error {
 	for _, r := range d.runs {
 		if !d.out.trace || r.Dir == "" {
@@ -110,8 +110,8 @@ func (d *document) writeTraces() error {
 	return nil
 }
 
-// writeSeries extracts the figures' data from the samples of each run, and writes the seconds
-// and the by-key files if they are requested.
+// writeSeries extracts the figures' data from each run's samples, and writes the seconds and the
+// by-key files if requested.
 func (d *document) writeSeries() error {
 	if !d.out.seconds {
 		return d.keepSeries()
@@ -142,7 +142,7 @@ func (d *document) writeSeries() error {
 	return nil
 }
 
-// keepSeries extracts the figures' data from the samples of each run.
+// keepSeries extracts the figures' data from each run's samples.
 func (d *document) keepSeries() error {
 	return parallel.Each(len(d.runs), func(i int) error {
 		if s := d.charts.Series[i]; len(s.Unix) > 0 {
@@ -167,7 +167,7 @@ func (d *document) drawFigures(ctx context.Context) error {
 	return err
 }
 
-// writeByClients writes the classic files of each plot by number of clients.
+// writeByClients writes each plot's classic files by client count.
 func (d *document) writeByClients() error {
 	if !d.out.seconds {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// A column with the servers' mean has a gap where any server was not sampled, because the mean of
-// the others is a different quantity. In a figure, a member's death would end the line for good.
-// There the line continues with the remaining members, and a note says so.
+// A column with the servers' mean has a gap where any server was not sampled, because the others'
+// mean is a different quantity. In a figure, a member's death would end the line for good. There
+// the line continues with the remaining members, and a note says so.
 
-// leastAbsence is the number of seconds without a sample after which a member counts as gone.
-// Shorter absences are missed samples and leave a gap.
+// leastAbsence is how many seconds without a sample make a member count as gone. Shorter absences
+// are missed samples and leave a gap.
 const leastAbsence = 3
 
 // joinedSuffix and whichSuffix are the name suffixes of a quantity's hidden columns. One holds the
@@ -62,12 +62,12 @@ func (s *Series) addAlive(name string, q quantity) {
 	s.columns[len(s.columns)-1].hidden = true
 }
 
-// mostMembers is the number of bits in a column's values.
+// mostMembers is how many bits a column's values have.
 const mostMembers = 52
 
-// alive returns a quantity's values as [Series.loaded] does, except that in seconds without some of
-// the members it uses the remaining ones. fewer counts the members in such seconds; it is nil if
-// there are none.
+// alive returns a quantity's values as [Series.loaded] does, except that it uses the remaining
+// members in seconds in which some are missing. fewer counts the members in such seconds, or is
+// nil.
 func (s *Series) alive(name string) (values []float64, fewer map[int]int) {
 	strict := s.loaded(name)
 	joined, which := s.loaded(name+joinedSuffix), s.column(name+whichSuffix)
@@ -109,7 +109,7 @@ func markAbsences(gone []uint64, which []float64, n int) {
 	}
 }
 
-// fewerText states when a line covers only some of the members, and how many.
+// fewerText states when a line covers only some members, and how many.
 func fewerText(r *run.Run, s *Series, fewer map[int]int) string {
 	first, last, least := math.MaxInt, 0, math.MaxInt
 	for i, n := range fewer {

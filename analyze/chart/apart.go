@@ -11,8 +11,8 @@ import (
 // database gets its own panel.
 
 const (
-	// overlapPlaces is the number of x positions at which bands are compared. mostOverlap is the
-	// share of these positions at which three bands may overlap.
+	// overlapPlaces is how many x positions bands are compared at. mostOverlap is the share of
+	// these positions at which three bands may overlap.
 	overlapPlaces = 100
 	mostOverlap   = 0.1
 	// thinBand is the height, as a share of the vertical axis, below which a band hides nothing.
@@ -120,7 +120,7 @@ func between(xs, ys []float64, x float64) float64 {
 	return ys[at-1]*(1-share) + ys[at]*share
 }
 
-// deepest returns the largest number of intervals with a common value.
+// deepest returns the most intervals with a common value.
 func deepest(lows, highs []float64) (most int) {
 	for _, v := range lows {
 		n := 0

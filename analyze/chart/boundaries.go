@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// boundaries returns the starts of a load's steps on the time axis.
+// boundaries returns when a load's steps start on the time axis.
 func boundaries(r *run.Run) (out []figure.Boundary) {
 	for _, c := range r.Windows.Changes {
 		out = append(out, figure.Boundary{X: elapsed(r, c.At), Label: c.Label})
@@ -18,8 +18,8 @@ func boundaries(r *run.Run) (out []figure.Boundary) {
 	return out
 }
 
-// boundariesOf returns the median start of each step over a database's trials; nil if the trials'
-// steps differ.
+// boundariesOf returns each step's median start over a database's trials; nil if the trials' steps
+// differ.
 func boundariesOf(g trials.Group) []figure.Boundary {
 	out := boundaries(g.Runs[0])
 	for i := range out {
@@ -49,8 +49,8 @@ func (d *Data) stepsShared() bool {
 	return !slices.ContainsFunc(d.groups(), func(g trials.Group) bool { return !sameBoundaries(first, boundariesOf(g)) })
 }
 
-// markSteps draws the starts of the steps: in each database's panel, or once if they agree to half
-// a second.
+// markSteps draws where the steps start: in each database's panel, or once if they agree to half a
+// second.
 func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	if !panels {
 		if d.stepsShared() {
@@ -67,7 +67,7 @@ func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	}
 }
 
-// manySteps is the number of steps from which their labels omit shared words for lack of room.
+// manySteps is the step count from which step labels omit shared words for lack of room.
 const manySteps = 5
 
 // shortened drops the word "clients" from all labels except the first if there are many.

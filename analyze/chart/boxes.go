@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// boxFigures show each stage's latencies as boxes, from the histograms of all its requests.
+// boxFigures show each stage's latencies as boxes, from histograms with all its requests.
 func boxFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "LATENCY-BOXES", Short: "Latency, boxes", Kind: figure.Bars,
@@ -57,7 +57,7 @@ func partLabel(g *run.Stage) string {
 }
 
 // pooled returns the distribution over all trials of a database, for the stages with a label. For a
-// single distribution it returns that one, and for none nil.
+// single distribution it returns that one, and without any nil.
 func pooled(g trials.Group, label string, of func(*run.Stage) *run.Distribution) *run.Distribution {
 	var all []*run.Distribution
 	for _, r := range g.Runs {

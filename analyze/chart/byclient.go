@@ -28,8 +28,7 @@ func value(g run.ClientStage, s *Series, name string) float64 {
 	return sum / n // NaN if nothing was sampled
 }
 
-// ByClientLines returns the classic file with a quantity by second, each with its number of
-// clients.
+// ByClientLines returns the classic file with a quantity by second, each with its client count.
 func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
 	var l Lines
 	longest := 0
@@ -62,8 +61,8 @@ func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
 	return l
 }
 
-// ByClientMeans returns a quantity's mean by number of clients. A number of clients that a run did
-// not have gets an empty field.
+// ByClientMeans returns a quantity's mean by client count. A client count that a run did not have
+// gets an empty field.
 func ByClientMeans(runs []*run.Run, all []*Series, name string) [][]string {
 	header := []string{"CONTROL-CLIENT-NUM"}
 	numbers := map[int]bool{}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// clientFigures show quantities by number of clients, for loads with several numbers whose clients
-// sent at full speed.
+// clientFigures show quantities by client count, for loads with several counts whose clients sent
+// at full speed.
 func clientFigures(d *Data) []figure.Figure {
 	if !slices.ContainsFunc(d.Runs, byClientsOnly) {
 		return nil
@@ -28,8 +28,8 @@ func clientFigures(d *Data) []figure.Figure {
 	return slices.DeleteFunc(all, func(f figure.Figure) bool { return len(f.Series) == 0 })
 }
 
-// percentileByClients is the 99th percentile of latency by number of clients, from the histograms
-// of all requests with that number.
+// percentileByClients is the 99th latency percentile by client count, from the histograms of all
+// requests with that count.
 func (d *Data) percentileByClients() figure.Figure {
 	f := figure.Figure{
 		Name: "P99-BY-CLIENTS", Short: "99th percentile of latency by clients", Kind: figure.Points,
@@ -54,17 +54,17 @@ func (d *Data) percentileByClients() figure.Figure {
 	return f
 }
 
-// variant is a column of the series, and how its line differs from the run's main line.
+// variant is a column in the series, and how its line differs from the run's main line.
 type variant struct {
 	column string
 	style  func(*figure.Series)
 }
 
-// byClientsOnly reports whether a run's steps differ only in the number of clients. If requests
-// were due at a rate, throughput would merely show the requested rate.
+// byClientsOnly reports whether a run's steps differ only in the client count. If requests were due
+// at a rate, throughput would merely show the requested rate.
 func byClientsOnly(r *run.Run) bool { return r.Load.Stepped() && !r.Rated() }
 
-// clientFigure draws the columns' true means by number of clients.
+// clientFigure draws the columns' true means by client count.
 func (d *Data) clientFigure(name string, y figure.Axis, columns ...variant) figure.Figure {
 	f := figure.Figure{
 		Name: name + "-BY-CLIENTS", Short: y.Label + " by clients", Kind: figure.Points,
@@ -96,8 +96,8 @@ func (d *Data) clientFigure(name string, y figure.Axis, columns ...variant) figu
 	return f
 }
 
-// tailOf is the 99th percentile over the stages with a number of clients, without those on the way
-// back; NaN if unknown.
+// tailOf is the 99th percentile over the stages with a client count, without those on the way back;
+// NaN if unknown.
 func tailOf(stages []*run.Stage, clients int) float64 {
 	var all []*run.Distribution
 	for _, g := range stages {
@@ -123,7 +123,7 @@ func pointOf(m run.Measure) float64 {
 	return m.Value
 }
 
-// kneeFigures plot the 99th percentile of latency against throughput, with one point per stage. The
+// kneeFigures plot the 99th latency percentile against throughput, with one point per stage. The
 // line turns upwards where more clients or a higher rate only increase latency.
 func kneeFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
@@ -153,7 +153,7 @@ func kneeFigures(d *Data) []figure.Figure {
 				continue
 			}
 			s, text := &up, label(g)
-			if g.Down { // the line's values are those of the way up
+			if g.Down { // the line's values belong to the way up
 				s, text = &down, ""
 				up.Marker, rated.Marker, down.Marker = upMarker, upMarker, downMarker
 			} else if g.Latency.Rated() {

@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// glanced is the number of lines over time that can be told apart at a glance.
+// glanced is how many lines over time can be told apart at a glance.
 const glanced = 4
 
-// databaseFigures show throughput and the 99th percentile of latency for full-speed loads with a
-// single stage: a bar per database, and a dot per trial. There are none if lines over time answer
-// the question as well, or if the experiment is about changes in the course of the load.
+// databaseFigures show throughput and the 99th latency percentile for full-speed loads with a
+// single stage: a bar per database, and a dot per trial. They are left out if lines over time
+// answer the question as well, or if the experiment is about changes in the course of the load.
 func databaseFigures(d *Data) []figure.Figure {
 	groups := d.groups()
 	if len(groups) < 2 || !d.repeated() && len(groups) <= glanced || len(d.Sweeps) > 0 || slices.ContainsFunc(d.Runs, inCourse) {

@@ -6,14 +6,14 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// keyRow is a number of keys, with the seconds that the load took to reach it from the previous
-// row. A second in which several rows were reached belongs to each of them.
+// keyRow is a key count, with the seconds that the load took to reach it from the previous row. A
+// second in which several rows were reached belongs to each of them.
 type keyRow struct {
 	keys        float64
 	first, last int // indexes in the series, inclusive
 }
 
-// byKey returns a row for every reached multiple of the unit, and one for the last key. A number
+// byKey returns a row for every reached multiple of the unit, and one for the last key. A count
 // that was never reached has no row.
 func (s *Series) byKey() []keyRow {
 	total := s.column("CUMULATIVE-THROUGHPUT")

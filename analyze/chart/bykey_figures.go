@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// keyFigures show the classic quantities over the number of keys.
+// keyFigures show the classic quantities over the key count.
 func keyFigures(d *Data) []figure.Figure {
 	latency := figure.Axis{Label: "Latency", Unit: "ms", Log: true}
 	memory := figure.Axis{Label: "Memory", Unit: "MB"}
@@ -33,8 +33,8 @@ func keyFigures(d *Data) []figure.Figure {
 	}
 }
 
-// keyPlot is a quantity by number of keys. Its functions return the i-th run's values by second;
-// low and high may be nil.
+// keyPlot is a quantity by key count. Its functions return the i-th run's values by second; low and
+// high may be nil.
 type keyPlot struct {
 	name, what       string
 	y                figure.Axis

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// memberPlot is a quantity of each member.
+// memberPlot is a quantity for each member.
 type memberPlot struct {
 	name, what, column string
 	y                  figure.Axis
@@ -26,7 +26,7 @@ func memberPlots() []memberPlot {
 	}
 }
 
-// memberColumn is the name of the nth member's column, from 0.
+// memberColumn names the nth member's column, from 0.
 func memberColumn(column string, n int) string { return fmt.Sprintf("%s-%d", column, n+1) }
 
 // memberFigures show quantities by member and second, for loads whose members differ, for example
@@ -55,7 +55,7 @@ func memberFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// orderMembers names the lines of a trial's members in the order of their means.
+// orderMembers names the lines for a trial's members, ordered by their means.
 func orderMembers(empty figure.Series, lines []figure.Series) {
 	slices.SortStableFunc(lines, func(a, b figure.Series) int { return cmp.Compare(meanKnown(b.Y), meanKnown(a.Y)) })
 	for i := range lines {
@@ -67,7 +67,7 @@ func orderMembers(empty figure.Series, lines []figure.Series) {
 	}
 }
 
-// meanKnown is the mean of the values that are not gaps; 0 if there are none.
+// meanKnown is the mean over the values that are not gaps, or 0.
 func meanKnown(values []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, v := range values {
@@ -78,7 +78,7 @@ func meanKnown(values []float64) float64 {
 	return sum / max(n, 1)
 }
 
-// memberLines returns a line for each member of a run, based on an empty series.
+// memberLines returns a line for each member in a run, based on an empty series.
 func memberLines(empty figure.Series, r *run.Run, s *Series, column string) (lines []figure.Series) {
 	for n := range r.Machines.Servers {
 		name := memberColumn(column, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Time axes show seconds since the start of each run's load, by the client's clock.
+// Time axes show seconds since each run's load started, by the client's clock.
 
 // elapsed converts unix nanoseconds to a run's time axis.
 func elapsed(r *run.Run, unixNano int64) float64 { return float64(unixNano-r.Origin()) / 1e9 }
@@ -27,8 +27,8 @@ func middle(r *run.Run, unix int64) float64 {
 	return (elapsed(r, from) + elapsed(r, max(to, from))) / 2
 }
 
-// before reports whether a second began before the load by more than a sample may be late. The work
-// of a machine in that second does not belong to the load; it may belong to the preload.
+// before reports whether a second began before the load by more than a sample may be late. A
+// machine's work in that second does not belong to the load; it may belong to the preload.
 func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
 
 // overTime returns a figure over time without series. It has a panel per run if the runs' steps
@@ -79,8 +79,8 @@ func phases(r *run.Run) (out []figure.Stretch) {
 // greyNote explains grey areas.
 const greyNote = "grey: warm-up and cool-down, which throughput and latency in the table leave out"
 
-// phasesOf returns the warm-ups and cool-downs of a database's trials, each from the median start
-// to the median end. same is false if the trials have different numbers of them.
+// phasesOf returns the warm-ups and cool-downs in a database's trials, each from the median start
+// to the median end. same is false if the trials do not have equally many.
 func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
 	out = phases(g.Runs[0])
 	for i := range out {

@@ -23,12 +23,12 @@ type Data struct {
 	grouped []trials.Group // see groups
 }
 
-// Stepped reports whether any load had several numbers of clients.
+// Stepped reports whether any load had several client counts.
 func (d *Data) Stepped() bool {
 	return slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return r.Load.Stepped() })
 }
 
-// Drawn names the columns of a run's series that files and figures use more than once.
+// Drawn names the columns in a run's series that files and figures use more than once.
 func (d *Data) Drawn(r *run.Run) []string {
 	names := []string{"AVG-VMRSS-MB", "AVG-VMRSS-MB" + joinedSuffix, "AVG-VMRSS-MB" + whichSuffix, "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
 	for _, p := range d.Plots {
@@ -54,7 +54,7 @@ func (d *Data) titled(quantity string) string {
 	return d.Title + ", " + quantity
 }
 
-// counted names the unit of cumulative counts: keys, if every request in every load created one.
+// counted names the unit for cumulative counts: keys, if every request in every load created one.
 func (d *Data) counted() string {
 	if slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return !creates(r.Info.Record.Load) }) {
 		return "Requests"
@@ -62,7 +62,7 @@ func (d *Data) counted() string {
 	return "Keys"
 }
 
-// creates reports whether each of a load's requests created a key.
+// creates reports whether each request in a load created a key.
 func creates(l results.Load) bool {
 	return !l.SameKey && !l.Any(workload.Op.ChoosesKey) && !l.Any(workload.Op.OfSessions)
 }

@@ -50,7 +50,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	return ranked(all, ofAbilities)
 }
 
-// clean makes a figure's texts safe to show, each on one line. Some of them come from files.
+// clean makes a figure's texts safe to show, each on one line. Some come from files.
 func clean(f *figure.Figure) {
 	texts := []*string{&f.Title, &f.Short, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
 	for _, list := range [][]string{f.Categories, f.Panels, f.Notes} {
@@ -80,8 +80,8 @@ func clean(f *figure.Figure) {
 	}
 }
 
-// MarkNotes returns the marks that weaken the numbers. Every figure carries them. Marks shared by
-// all trials of a database are listed once.
+// MarkNotes returns the marks that weaken the numbers. Every figure carries them. Marks that all
+// trials of a database share are listed once.
 func (d *Data) MarkNotes() (lines []string) {
 	var invalid, notes run.PerTag
 	groups := d.groups()
@@ -114,8 +114,8 @@ func (d *Data) MarkNotes() (lines []string) {
 	return lines
 }
 
-// Describe describes a figure to a reader who cannot see it. Series of one name, such as those of
-// repeats, are named once.
+// Describe describes a figure to a reader who cannot see it. Series with one name, such as those
+// for repeats, are named once.
 func Describe(f figure.Figure) string {
 	var names []string
 	for _, s := range f.Series {

@@ -41,7 +41,7 @@ func fsyncFigures(d *Data) (out []figure.Figure) {
 }
 
 // slowest returns the largest value over all members by unix second. A value describes the second
-// between two answers, and belongs to the end of that second.
+// between two answers, and belongs to when that second ends.
 func slowest(r *run.Run, of func(own *run.Own, first, end int, each func(v float64))) map[int64]float64 {
 	worst := map[int64]float64{}
 	for i := range r.Machines.Servers {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// rowsPerDecade is the number of rows per power of ten.
+// rowsPerDecade is how many rows a power of ten has.
 const rowsPerDecade = 16
 
 // heatFigures draw a heat map for each database, all with the same axes and shades so that they can
@@ -55,8 +55,8 @@ func heatFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// heatOf adds up the heat maps of a database's trials, each aligned to the second in which its load
-// began. Bins of different lengths are merged into bins whose length is a common multiple.
+// heatOf adds up the heat maps from a database's trials, each aligned to the second in which its
+// load began. Bins with different lengths are merged into bins whose length is a common multiple.
 func heatOf(g trials.Group) run.Heat {
 	if len(g.Runs) == 1 {
 		return g.Runs[0].Heat
@@ -74,7 +74,7 @@ func heatOf(g trials.Group) run.Heat {
 			parts[at] = append(parts[at], packed)
 		}
 	}
-	var sum histogram.Sum // of one bin after another: a sum takes much memory
+	var sum histogram.Sum // for one bin after another: a sum takes much memory
 	for bin, list := range parts {
 		for _, packed := range list {
 			sum.Add(packed.Buckets())
@@ -94,7 +94,7 @@ func leastCommonMultiple(a, b int64) int64 {
 	return a / x * b
 }
 
-// shareScales gives all heat maps the same axes and shades. Counts from bins of different lengths
+// shareScales gives all heat maps the same axes and shades. Counts from bins with different lengths
 // cannot be compared, so such maps get separate shades.
 func shareScales(all []figure.Figure) {
 	var least, most, end float64
@@ -137,8 +137,8 @@ func rowsWith(h run.Heat) rowRange {
 	return rows
 }
 
-// grid returns a heat map's cells, and lines for the median and a high percentile of each bin. The
-// first bin begins at start on the time axis.
+// grid returns a heat map's cells, and lines for each bin's median and a high percentile. The first
+// bin begins at start on the time axis.
 func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series) {
 	first, last := span(h)
 	low, high := of.low, of.high

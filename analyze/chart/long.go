@@ -14,10 +14,10 @@ const longSeconds = 600
 // mostPoints limits the points in a line over time: more would look like a solid block.
 const mostPoints = 240
 
-// timeAxis is the axis of figures over time before they are shortened.
+// timeAxis is the axis for figures over time before they are shortened.
 func timeAxis() figure.Axis { return figure.Axis{Label: "Time", Unit: "seconds"} }
 
-// shorten merges the seconds of a long load: each point of a line is a mean over several seconds,
+// shorten merges the seconds in a long load: each point on a line is a mean over several seconds,
 // with a band from their lowest to their highest value. The axis is in minutes or hours.
 func shorten(f *figure.Figure) {
 	if f.X.Label != timeAxis().Label || f.X.Unit != timeAxis().Unit {
@@ -58,8 +58,7 @@ func lastSecond(f *figure.Figure) (end float64) {
 	return end
 }
 
-// secondsOfPoint returns the smallest round number of seconds per point that keeps the number of
-// points small.
+// secondsOfPoint returns the smallest round number of seconds per point that keeps the points few.
 func secondsOfPoint(end float64) float64 {
 	for _, n := range []float64{5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800} {
 		if end <= n*mostPoints {
@@ -91,7 +90,7 @@ func join(s *figure.Series, n float64) {
 	*s = out
 }
 
-// joined returns the mean, minimum and maximum of points first to last, and whether every point
+// joined returns the mean, minimum and maximum over points first to last, and whether every point
 // with a value is a partial second.
 func joined(s *figure.Series, first, last int) (mean, low, high float64, partial bool) {
 	isPart := func(i int) bool { return s.Partial != nil && s.Partial[i] }

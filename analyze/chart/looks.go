@@ -35,7 +35,7 @@ func (d *Data) place(r *run.Run) int {
 	return max(slices.IndexFunc(d.groups(), func(g trials.Group) bool { return slices.Contains(g.Runs, r) }), 0)
 }
 
-// part returns an empty series for the i-th part of a run, in a figure of that run alone.
+// part returns an empty series for the i-th part of a run, in a figure about that run alone.
 func (d *Data) part(r *run.Run, name string, i int) figure.Series {
 	return figure.Series{Name: name, Key: d.lookOf(r).key, Variant: i, Marker: i + 1}
 }

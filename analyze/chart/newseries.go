@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// NewSeries joins the records of clients and servers by second. Server values are read lazily, so
-// the run must still have its samples then.
+// NewSeries joins client and server records by second. Server values are read lazily, so the run
+// must still have its samples then.
 func NewSeries(r *run.Run) *Series {
 	merged := r.Load.PerSecond()
 	s := &Series{run: r}

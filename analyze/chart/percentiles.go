@@ -97,7 +97,7 @@ func lines(f figure.Figure) (n int) {
 	return n
 }
 
-// ofOperation returns the requests of one operation in the stages with a label, over all trials.
+// ofOperation returns one operation's requests in the stages with a label, over all trials.
 func ofOperation(g trials.Group, label, operation string) *run.Distribution {
 	return pooled(g, label, func(g *run.Stage) *run.Distribution {
 		for _, o := range g.Operations {
@@ -131,7 +131,7 @@ func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, lab
 		var one figure.Figure
 		empty := s
 		empty.Name = d.line(r).Name + strings.TrimPrefix(s.Name, g.Title())
-		if s.Name == label { // in a figure of this database alone
+		if s.Name == label { // in a figure about this database alone
 			empty.Name = fmt.Sprintf("%s, trial %d", label, n+1)
 		}
 		addSpectrum(&one, empty, pooled(trials.Group{Name: g.Name, Runs: []*run.Run{r}}, label, of))
@@ -163,7 +163,7 @@ func greater(a, b float64) float64 {
 	return max(a, b)
 }
 
-// percentiles returns an empty figure of percentiles.
+// percentiles returns an empty percentile figure.
 func (d *Data) percentiles(name, what string) figure.Figure {
 	return figure.Figure{
 		Name: name, Short: what, Kind: figure.Percentiles,

@@ -15,7 +15,7 @@ const (
 	mostMainAbilities = 6
 )
 
-// heatName begins the names of heat maps; the database follows.
+// heatName begins heat map names; the database follows.
 const heatName = "LATENCY-HEAT-"
 
 // mainPlaces lists the figures that a report shows at once, the most informative first. If a place

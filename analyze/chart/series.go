@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Series joins a run's client and server records by second: one row per second of the load, with
-// the columns of the classic CSV. A gap is NaN, as in figures.
+// Series joins a run's client and server records by second: one row per second in the load, with
+// the same columns as the classic CSV. A gap is NaN, as in figures.
 type Series struct {
 	Unix    []int64
 	run     *run.Run
@@ -25,12 +25,12 @@ type seriesColumn struct {
 	decimals int // -1: as many as needed
 	// values are nil until needed; of computes them from the servers' readings.
 	values []float64
-	// short are the values of a long load once its samples may be forgotten, for figures alone.
+	// short has a long load's values once its samples may be forgotten, for figures alone.
 	short []float32
 	of    func(run.Row) float64
 	// hidden columns are for figures only.
 	hidden bool
-	// period means that the column describes the work of a machine during the second. In a second that
+	// period means that the column describes a machine's work during the second. In a second that
 	// began before the load, it does not belong to the load.
 	period bool
 }
@@ -53,8 +53,8 @@ func (s *Series) column(name string) []float64 {
 	return s.columns[at].values
 }
 
-// eachRow calls each with the servers' readings for every second, and keeps the values of the named
-// columns.
+// eachRow calls each with the servers' readings for every second, and keeps the named columns'
+// values.
 func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	var kept []*seriesColumn
 	for i := range s.columns {
@@ -71,8 +71,8 @@ func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	})
 }
 
-// shortFrom is the load length in seconds from which [Series.Keep] keeps values to seven digits: the
-// columns of a day are the largest part of the memory, and a figure draws means of minutes.
+// shortFrom is the load length in seconds from which [Series.Keep] keeps values to seven digits: a
+// day's columns take the largest part of the memory, and a figure draws means over minutes.
 const shortFrom = 6 * 3600
 
 // Keep computes the named columns and keeps their values, so that the samples may be forgotten.
@@ -84,7 +84,7 @@ func (s *Series) Keep(names []string) {
 	s.keepShort(names)
 }
 
-// keepShort is Keep of a long load.
+// keepShort is Keep for a long load.
 func (s *Series) keepShort(names []string) {
 	var kept []*seriesColumn
 	for i := range s.columns {
@@ -130,7 +130,7 @@ func (s *Series) overPeriod(name string) bool {
 	return name == "AVG-THROUGHPUT" || slices.ContainsFunc(s.columns, func(c seriesColumn) bool { return c.name == name && c.period })
 }
 
-// Lines is a CSV file: a header, and lines of numbers that need no quotation marks.
+// Lines is a CSV file: a header, and lines with numbers that need no quotation marks.
 type Lines struct {
 	Header []string
 	// Each calls write with each line. A line is valid until write returns.
@@ -138,7 +138,7 @@ type Lines struct {
 }
 
 // Lines returns the series as a CSV file; a gap is an empty field. While it makes the lines, the
-// series keeps the values of the named columns, so they need not be read again.
+// series keeps the named columns' values, so they need not be read again.
 func (s *Series) Lines(keep []string) Lines {
 	l := Lines{}
 	shown := 0 // hidden columns come last

@@ -11,11 +11,11 @@ import (
 type quantity struct {
 	metric.Series
 	get func(*run.Reading) run.Measure
-	// decimals is the number of decimals in one server's columns.
+	// decimals is how many decimals one server's columns have.
 	decimals int
 }
 
-// quantities returns the quantities in the order of one server's columns.
+// quantities returns the quantities in the same order as one server's columns.
 func quantities() (all []quantity) {
 	for _, s := range metric.AllSeries() {
 		q := quantity{Series: s, decimals: 2}
@@ -31,8 +31,8 @@ func quantities() (all []quantity) {
 	return all
 }
 
-// averagesInOrder lists the series joined over the servers in the order of the classic CSV,
-// followed by those of later metrics.
+// averagesInOrder lists the series joined over the servers in the same order as the classic CSV,
+// followed by those for later metrics.
 func averagesInOrder() []string {
 	names := []string{
 		"AVG-CPU", "MAX-CPU", "AVG-SYSTEM-LOAD-1-MIN", "AVG-VMRSS-MB", "AVG-WRITES-COMPLETED", "AVG-WRITES-COMPLETED-DELTA",
@@ -49,5 +49,5 @@ func averagesInOrder() []string {
 	return names
 }
 
-// clientNumber is the series of clients, which has a place of its own in the classic CSV.
+// clientNumber is the series with clients, which has its own place in the classic CSV.
 const clientNumber = "AVG-CLIENT-NUM"

@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// mostStalls limits the drawn stalls of a run. The longest are drawn.
+// mostStalls limits the drawn stalls in a run. The longest are drawn.
 const mostStalls = 50
 
-// markStalls draws a strip for each stall, and notes the meaning of strips.
+// markStalls draws a strip for each stall, and notes what strips mean.
 func (d *Data) markStalls(f *figure.Figure) {
 	drawn, all := 0, 0
 	for _, r := range d.Runs {

@@ -16,7 +16,7 @@ const (
 	downMarker = 5
 )
 
-// sweepFigures show throughput and the 99th percentile of latency over the swept key.
+// sweepFigures show throughput and the 99th latency percentile over the swept key.
 func sweepFigures(d *Data) (all []figure.Figure) {
 	for i := range d.Sweeps {
 		all = append(all, d.sweepFigure(&d.Sweeps[i]))
@@ -82,7 +82,7 @@ func (d *Data) sweepFigure(s *curve.Sweep) figure.Figure {
 	return f
 }
 
-// leastOnly lists the points for which only a lower bound of the latency is known.
+// leastOnly lists the points whose latency has only a known lower bound.
 func leastOnly(s *curve.Sweep) string {
 	var of []string
 	for _, c := range s.Curves {

@@ -40,7 +40,7 @@ func ofRequests(p Plot) bool {
 	return strings.Contains(p.Column, "LATENCY") || strings.Contains(p.Column, "THROUGHPUT")
 }
 
-// drawnColumn returns the column that a plot draws. The classic plots of context switches showed
+// drawnColumn returns the column that a plot draws. The classic plots for context switches showed
 // the total since the members' start, in which single seconds are invisible. They now show the
 // switches per second.
 func drawnColumn(p Plot) string {
@@ -90,9 +90,9 @@ func (d *Data) timeFigure(p Plot) figure.Figure {
 		fitAxis(&f)
 	}
 	notePartial(&f)
-	shorten(&f) // unshortened, the figures of a long load would take much memory
+	shorten(&f) // unshortened, figures of a long load would take much memory
 	return f
 }
 
-// classicTime is the time axis of the classic plots, whose seconds were counted.
+// classicTime is the time axis in classic plots, whose seconds were counted.
 const classicTime = "Second"

@@ -16,7 +16,7 @@ import (
 // Figures show a database's trials as one line: the median at each position, with a band from the
 // lowest to the highest trial. The trials themselves are details.
 
-// groups returns the groups of runs that figures show as one, in the order of their first runs.
+// groups returns the groups of runs that figures show as one, ordered by their first runs.
 func (d *Data) groups() []trials.Group {
 	if d.grouped == nil {
 		d.grouped = trials.Groups(d.Runs)
@@ -32,7 +32,7 @@ func (d *Data) several(runs []*run.Run) bool {
 	return slices.ContainsFunc(runs, func(r *run.Run) bool { return d.place(r) != d.place(runs[0]) })
 }
 
-// placing returns a position for the n-th point of the i-th run. Points of trials with the same
+// placing returns a position for the n-th point in the i-th run. Points from trials with the same
 // position belong together.
 type placing func(i, n int, x float64) float64
 
@@ -42,14 +42,14 @@ func sameX(_, _ int, x float64) float64 { return x }
 // sameOrder joins the first points, the second points, and so on.
 func sameOrder(_, n int, _ float64) float64 { return float64(n) }
 
-// sameSecond joins the first unix seconds of the loads, the second ones, and so on.
+// sameSecond joins the loads' first unix seconds, their second ones, and so on.
 func (d *Data) sameSecond(i, _ int, x float64) float64 {
 	r := d.Runs[i]
 	return math.Floor(x - elapsed(r, r.Start()*1e9) + 1e-6)
 }
 
 // add adds lines. of makes a run's lines from an empty series. A single run's lines are added as
-// they are; trials are added as their median, with each trial as a detail. Lines of trials belong
+// they are; trials are added as their median, with each trial as a detail. Trials' lines belong
 // together if their names are equal after the run's name.
 func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Series) []figure.Series) {
 	for _, g := range d.groups() {
@@ -100,8 +100,8 @@ func (p part) detail() figure.Series {
 // statisticMedian names the median over trials in CSV files.
 const statisticMedian = "median"
 
-// median merges the trials' lines. A position has a value only if more than half of the trials have
-// one there: the end of the slowest trial would not be a median.
+// median merges the trials' lines. A position has a value only if more than half the trials have
+// one there: where the slowest trial ends would not be a median.
 func median(g trials.Group, name string, parts []part, place placing) figure.Series {
 	s := parts[0].Series
 	s.Name, s.Statistic = g.Title()+name, statisticMedian
@@ -152,21 +152,21 @@ func (p part) spot(n int) spot {
 	return one
 }
 
-// placed is the n-th point of a part and its position.
+// placed is the n-th point in a part and its position.
 type placed struct {
 	at      float64
 	part, n int
 }
 
-// joiner joins points of trials at one position. It keeps its memory from one position to the next,
+// joiner joins trials' points at one position. It keeps its memory from one position to the next,
 // because a line has thousands.
 type joiner struct {
 	all, known, whole []spot
 	values            []float64
 }
 
-// point is the median over all, the points of n trials at one position. Partial seconds count only
-// if more than half of the trials have nothing else.
+// point is the median over all, the points from n trials at one position. Partial seconds count
+// only if more than half the trials have nothing else.
 func (j *joiner) point(n int) spot {
 	all := j.all
 	j.known = slices.DeleteFunc(append(j.known[:0], all...), func(p spot) bool { return math.IsNaN(p.y) })

@@ -55,7 +55,7 @@ func columns(all []slice) []slice {
 	return joined
 }
 
-// band returns the outline of slices: along the highs and back along the lows.
+// band returns the outline around slices: along the highs and back along the lows.
 func band(all []slice) []vg.Point {
 	var points []vg.Point
 	for _, s := range all {

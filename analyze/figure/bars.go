@@ -8,7 +8,7 @@ const (
 	barHeight = vg.Length(19)
 	barGap    = vg.Length(3)  // between bars in a group
 	groupGap  = vg.Length(20) // between groups
-	// categoryRoom is the largest width of category names.
+	// categoryRoom is the most width for category names.
 	categoryRoom = vg.Length(150)
 	// valueRoom is the space right of the longest bar, for its value.
 	valueRoom = vg.Length(70)
@@ -16,7 +16,7 @@ const (
 
 var categoryType = typeface{size: 13, color: ink}
 
-// bars is the plot for a figure of kind Bars.
+// bars is the plot for a figure whose kind is Bars.
 type bars struct {
 	Figure
 	plot  plane
@@ -24,7 +24,7 @@ type bars struct {
 	empty bool // no bar has a value
 }
 
-// groupHeight is the height of one category including its gap; all categories have the same height.
+// groupHeight is one category's height including its gap; all categories have the same height.
 func groupHeight(f Figure) vg.Length {
 	bars := vg.Length(len(f.Series)) * (barHeight + barGap)
 	for _, category := range f.Categories {
@@ -54,7 +54,7 @@ func (b *bars) room() vg.Length {
 	return valueRoom
 }
 
-// across returns the end of a bar with value v, in points from the page's left edge.
+// across returns where a bar with value v ends, in points from the page's left edge.
 func (b *bars) across(v float64) vg.Length {
 	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-b.room())
 }
@@ -82,7 +82,7 @@ func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
 	d.rectangle(s.look().color, bar)
 	if s.Hues != nil && len(b.dots) > 0 {
-		// Values in a separate column are not mistaken for labels of a dot.
+		// Values in a separate column are not mistaken for a dot's label.
 		b.drawDots(d, s, category, (bar.bottom+bar.top)/2)
 		text := valueText(v, b.Y.Unit)
 		d.backed(value, b.plot.right-value.width(text), baseline, text)
@@ -110,7 +110,7 @@ func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 	}
 }
 
-// barMarker draws a white marker inside the left end of a bar.
+// barMarker draws a white marker inside a bar's left end.
 func barMarker(d pen, l look, bar box) {
 	d.SetColor(paper)
 	d.Fill(markerPath(l.shape, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))

@@ -43,8 +43,8 @@ type compact struct {
 // styled is a path or a text: its position and appearance as attributes, and its content.
 type styled struct{ tag, place, look, text string }
 
-// joined writes elements, each followed by end. A group holds the common attributes of consecutive
-// elements.
+// joined writes elements, each followed by end. A group holds the attributes that consecutive
+// elements have in common.
 func joined(all []styled, end string) string {
 	var b strings.Builder
 	for first := 0; first < len(all); {
@@ -94,7 +94,7 @@ func (c *compact) path(data, look string) {
 	c.paths = append(c.paths, styled{tag: "path", place: place, look: look})
 }
 
-// noFill is how the look of a line begins.
+// noFill is how a line's look begins.
 const noFill = `fill="none"`
 
 // isFill reports whether a look describes an area without a line.
@@ -218,7 +218,7 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 }
 
 // appendStep appends a relative move (m) or line (l), in tenths, and returns its command. Lines
-// along an axis become h or v. A line after a line omits the letter, and a line of zero length is
+// along an axis become h or v. A line after a line omits the letter, and a line without length is
 // omitted. last is the previous command.
 func appendStep(b []byte, last, letter byte, dx, dy int) ([]byte, byte) {
 	switch {
@@ -251,7 +251,7 @@ func startOf(p vg.Path, place func(vg.Point) (x, y float64)) (x, y int) {
 	return 0, 0
 }
 
-// appendTenths appends a number of tenths as a decimal without a leading zero.
+// appendTenths appends tenths as a decimal without a leading zero.
 func appendTenths(b []byte, n int) []byte {
 	if n < 0 {
 		b, n = append(b, '-'), -n

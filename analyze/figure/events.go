@@ -12,7 +12,7 @@ import (
 // eventRadius is the size of event symbols, which are drawn at the top of the plot.
 const eventRadius = vg.Length(3.2)
 
-// kinds returns the kinds of the visible events in order, with their numbers.
+// kinds returns the visible events' kinds in order, with their numbers.
 func (p *page) kinds() (names []string, counts map[string]float64) {
 	counts = map[string]float64{}
 	for _, e := range p.Events {
@@ -27,7 +27,7 @@ func (p *page) kinds() (names []string, counts map[string]float64) {
 	return names, counts
 }
 
-// eventEntries are the legend's lines for the kinds of events.
+// eventEntries are the legend's lines for event kinds.
 func (p *page) eventEntries(room vg.Length) (all []entry) {
 	names, counts := p.kinds()
 	for i, name := range names {
@@ -36,11 +36,11 @@ func (p *page) eventEntries(room vg.Length) (all []entry) {
 	return all
 }
 
-// mostEventLines is the largest number of events with lines: more would hide the data.
+// mostEventLines is the most events with lines: more would hide the data.
 const mostEventLines = 120
 
-// drawEvents draws a symbol for each event, and unless there are many a thin line. Events of the same
-// kind and colour that would touch are drawn once.
+// drawEvents draws a symbol for each event, and unless there are many a thin line. Events with the
+// same kind and colour that would touch are drawn once.
 func (p *page) drawEvents(d pen) {
 	names := p.eventKinds
 	type lane struct{ kind, key int }
@@ -83,7 +83,7 @@ func eventColor(key int) color.RGBA {
 	return hue(key)
 }
 
-// symbol draws the symbol for the n-th kind of event. It is hollow, unlike a marker.
+// symbol draws the symbol for the n-th event kind. It is hollow, unlike a marker.
 func (p pen) symbol(n int, c color.RGBA, at vg.Point) {
 	shape := markerPath(n+2, eventRadius, at) // the first is a triangle
 	p.SetLineDash(nil, 0)

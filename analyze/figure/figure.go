@@ -1,8 +1,7 @@
-// Package figure draws figures for print from data: as SVG and PNG pictures, and as CSV tables of
-// the data.
+// Package figure draws figures for print from data: as SVG and PNG pictures, and as CSV tables.
 //
 // A [Figure] is pure data and drawing it is a pure function: the same figure gives the same bytes,
-// in every format. Colour identifies a family of series ([Series.Key]), shade and marker identify a
+// in every format. Colour identifies a series family ([Series.Key]), shade and marker identify a
 // series within its family ([Series.Variant], [Series.Marker]), and dash and weight identify the
 // statistic ([Series.Dash], [Series.Thin]), so that a figure can be read without seeing colour.
 // Dots mean few samples ([Series.Uncertain]) and a pale line means a partial second
@@ -23,7 +22,7 @@ import (
 type Kind int
 
 const (
-	// Lines connects the points of each series: quantities over time or over keys.
+	// Lines connects each series' points: quantities over time or over keys.
 	Lines Kind = iota
 	// Stairs holds each value until the next point: client counts, settings.
 	Stairs
@@ -32,20 +31,20 @@ const (
 	// only in the CSV.
 	Percentiles
 	// Points is Lines with a marker on every point, and a tick at every X if there are few: a
-	// quantity by number of clients.
+	// quantity by client count.
 	Points
 	// Bars draws horizontal bars grouped by category, each with its value printed next to it.
 	// Figure.Categories names the groups, every Series has one Y per category and no X, and
 	// Figure.Y describes the values. Boxes may replace the bars.
 	Bars
-	// Heat colours the cells of Figure.Grid by their counts. Series are drawn on top in black
+	// Heat colours the cells in Figure.Grid by their counts. Series are drawn on top in black
 	// without markers. Each has one Y per grid column and no X.
 	Heat
 )
 
-// Figure is the data of a picture and of its table.
+// Figure is the data for a picture and for its table.
 type Figure struct {
-	// Name is the base of the file names, such as "AVG-LATENCY-MS".
+	// Name is the base for file names, such as "AVG-LATENCY-MS".
 	Name string
 	// Title and Subtitle appear above the plot. They are wrapped, never cut.
 	Title, Subtitle string
@@ -55,7 +54,7 @@ type Figure struct {
 	Main bool
 	Kind Kind
 	X, Y Axis
-	// Categories are the groups of Bars, from top to bottom.
+	// Categories groups Bars, from top to bottom.
 	Categories []string
 	Series     []Series
 	// Grid is the data for Heat.
@@ -63,7 +62,7 @@ type Figure struct {
 	// Band describes the bands between Low and High in the legend, such as "min to max of 3
 	// members". If it is empty, the legend does not mention them.
 	Band string
-	// Panels are the titles of small multiples: vertically stacked plots with one X axis and the
+	// Panels has the titles of small multiples: vertically stacked plots with one X axis and the
 	// same scales, each with its own series, steps, stretches and events. Empty means a single
 	// plot.
 	Panels []string
@@ -71,7 +70,7 @@ type Figure struct {
 	PanelY []Axis
 	// Steps are thin vertical lines where the load changed.
 	Steps []Boundary
-	// Grey are stretches of the X axis with a grey background.
+	// Grey has stretches on the X axis with a grey background.
 	Grey []Stretch
 	// Events are thin marks at a position on the X axis. The legend lists their kinds.
 	Events []Event
@@ -89,11 +88,11 @@ type Axis struct {
 	// Min and Max fix an end of the axis. Values outside are clipped. By default a linear Y axis
 	// starts at 0 unless there are negative values.
 	Min, Max *float64
-	// Names replace the labels of X values in Points.
+	// Names replace the labels for X values in Points.
 	Names map[float64]string
 }
 
-// Dash distinguishes the statistics of a database.
+// Dash distinguishes a database's statistics.
 type Dash int
 
 // Dash patterns. Dots are reserved for [Series.Uncertain].
@@ -104,10 +103,10 @@ const (
 
 // Series is one line, or one bar in each group.
 type Series struct {
-	// Name is the text in the legend and the column name in the CSV. Series of several panels may
+	// Name is the text in the legend and the column name in the CSV. Series in several panels may
 	// have the same name if they look alike: the legend has it once, and the CSV with the panel.
 	Name string
-	// Key, from 1, selects the colour. Series of the same database share it in every figure of a
+	// Key, from 1, selects the colour. Series for the same database share it in every figure in a
 	// report. 0 means the index in Figure.Series plus one.
 	Key int
 	// Variant, from 0, selects the shade.
@@ -122,7 +121,7 @@ type Series struct {
 	Detail bool
 	// Trial is the detail's trial number, or 0.
 	Trial int
-	// Statistic names the meaning of Y in the CSV, such as the "median" of trials; Low and High are
+	// Statistic names what Y means in the CSV, such as the "median" of trials; Low and High are
 	// then their extremes. Empty means that Y is an ordinary value.
 	Statistic string
 	// Loose draws markers without a line: occasional events.
@@ -140,13 +139,13 @@ type Series struct {
 	// Labels, if not nil, are short texts next to the points. A loose series shows only its highest
 	// point's label.
 	Labels []string
-	// Details, if not nil, are texts that a page shows with the values of the points, and nothing
-	// else does.
+	// Details, if not nil, are texts that a page shows with the points' values, and nothing else
+	// does.
 	Details []string
-	// Boxes, if not nil, replace the bars of Bars: one per category, with Y as the median.
+	// Boxes, if not nil, replace the bars in Bars: one per category, with Y as the median.
 	Boxes []Box
-	// Hues, if not nil, give each bar the colour of its category. Such a figure needs no legend,
-	// and its details are dots on the bars.
+	// Hues, if not nil, give each bar its category's colour. Such a figure needs no legend, and its
+	// details are dots on the bars.
 	Hues []Hue
 	// Partial, if not nil, marks points that cover only a part of their interval, such as the
 	// second in which a load ended. They are drawn pale.
@@ -160,7 +159,7 @@ type Box struct{ Least, Low, High, P99, Most float64 }
 // Hue is a bar's colour, as in [Series.Key] and [Series.Variant].
 type Hue struct{ Key, Variant int }
 
-// Boundary marks a change of the load.
+// Boundary marks where the load changes.
 type Boundary struct {
 	// X is the position on the X axis where the step begins.
 	X float64
@@ -193,16 +192,17 @@ type Stretch struct {
 	// Tinted stretches have a coloured background in place of a grey one.
 	Tinted bool
 	// Key, if not 0, makes it a strip at the bottom of the plot in this colour, as in [Series.Key],
-	// in place of a background. In a single plot, strips of different panels are above one another.
+	// in place of a background. In a single plot, strips from different panels are above one
+	// another.
 	Key int
 	// Text is shown by a page while the pointer is on the strip.
 	Text string
 }
 
-// Heading is the short title, or the title if there is none.
+// Heading is the short title, or the title without a short one.
 func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
 
-// repeats reports whether panels that share their vertical axis repeat the names of series.
+// repeats reports whether panels that share their vertical axis repeat series names.
 func (f Figure) repeats() bool {
 	if len(f.Panels) == 0 || f.PanelY != nil {
 		return false
@@ -228,7 +228,7 @@ func (f Figure) withoutDetails() Figure {
 	return f
 }
 
-// check returns every defect of the figure as one error.
+// check returns every defect in the figure as one error.
 func (f Figure) check() error {
 	var errs []error
 	wrong := func(format string, args ...any) {
@@ -269,7 +269,7 @@ func (f Figure) check() error {
 	return errors.Join(errs...)
 }
 
-// checkSeries calls wrong for every defect of a series.
+// checkSeries calls wrong for every defect in a series.
 func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
 	points, what := len(s.X), "x values"
 	switch f.Kind {
@@ -310,7 +310,7 @@ func (f Figure) checkSeries(s Series, wrong func(format string, args ...any)) {
 	}
 }
 
-// check returns an error if the ends of the axis are impossible.
+// check returns an error if the axis has impossible ends.
 func (a Axis) check() error {
 	for _, end := range []*float64{a.Min, a.Max} {
 		if end != nil && (!finite(*end) || a.Log && !positive(*end)) {
@@ -334,5 +334,5 @@ func (a Axis) title() string {
 	return a.Label + " (" + a.Unit + ")"
 }
 
-// values returns all of the box's numbers, which the scale must include.
+// values returns all the box's numbers, which the scale must include.
 func (b Box) values() []float64 { return []float64{b.Least, b.Low, b.High, b.P99, b.Most} }

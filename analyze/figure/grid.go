@@ -7,8 +7,8 @@ import (
 
 // Grid is a two-dimensional histogram: the data for Heat.
 type Grid struct {
-	// X and Y are the ascending edges of columns and rows; there is one more edge than columns or
-	// rows.
+	// X and Y are the ascending edges between columns and rows; there is one more edge than columns
+	// or rows.
 	X, Y []float64
 	// Counts holds each column's rows. A cell with 0 is empty and stays white.
 	Counts [][]float64
@@ -79,7 +79,7 @@ func (g *Grid) Extent() (least, most float64, ok bool) {
 	return span(func(n float64) bool { return n > 0 }, counts)
 }
 
-// extent returns the range of the shades; ok is false if every cell is empty.
+// extent returns the range that the shades cover; ok is false if every cell is empty.
 func (g *Grid) extent() (least, most float64, ok bool) {
 	least, most, ok = g.Extent()
 	if g.Most != 0 {

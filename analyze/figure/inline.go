@@ -58,12 +58,12 @@ func (s Series) TextColor() string {
 }
 
 // Marker returns a marker as SVG path data around the origin. shape counts from 1, and radius is
-// that of the circle marker.
+// the circle marker's.
 func Marker(shape int, radius float64) string {
 	return pathData(markerPath(max(shape, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
 }
 
-// Shades returns the colours of a grid's cells, from the lowest count to the highest, and a
+// Shades returns the colours for a grid's cells, from the lowest count to the highest, and a
 // function that returns a count's index in them, or -1 for an empty cell.
 func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 	least, most, _ := g.extent()

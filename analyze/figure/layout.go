@@ -96,7 +96,7 @@ func (p *page) verticalAxes() []Axis {
 	return []Axis{p.Y}
 }
 
-// Titles of vertical axes have at most mostTitleLines lines, and make plots at most mostTitleHeight
+// Titles on vertical axes have at most mostTitleLines lines, and make plots at most mostTitleHeight
 // high. That is enough for 300 letters.
 const (
 	mostTitleLines  = 3
@@ -104,7 +104,7 @@ const (
 	mostTitleBytes  = 1000 // that are looked at
 )
 
-// wrapAxisTitles wraps the titles of vertical axes that are longer than their plots are high, and
+// wrapAxisTitles wraps titles on vertical axes that are longer than their plots are high, and
 // reports whether there are any. A title that would need many lines makes its plot higher instead.
 func (p *page) wrapAxisTitles() bool {
 	wrapped := false
@@ -201,7 +201,7 @@ func (p *page) leftOfPlot() vg.Length {
 	return room
 }
 
-// overhang is how far the last label of the horizontal axis may extend beyond the plot.
+// overhang is how far the last label on the horizontal axis may extend beyond the plot.
 func (p *page) overhang() vg.Length {
 	room := vg.Length(8)
 	for _, t := range p.plot.x.ticks {

@@ -50,7 +50,7 @@ func (p *page) shadesText() string {
 	return p.Grid.shadesText()
 }
 
-// arrange chooses the largest number of columns that fits.
+// arrange chooses the most columns that fit.
 func (l *legend) arrange(width vg.Length) {
 	for columns := len(l.entries); columns > 0; columns-- {
 		l.rows = (len(l.entries) + columns - 1) / columns
@@ -77,7 +77,7 @@ func (l *legend) arrange(width vg.Length) {
 	}
 }
 
-// group is the number of consecutive entries that each key has; 0 if the numbers differ.
+// group is how many consecutive entries each key has; 0 if the numbers differ.
 func (l *legend) group() int {
 	size, run := 0, 0
 	for i, e := range l.entries {

@@ -10,11 +10,11 @@ import (
 
 const (
 	markerRadius = vg.Length(3.6)
-	// looseRadius is the radius of markers without a line.
+	// looseRadius is the radius for markers without a line.
 	looseRadius = vg.Length(2.7)
 	// markerSpacing is the distance between markers on lines with many points.
 	markerSpacing = vg.Length(80)
-	// fewPoints is the largest number of points that all get markers.
+	// fewPoints is the most points that all get markers.
 	fewPoints = 16
 )
 
@@ -223,7 +223,7 @@ func (c *curves) drawMarkers(d pen, s Series, runs []run) {
 	}
 }
 
-// typical chooses a point per markerSpacing, starting at left. It prefers a nearby point of middle
+// typical chooses a point per markerSpacing, starting at left. It prefers a nearby point at middle
 // height, because a marker on an outlier is misleading, and falls back to the nearest.
 func (r run) typical(left vg.Length) []int {
 	const near = markerSpacing / 16

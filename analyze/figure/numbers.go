@@ -19,8 +19,8 @@ func apart(low, high float64) bool {
 
 func belowHundred(v float64) bool { return v >= 0 && v < 100 }
 
-// span returns the smallest and the largest of the values accepted by has; ok is false if there are
-// none.
+// span returns the smallest and the largest value that has accepts; ok is false if there is no such
+// value.
 func span(has func(float64) bool, values []float64) (low, high float64, ok bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, v := range values {

@@ -16,8 +16,8 @@ const (
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
 	// spareWidth is the part of the page's width to which text is wrapped, and spread the factor
-	// for text next to other elements. A viewer without any of the requested fonts may substitute a
-	// wider one.
+	// for text next to other elements. A viewer without the requested fonts may substitute a wider
+	// one.
 	spareWidth = 0.86
 	spread     = 1.12
 )
@@ -43,7 +43,7 @@ type page struct {
 	legend          legend
 	steps           steps
 	plot            plane
-	// stepTop is the top of the step labels above the plot.
+	// stepTop is where the step labels above the plot begin.
 	stepTop vg.Length
 	// empty means that no series or cell has a drawable value.
 	empty bool
@@ -51,14 +51,14 @@ type page struct {
 	panels []page
 	// inline means that the panels' titles name their series.
 	inline bool
-	// axisTitles are the lines of the title of each vertical axis: that of Y, or those of PanelY.
+	// axisTitles has the title lines for each vertical axis: Y's, or PanelY's.
 	axisTitles [][]string
-	// leastPlot is the height that wrapped titles need, of the plot or of each panel with an axis of
-	// its own. It is 0 if all titles have one line.
+	// leastPlot is the height that wrapped titles need, for the plot or for each panel with its own
+	// axis. It is 0 if all titles have one line.
 	leastPlot vg.Length
-	// dots are the details of bars.
+	// dots are the bars' details.
 	dots []Series
-	// eventKinds are the kinds of events in the legend.
+	// eventKinds are the event kinds in the legend.
 	eventKinds []string
 }
 
@@ -92,6 +92,6 @@ type steps struct {
 
 type step struct {
 	Boundary
-	at, text vg.Length // positions of line and label
+	at, text vg.Length // positions for line and label
 	row      int       // counted upwards from the plot; -1: no room for the label
 }

@@ -22,7 +22,7 @@ var (
 
 // hue returns the colour for a key from 1. The palette is based on that by Okabe and Ito. It was
 // adjusted until every colour has a contrast of at least 3:1 with white paper and no two colours
-// are closer than 18 in CIELAB, even with the common kinds of colour blindness.
+// are closer than 18 in CIELAB, even with common colour blindness.
 func hue(key int) color.RGBA {
 	palette := [...]color.RGBA{
 		{0x00, 0x72, 0xb2, 0xff}, // blue
@@ -59,15 +59,15 @@ func (s Series) look() look {
 	return l
 }
 
-// sameRun reports whether two series are statistics of the same run.
+// sameRun reports whether two series are statistics for the same run.
 func (s Series) sameRun(o Series) bool {
 	return s.Key == o.Key && s.Variant == o.Variant && s.Marker == o.Marker
 }
 
 // shaded returns a variant's shade of a key's colour. The first two shades of all eight colours,
 // and the first three of the first five, are as far apart as the colours themselves: 18 in CIELAB
-// for every common kind of vision. Further shades are only distinguishable within one colour, at a
-// distance of at least 6.
+// for every common kind of vision. Further shades are only distinguishable within one colour, at
+// least 6 apart.
 func shaded(key, variant int) color.RGBA {
 	shades := [...][2]color.RGBA{
 		{{0x0b, 0x23, 0x3d, 0xff}, {0x84, 0xa4, 0xf9, 0xff}},
@@ -106,7 +106,7 @@ func pale(c color.RGBA) color.RGBA { return mixed(c, paper, 0.62) }
 // shift by one, so that each combination stays unique.
 const shapes = 8
 
-// outline returns the marker of a shape from 1 around the origin, with about the area of a circle
+// outline returns the marker with a shape from 1 around the origin, with about the area of a circle
 // with radius r: a polygon, or nil for the circle itself.
 func outline(shape int, r vg.Length) []vg.Point {
 	n := shape - 1

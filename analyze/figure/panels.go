@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// panelHeight is the minimum height of a panel's plot.
+	// panelHeight is the least height for a panel's plot.
 	panelHeight = vg.Length(88)
 	panelGap    = vg.Length(12)
 )
 
 var panelType = typeface{size: 13, bold: true, color: ink}
 
-// newPanels makes a page for each panel, with the scales and the sides of p.
+// newPanels makes a page for each panel, with p's scales and sides.
 func (p *page) newPanels() (all []page) {
 	for i := range p.Panels {
 		one := *p
@@ -49,7 +49,7 @@ func (f Figure) ofPanel(i int) Figure {
 // abovePanel is the room above a panel's plot.
 func (p *page) abovePanel() vg.Length { return panelType.height() + p.steps.height() + panelGap }
 
-// stack stacks panels of equal height from the top of the plot, and returns their total height.
+// stack stacks equally high panels from the top of the plot, and returns their total height.
 func (p *page) stack(room vg.Length) vg.Length {
 	var above vg.Length
 	for i := range p.panels {
@@ -103,11 +103,11 @@ func (p *page) rest(s Series) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.Name, p.Panels[s.Panel]), ", ")
 }
 
-// panelSample is the width of a line's sample next to its panel's title.
+// panelSample is how wide a line's sample next to its panel's title is.
 const panelSample = vg.Length(24)
 
-// titlesHaveRoom reports whether the panels' titles have room for the names of their series, so
-// that the legend can omit them. A panel with one series needs none.
+// titlesHaveRoom reports whether the panels' titles have room for their series' names, so that the
+// legend can omit them. A panel with one series needs no name.
 func (p *page) titlesHaveRoom() bool {
 	if len(p.Panels) == 0 || p.PanelY != nil {
 		return false
@@ -132,8 +132,7 @@ func (p *page) titlesHaveRoom() bool {
 	return true
 }
 
-// drawPanelTitle draws a panel's title, followed by the names of its series unless the legend has
-// them.
+// drawPanelTitle draws a panel's title, followed by its series' names unless the legend has them.
 func (p *page) drawPanelTitle(d pen, i int) {
 	one := &p.panels[i]
 	x, y := one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45

@@ -48,7 +48,7 @@ func (p pen) backed(t typeface, x, y vg.Length, s string) {
 	p.text(t, x, y, fromLeft, s)
 }
 
-// lines draws lines of text, the first with its top at y, and returns the y below the last.
+// lines draws text lines, the first with its top at y, and returns the y below the last.
 func (p pen) lines(t typeface, x, y vg.Length, a align, lines []string) vg.Length {
 	for _, line := range lines {
 		p.text(t, x, y-t.size*0.95, a, line)

@@ -14,8 +14,8 @@ type plane struct {
 	x, y scale
 }
 
-// newPlane makes both scales from the data. The area is set later, once the size of the surrounding
-// text is known.
+// newPlane makes both scales from the data. The area is set later, once the surrounding text's size
+// is known.
 func newPlane(f Figure) plane {
 	var xs, ys []float64
 	for _, s := range f.Series {
@@ -55,7 +55,7 @@ func (a *plane) vertical(y float64) vg.Length {
 	return a.bottom + vg.Length(a.y.at(y))*a.height()
 }
 
-// drawable reports whether any point of a series lies on both scales. Bars need only the vertical
+// drawable reports whether any point in a series lies on both scales. Bars need only the vertical
 // one.
 func (a *plane) drawable(kind Kind, s Series) bool {
 	for i := range s.Y {

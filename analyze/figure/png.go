@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// dotsPerInch is the resolution of PNG pictures.
+// dotsPerInch is the PNG pictures' resolution.
 const dotsPerInch = 225
 
 // PNG writes f as a picture with 225 dots per inch.
@@ -74,7 +74,7 @@ func encode(picture *image.RGBA) ([]byte, error) {
 	return slices.Insert(b.Bytes(), headerEnd, resolution()...), nil
 }
 
-// headerEnd is the end of a PNG file's first chunk, which has a fixed size.
+// headerEnd is where a PNG file's first chunk, which has a fixed size, ends.
 const headerEnd = 8 + 12 + 13
 
 // resolution is the chunk with the dots per metre, which the encoder omits. Without it, a printer
@@ -98,7 +98,7 @@ type raster struct {
 
 var _ vg.Canvas = (*raster)(nil)
 
-// pieceLength is the number of points in a piece.
+// pieceLength is how many points a piece has.
 const pieceLength = 80
 
 // SetLineDash implements [vg.Canvas].
@@ -108,7 +108,7 @@ func (r *raster) SetLineDash(dashes []vg.Length, offset vg.Length) {
 }
 
 // Stroke implements [vg.Canvas]. Pieces overlap by one segment, so that they join properly, and
-// continue the dash pattern of the previous piece.
+// continue the previous piece's dash pattern.
 func (r *raster) Stroke(p vg.Path) {
 	if len(p) <= pieceLength || !polyline(p) {
 		r.Canvas.Stroke(p)

@@ -22,7 +22,7 @@ type bucket struct {
 	color       rgb
 }
 
-// weight is the importance of a colour. Text is grey and has few pixels, but a tint in it would be
+// weight is how much a colour matters. Text is grey and has few pixels, but a tint in it would be
 // visible.
 func (b bucket) weight() int {
 	if c := b.color.color(); c.R == c.G && c.G == c.B {
@@ -36,7 +36,7 @@ type rgb uint32
 
 func pixel(p []uint8) rgb { return rgb(p[0])<<16 | rgb(p[1])<<8 | rgb(p[2]) }
 
-// bucket keeps the upper five bits of each channel.
+// bucket keeps each channel's upper five bits.
 func (c rgb) bucket() int { return int(c>>19&31<<10 | c>>11&31<<5 | c>>3&31) }
 
 func (c rgb) color() color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff} }
@@ -63,7 +63,7 @@ func newShades(picture *image.RGBA) *shades {
 	return s
 }
 
-// runEnd returns the end of the run of equal pixels that begins at first.
+// runEnd returns where the equal pixels end that begin at first.
 func runEnd(row []uint8, first, width int) int {
 	all := row[: 4*width : 4*width]
 	same := binary.LittleEndian.Uint32(all[4*first:])

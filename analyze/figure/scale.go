@@ -24,7 +24,7 @@ type tick struct {
 	fine  bool
 }
 
-// at returns the position of v: 0 at the minimum, 1 at the maximum.
+// at returns the position for v: 0 at the minimum, 1 at the maximum.
 func (s scale) at(v float64) float64 {
 	low := s.warp(s.min)
 	return (s.warp(v) - low) / (s.warp(s.max) - low)
@@ -80,7 +80,7 @@ func rangeScale(a Axis, values []float64, ticks int) scale {
 	}
 	low, high = fixed(a, low, high)
 	step := niceStep(a.Unit, (high-low)/float64(ticks))
-	// A run of 60 seconds, counted from 0, ends at second 59.
+	// A 60-second run, counted from 0, ends at second 59.
 	if end := math.Ceil(high/step) * step; a.Max == nil && end-high <= 0.025*(high-low) {
 		high = end
 	}

@@ -16,15 +16,15 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// typeface is a size and style of text.
+// typeface is a text's size and style.
 type typeface struct {
 	size  vg.Length
 	bold  bool
 	color color.Color
 }
 
-// face returns the font. It has the metrics of Arial and Helvetica, so text measured with it fits
-// wherever the SVG is displayed.
+// face returns the font. It has the same metrics as Arial and Helvetica, so text measured with it
+// fits wherever the SVG is displayed.
 func (t typeface) face() font.Face {
 	f := regular()
 	if t.bold {
@@ -34,7 +34,7 @@ func (t typeface) face() font.Face {
 	return f
 }
 
-// The two fonts of figures. The plotting library's own collection would bring ten more, 3.7 MB.
+// The two fonts in figures. The plotting library's own collection would bring ten more, 3.7 MB.
 var (
 	regular = sync.OnceValue(func() font.Face { return parsed(liberationsansregular.TTF, xfont.WeightNormal) })
 	bold    = sync.OnceValue(func() font.Face { return parsed(liberationsansbold.TTF, xfont.WeightBold) })
@@ -56,7 +56,7 @@ func (t typeface) width(s string) vg.Length {
 	return face.Width(s)
 }
 
-// widest returns the largest width of the strings in points.
+// widest returns how wide the widest string is in points.
 func (t typeface) widest(all []string) vg.Length {
 	var most vg.Length
 	for _, s := range all {

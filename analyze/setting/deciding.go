@@ -1,5 +1,5 @@
-// Package setting lists the settings of a recorded run, and which of them decide whether
-// two runs can be ranked.
+// Package setting lists a recorded run's settings, and which of them decide whether two runs can be
+// ranked.
 package setting
 
 import (
@@ -20,7 +20,7 @@ import (
 // Setting has a name for readers and the run's value as text.
 type Setting struct{ Name, Value string }
 
-// The names of deciding settings.
+// Names for deciding settings.
 const (
 	Operation  = "operation"
 	Reads      = "read mode"
@@ -38,13 +38,12 @@ const (
 	Target     = "target"
 )
 
-// Deciding returns the settings that must be equal for two runs to be ranked. A setting
-// that the records do not show is left out. The number of connections and the wording of
-// a store's fsync do not decide.
+// Deciding returns the settings that must be equal for two runs to be ranked. A setting that the
+// records do not show is left out. The connection count and the wording about a store's fsync do
+// not decide.
 func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
 
-// DecidingAt is [Deciding] for one step: its clients or its rate replace those of all
-// steps.
+// DecidingAt is [Deciding] for one step: its clients or its rate replace those in all steps.
 func DecidingAt(r *run.Run, step results.Step) []Setting { return deciding(r, Pace(r, step)) }
 
 func deciding(r *run.Run, pace string) []Setting {
@@ -71,8 +70,7 @@ func deciding(r *run.Run, pace string) []Setting {
 // Difference is a setting with different values in two runs.
 type Difference struct{ Name, A, B string }
 
-// Differences returns the settings of both lists whose values differ, in the order of the
-// first list.
+// Differences returns the settings in both lists whose values differ, in the first list's order.
 func Differences(a, b []Setting) (list []Difference) {
 	for _, one := range a {
 		i := slices.IndexFunc(b, func(s Setting) bool { return s.Name == one.Name })
@@ -86,8 +84,8 @@ func Differences(a, b []Setting) (list []Difference) {
 // Unlike returns the deciding settings in which two runs differ.
 func Unlike(a, b *run.Run) []Difference { return Differences(Deciding(a), Deciding(b)) }
 
-// operation describes the operation of requests, with the parameters that change the work of
-// a request.
+// operation describes the requests' operation, with the parameters that change how much work a
+// request is.
 func operation(l *results.Load) string {
 	if len(l.Operations()) == 1 && l.Operations()[0] == "" {
 		return ""
@@ -115,7 +113,7 @@ func operation(l *results.Load) string {
 	return strings.Join(parts, ", ")
 }
 
-// Pace is the rate of a step, or its clients if it has no rate.
+// Pace is a step's rate, or its clients if it has no rate.
 func Pace(r *run.Run, s results.Step) string {
 	if s := all.SoughtBy(r); s != nil {
 		return s.Target(r)
@@ -134,7 +132,7 @@ func pace(l *results.Load, s workload.Step) string {
 	return text
 }
 
-// paces joins the paces of all steps, each once.
+// paces joins all steps' paces, each once.
 func paces(r *run.Run) string {
 	var parts []string
 	for _, s := range r.Info.Record.Steps {
@@ -209,7 +207,7 @@ func members(r *run.Run) string {
 	return ""
 }
 
-// Limits describes the resource limits of each member, "" for a cluster without agents.
+// Limits describes each member's resource limits, "" for a cluster without agents.
 func Limits(r *run.Run) string {
 	switch l := r.Info.Record.Resources; {
 	case r.Info.Manifest == nil || r.Info.Unattended():
@@ -221,8 +219,7 @@ func Limits(r *run.Run) string {
 	}
 }
 
-// client names the code that sends the requests. The libraries of two databases are of one
-// class.
+// client names the code that sends the requests. Two databases' libraries belong to one class.
 func client(r *run.Run) string {
 	const lean = "lean"
 	switch r.Info.Transport() {
@@ -245,7 +242,7 @@ func encryption(r *run.Run) string {
 	return "TLS"
 }
 
-// storage describes the place of the members' data, as far as durability depends on it.
+// storage describes where the members' data is, as far as durability depends on it.
 func storage(r *run.Run) string {
 	var kinds []string
 	for _, m := range r.Info.Record.Members {

@@ -11,12 +11,12 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// keyValues are the values of a run by the paths of their keys: "load.failover",
-// "steps.stop". Values that are 0, false or empty may be absent.
+// keyValues are a run's values by their key paths: "load.failover", "steps.stop". Values that are
+// 0, false or empty may be absent.
 type keyValues struct {
 	values map[string]value
-	// load and experiment mean that the records have the parameters of the load, and the
-	// resolved experiment.
+	// load and experiment mean that the records have the load's parameters, and the resolved
+	// experiment.
 	load, experiment bool
 }
 
@@ -28,15 +28,15 @@ func (d *keyValues) shows(path string) bool {
 	return d.experiment
 }
 
-// value is the text of a leaf or a list in a JSON text, with its unit.
+// value is the text for a leaf or a list in a JSON text, with its unit.
 type value struct {
 	text string
 	// zero is the text for runs that lack the value while others have it.
 	zero string
 }
 
-// declaredBy returns the settings of a run from the resolved experiment in the manifest and
-// from the recorded load.
+// declaredBy returns a run's settings from the resolved experiment in the manifest and from the
+// recorded load.
 func declaredBy(r *run.Run) *keyValues {
 	d := &keyValues{values: map[string]value{}}
 	top, database := resolved(r)
@@ -74,7 +74,7 @@ func resolved(r *run.Run) (top, database map[string]json.RawMessage) {
 	return nil, nil
 }
 
-// add adds the values of a JSON text below a path. A list is one value.
+// add adds the values in a JSON text below a path. A list is one value.
 func (d *keyValues) add(path string, data json.RawMessage) {
 	var content any
 	if json.Unmarshal(data, &content) != nil {
@@ -100,7 +100,7 @@ func (d *keyValues) add(path string, data json.RawMessage) {
 	}
 }
 
-// worded returns a path without the unit of its value, and the value with its unit.
+// worded returns a path without its value's unit, and the value with its unit.
 func worded(path string, v any) (string, value) {
 	switch v := v.(type) {
 	case float64:
@@ -113,15 +113,14 @@ func worded(path string, v any) (string, value) {
 		return path, value{strconv.FormatBool(v), "false"}
 	case string:
 		if filepath.IsAbs(v) {
-			v = filepath.Base(v) // a report must not name folders of the machine
+			v = filepath.Base(v) // a report must not name folders on the machine
 		}
 		return path, value{v, "not set"}
 	}
 	return path, value{fmt.Sprint(v), "not set"}
 }
 
-// unit formats the numbers whose JSON names end with a suffix. zero is the text of an absent
-// number.
+// unit formats numbers whose JSON names end with a suffix. zero is the text for an absent number.
 type unit struct {
 	suffix, zero string
 	text         func(float64) string

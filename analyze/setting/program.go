@@ -8,15 +8,14 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// SameProgram reports whether two runs surely ran the same program: executables with equal
-// hashes, or the same server in the same version of dbtester. It is false if the records do
-// not show that.
+// SameProgram reports whether two runs surely ran the same program: executables with equal hashes,
+// or the same server in the same dbtester version. It is false if the records do not show that.
 func SameProgram(a, b *run.Run) bool {
 	x := Program(a)
 	return x != "" && x == Program(b)
 }
 
-// Program identifies the program of a run's members, "" if the records do not show it.
+// Program identifies the program that a run's members ran, "" if the records do not show it.
 func Program(r *run.Run) string {
 	var parts []string
 	for _, m := range r.Info.Record.Members {

@@ -30,7 +30,7 @@ func Unlisted() map[string]string {
 	}
 }
 
-// rule states when a setting cannot have changed a number of a run.
+// rule states when a setting cannot have changed a number in a run.
 type rule struct {
 	path  string
 	acted func(*run.Run) bool
@@ -80,7 +80,7 @@ func unanswered(r *run.Run) bool {
 // nameless reports whether no member named its version.
 func nameless(r *run.Run) bool { return len(r.Info.Versions()) == 0 }
 
-// acted reports whether a setting can have changed a number of a run.
+// acted reports whether a setting can have changed a number in a run.
 func acted(path string, r *run.Run) bool {
 	for _, one := range rules() {
 		if one.path == path {
@@ -90,7 +90,7 @@ func acted(path string, r *run.Run) bool {
 	return true
 }
 
-// below reports whether a path is one of the prefixes, or a part of one.
+// below reports whether a path is a prefix in the list, or below one.
 func below(path string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return path == p || strings.HasPrefix(path, p+".") })
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Unequal lists the settings in which runs differ, and the caller's facts:
-// "fsync: A: every write; B: none". A setting that acted in none of the runs is left out.
-// names maps the runs' tags to names of columns.
+// Unequal lists the settings in which runs differ, and the caller's facts: "fsync: A: every write;
+// B: none". A setting that acted in no run is left out. names maps the runs' tags to column names.
 func Unequal(runs []*run.Run, names map[string]string, facts ...Aspect) (list []string) {
 	var one, all []Aspect
 	for _, a := range slices.Concat(aspects(), facts, keys(runs)) {
@@ -81,7 +80,7 @@ func byDatabase(runs []*run.Run) (groups [][]*run.Run) {
 	return groups
 }
 
-// differing lists the aspects in which runs differ, with the values of each run.
+// differing lists the aspects in which runs differ, with each run's values.
 func differing(runs []*run.Run, list []Aspect, names map[string]string) (notes []string) {
 	for _, a := range list {
 		var values []string
@@ -107,7 +106,7 @@ func differing(runs []*run.Run, list []Aspect, names map[string]string) (notes [
 	return notes
 }
 
-// longest bounds the characters of a value in a text.
+// longest bounds a value's characters in a text.
 const longest = 100
 
 func short(v string) string {

@@ -16,17 +16,17 @@ import (
 
 // Cell is one number, both as text and as a value.
 type Cell struct {
-	// Text is the number with its unit, without the signs of its marks: see [Cell.Shown].
+	// Text is the number with its unit, without signs for its marks: see [Cell.Shown].
 	Text string `json:"text"`
 	// Value is nil if the cell holds no number or was not measured.
 	Value *float64 `json:"value"`
-	// N is the number of requests, samples or members behind the value; 0 if such a count is
+	// N is how many requests, samples or members are behind the value; 0 if such a count is
 	// meaningless.
 	N int64 `json:"n,omitempty"`
 	// Low and High bound the true value if the records do not give it exactly; nil means no bound.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Trials is the number of trials whose median is Value and whose bounds are Low and High; 0 for
+	// Trials is how many trials have Value as their median and Low and High as their bounds; 0 for
 	// a single run. Spread formats the bounds if the trials differ.
 	Trials int    `json:"trials,omitempty"`
 	Spread string `json:"spread,omitempty"`
@@ -36,7 +36,7 @@ type Cell struct {
 	// Missing is the reason why there is no value. Text then holds words such as "not measured", or
 	// "-" if there is nothing to measure.
 	Missing string `json:"missing,omitempty"`
-	// Parts are the numbers of a load whose steps differ, one per kind of step. The text table
+	// Parts are the numbers for a load whose steps differ, one per kind of step. The text table
 	// prints each on its own line.
 	Parts []Part `json:"by_step,omitempty"`
 	// Format formats other values of the same kind; nil if only Text is known.
@@ -55,7 +55,7 @@ type Part struct {
 	Cell
 }
 
-// signs returns the signs of the number's marks, which follow its text.
+// signs returns the signs for the number's marks, which follow its text.
 func (c Cell) signs() string {
 	signs := ""
 	if slices.Contains(c.Marks, run.FewMark) {
@@ -67,7 +67,7 @@ func (c Cell) signs() string {
 	return signs
 }
 
-// Lines returns the cell as a table shows it, including the signs of its marks: one line, or one
+// Lines returns the cell as a table shows it, including the signs for its marks: one line, or one
 // per stage.
 func (c Cell) Lines() []string {
 	if len(c.Parts) == 0 && c.Spread != "" {
@@ -90,7 +90,7 @@ func (c Cell) Lines() []string {
 // Shown returns [Cell.Lines] joined to a single text.
 func (c Cell) Shown() string { return strings.Join(c.Lines(), partSeparator) }
 
-// noCell is the text of a cell that cannot have a value.
+// noCell is the text in a cell that cannot have a value.
 const noCell = "-"
 
 // applies reports whether a cell has a value or should have one.
@@ -152,7 +152,7 @@ func words(s, otherwise string) Cell {
 	return Cell{Text: s}
 }
 
-// Significant formats a value with three significant digits, the precision of a latency histogram:
+// Significant formats a value with three significant digits, as precise as a latency histogram:
 // "0.0123", "18.6", "1,630".
 func Significant(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -200,7 +200,7 @@ func shareText(share float64) string {
 	return text
 }
 
-// JoinDistinct joins the texts of members or steps. If they are all equal, it returns one.
+// JoinDistinct joins texts from members or steps. If they are all equal, it returns one.
 func JoinDistinct(parts []string) string {
 	if d := run.Distinct(parts); len(d) == 1 {
 		return d[0]
@@ -208,11 +208,11 @@ func JoinDistinct(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// Row defines one row of the table.
+// Row defines one row in the table.
 type Row struct {
 	section                string
 	Name, Unit, Definition string
-	// Step and Operation name the part of the load that the row describes; "" means all of it.
+	// Step and Operation name the part of the load that the row describes; "" means the whole load.
 	// Metric names the measured quantity; "" means Name.
 	Step, Operation, Metric string
 	// Raw rows repeat another row in full digits. The text table omits them.
@@ -223,10 +223,10 @@ type Row struct {
 	Cell func(*run.Run) Cell
 }
 
-// partSeparator separates the numbers of several stages in a cell's text.
+// partSeparator separates several stages' numbers in a cell's text.
 const partSeparator = "; "
 
-// worst returns the cell of the client with the largest value, with its number if there are
+// worst returns the cell for the client with the largest value, with its number if there are
 // several clients; otherwise is the cell if no client has a value. Clients are never averaged.
 func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, cell func(*T) Cell, otherwise Cell) Cell {
 	var most *T
@@ -246,7 +246,7 @@ func worst[T any](r *run.Run, of func(results.Issuer) *T, value func(*T) int64, 
 	return made
 }
 
-// spreadCell formats a quantile (1: the maximum) of n times measured at the client.
+// spreadCell formats a quantile (1: the maximum) over n times measured at the client.
 func spreadCell(q float64, ns, n int64) Cell {
 	ms := float64(ns) / 1e6
 	if q == 1 || histogram.Enough(q, n) {

@@ -11,7 +11,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// bucket is one bar of a histogram: the latencies above the previous bucket's end, up to its own
+// bucket is one bar in a histogram: the latencies above the previous bucket's end, up to its own
 // end in ms.
 type bucket struct {
 	to    float64
@@ -41,7 +41,7 @@ func buckets(l *run.Latency) []bucket {
 	for i := range steps {
 		list = append(list, bucket{to: least + (top-least)*float64(i+1)/float64(steps)})
 	}
-	list[steps-1].to = top // undo the effect of rounding
+	list[steps-1].to = top // undo what rounding did
 	if top < most {
 		list = append(list, bucket{to: most})
 	}
@@ -63,7 +63,7 @@ func fill(list []bucket, h *hdrhistogram.Histogram, least float64) {
 	}
 }
 
-// barWidth is the length of the longest bar in characters.
+// barWidth is the longest bar's length in characters.
 const barWidth = 40
 
 // drawBuckets draws a histogram, one line per bucket.

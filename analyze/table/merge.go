@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Merged makes the table with one column for all trials of a database, showing the median and the
-// spread of the trials.
+// Merged makes the table with one column for all trials of a database, showing the trials' median
+// and spread.
 func Merged(runs []*run.Run) *Table {
 	groups := trials.Groups(runs)
 	single := filled(runs)
@@ -48,7 +48,7 @@ func Merged(runs []*run.Run) *Table {
 	return t
 }
 
-// merged summarizes the cells of one row over a database's trials.
+// merged summarizes one row's cells over a database's trials.
 func merged(cells []Cell) Cell {
 	if len(cells) == 1 {
 		return cells[0]
@@ -81,7 +81,7 @@ func merged(cells []Cell) Cell {
 	return spread(known, trials.SpreadOf(values), marks, len(run.Distinct(texts)) == 1)
 }
 
-// spread formats the median of cells with values, and their spread unless they are all the same.
+// spread formats the median over cells with values, and their spread unless they are all the same.
 func spread(known []Cell, s trials.Spread, marks []string, same bool) Cell {
 	text := func(v float64) string {
 		nearest := slices.MinFunc(known, func(a, b Cell) int { return sign(math.Abs(*a.Value-v) - math.Abs(*b.Value-v)) })
@@ -102,12 +102,12 @@ func spread(known []Cell, s trials.Spread, marks []string, same bool) Cell {
 	return c
 }
 
-// longestBound limits the length in characters of a bound whose text is more than a number with its
+// longestBound limits how many characters a bound has whose text is more than a number with its
 // unit.
 const longestBound = 24
 
-// SpreadText formats a median's bounds from their texts, with the unit printed once, and the number
-// of trials: "846 .. 2,395 req/sec, n 3".
+// SpreadText formats a median's bounds from their texts, with the unit printed once, and the trial
+// count: "846 .. 2,395 req/sec, n 3".
 func SpreadText(low, high string, s trials.Spread) string {
 	kind := ""
 	if s.Interval() {

@@ -80,8 +80,7 @@ func (l Line) stepped() bool {
 	return slices.ContainsFunc(l.Cells, func(c Cell) bool { return len(c.Parts) > mostStages })
 }
 
-// SteppedNote names the rows that only the tidy file has, step by step. It returns nil if there are
-// none.
+// SteppedNote names the rows that only the tidy file has, step by step. It returns nil without any.
 func SteppedNote(rows []Line) []string {
 	var names []string
 	for _, row := range rows {
@@ -118,7 +117,7 @@ const (
 	NoteWidth                   = 100
 )
 
-// cellWidth returns the width at which the cells of n columns wrap, next to a column of row names.
+// cellWidth returns the width at which cells in n columns wrap, next to a column with row names.
 func cellWidth(names []string, n int) int {
 	longest := 0
 	for _, name := range names {
@@ -153,8 +152,8 @@ func (t *Table) Render() string {
 	return Frame(header, parts)
 }
 
-// Frame draws groups of rows, with a line between groups. A row's first cell is its name. Long
-// cells wrap; line breaks within cells are kept.
+// Frame draws row groups, with a line between groups. A row's first cell is its name. Long cells
+// wrap; line breaks within cells are kept.
 func Frame(header []string, parts [][][]string) string {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleDefault)
@@ -192,8 +191,7 @@ func Frame(header []string, parts [][][]string) string {
 	return w.Render() + "\n"
 }
 
-// longestPiece is the length of the longest part of a name that Fold would have to cut inside a
-// word.
+// longestPiece is how long the longest part of a name is that Fold would have to cut inside a word.
 func longestPiece(name string) int {
 	longest := 0
 	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '\n' || strings.ContainsRune(breaks, r) }) {
@@ -202,7 +200,7 @@ func longestPiece(name string) int {
 	return min(longest, widestCell)
 }
 
-// foldLines wraps each line of a cell.
+// foldLines wraps each line in a cell.
 func foldLines(s string, width int) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -227,7 +225,7 @@ func EncodeCSV(records [][]string) ([]byte, error) {
 
 // Fold breaks s at spaces into lines of at most width characters. Lines after the first are
 // indented. A longer word is cut after its last hyphen, underscore, dot, colon, comma or slash that
-// fits. If it has none, such as a key in a message, it is cut at width.
+// fits. Without any, such as a key in a message, it is cut at width.
 func Fold(s string, width int, indent string) string {
 	var lines []string
 	line := ""
@@ -259,7 +257,7 @@ func Fold(s string, width int, indent string) string {
 // breaks are the characters after which a long word may be cut.
 const breaks = "-_.:,/"
 
-// cutAt returns where to cut the word at the beginning of letters.
+// cutAt returns where to cut the word with which letters begins.
 func cutAt(letters []rune, indent int) int {
 	for at := len(letters); at > indent+1; at-- {
 		if strings.ContainsRune(breaks, letters[at-1]) {

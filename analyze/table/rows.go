@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// sections lists the sections in display order. Sections of abilities come first or before the details
-// of machines.
+// sections lists the sections in display order. Abilities' sections come first or before the
+// machines' details.
 func sections() (list []string) {
 	for _, own := range abilitylist.Sections() {
 		list = append(list, own.Section())
@@ -25,7 +25,7 @@ func sections() (list []string) {
 	return append(list, details...)
 }
 
-// All returns the table's rows in file order: the rows of the classic tables come first, with their
+// All returns the table's rows in file order: the classic tables' rows come first, with their
 // classic order and names. Operations and steps add their own rows. To add a row, add it to its
 // section's list. A row that describes another part of the run than its neighbours names its own
 // section.
@@ -57,7 +57,7 @@ func All(runs []*run.Run) []Row {
 	return withAbilities(append(all, sectionRows(runs)...))
 }
 
-// sectionRows returns the rows of abilities' own sections.
+// sectionRows returns the rows in abilities' own sections.
 func sectionRows(runs []*run.Run) (rows []Row) {
 	for _, own := range abilitylist.Sections() {
 		for _, row := range own.SectionRows(runs) {
@@ -67,7 +67,7 @@ func sectionRows(runs []*run.Run) (rows []Row) {
 	return rows
 }
 
-// sectionCell prints the number of a row, with the row's text below it.
+// sectionCell prints a row's number, with the row's text below it.
 func sectionCell(own abilities.Row) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		m, below := own.Cell(r)
@@ -79,7 +79,7 @@ func sectionCell(own abilities.Row) func(*run.Run) Cell {
 	}
 }
 
-// withAbilities inserts the rows of abilities, each after the row that it names.
+// withAbilities inserts abilities' rows, each after the row that it names.
 func withAbilities(rows []Row) []Row {
 	for _, own := range abilitylist.Rows() {
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })
@@ -91,7 +91,7 @@ func withAbilities(rows []Row) []Row {
 	return rows
 }
 
-// abilityCell prints the number of an ability's row: one, or one of each stage.
+// abilityCell prints the number in an ability's row: one, or one for each stage.
 func abilityCell(own abilities.Row) func(*run.Run) Cell {
 	print := func(m run.Measure, text string) Cell {
 		return cellOf(m, func(float64) string { return text }).verbatim()

@@ -41,8 +41,7 @@ func clientRows() []Row {
 	}
 }
 
-// lateness prints the quantile q, 1 for the maximum, of the time after due at which a
-// free client sent.
+// lateness prints the quantile q, 1 for the maximum, of how long after due a free client sent.
 func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		if !r.Rated() {
@@ -115,7 +114,7 @@ func otherWritten(r *run.Run) Cell {
 	return number(bytes/1e6, 0, "%.1f MB", bytes/1e6)
 }
 
-// noOthers is the cell for a run without a record of other load.
+// noOthers is the cell for a run that recorded no other load.
 func noOthers(r *run.Run) Cell {
 	if then := r.Info.Unrecorded(); then.Words != "" {
 		return cellOf(then, percentText)
@@ -138,7 +137,7 @@ func insideShare(r *run.Run) Cell {
 func insideText(v float64) string { return fmt.Sprintf("%.1f %%", v) }
 
 // enoughInside is the percentage of client time inside calls above which the database, not the
-// client, set the pace of a closed loop.
+// client, set a closed loop's pace.
 const (
 	enoughInside = 98
 	overheadMark = "client overhead: with a server available, the clients spent more than 2 % of their time outside calls, so the client machine set part of the pace"

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// conditionRows describe the conditions of the run.
+// conditionRows describe under which conditions the run was made.
 func conditionRows() []Row {
 	return []Row{
 		{Name: "VERSION", Definition: "the version that the running members reported", Cell: func(r *run.Run) Cell {
@@ -64,7 +64,7 @@ func conditionRows() []Row {
 	}
 }
 
-// transport names the client implementation and the number of requests that it retried by itself.
+// transport names the client implementation and how many requests it retried by itself.
 func transport(r *run.Run) Cell {
 	name := r.Info.Transport()
 	if name == "" {
@@ -156,7 +156,7 @@ func rate(r *run.Run) Cell {
 	return Cell{Text: text}
 }
 
-// The two clocks of a latency, as printed in the row TIMED-FROM.
+// A latency's two clocks, as printed in the row TIMED-FROM.
 const (
 	FromDue  = "due (response time)"
 	FromSent = "sent (service time)"
@@ -185,7 +185,7 @@ func clocks(r *run.Run, due, sent string) Cell {
 	return Cell{Text: strings.Join(parts, partSeparator)}
 }
 
-// labels returns the labels of the stages with a rate, or of the closed loops.
+// labels returns the labels for stages with a rate, or for closed loops.
 func labels(r *run.Run, rated bool) (out []string) {
 	for _, g := range r.Stages {
 		if g.Latency.Rated() == rated {

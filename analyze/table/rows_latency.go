@@ -42,7 +42,7 @@ func ended(l *run.Latency) *run.Distribution {
 	return l.OK
 }
 
-// Populations of latencies.
+// Latency populations.
 const (
 	ofDue = " of all requests that were due (closed loop: sent) in the measured window"
 	ofOK  = " of the measured requests that ended ok"
@@ -81,7 +81,7 @@ func quantile(q float64, of func(*run.Latency) *run.Distribution) func(*run.Run)
 	return byStage(func(g *run.Stage) Cell { return percentile(of(&g.Latency).Quantile(q)) })
 }
 
-// percentile formats a percentile with the signs of its marks.
+// percentile formats a percentile with the signs for its marks.
 func percentile(m run.Measure) Cell {
 	return cellOf(m, func(v float64) string {
 		if m.Digits == 0 { // from a classic file
@@ -91,7 +91,7 @@ func percentile(m run.Measure) Cell {
 	})
 }
 
-// okOnly returns the distribution of ok requests if other requests were due as well.
+// okOnly returns the distribution over ok requests if other requests were due as well.
 func okOnly(l *run.Latency) *run.Distribution {
 	if l.OK.N.Known() && l.OK.N.Value == l.Due.N.Value {
 		return run.Unmeasured("every request ended ok: see the Latency rows")
@@ -99,7 +99,7 @@ func okOnly(l *run.Latency) *run.Distribution {
 	return l.OK
 }
 
-// timingRows show the parts of a latency, and percentiles of single populations.
+// timingRows show a latency's parts, and percentiles over single populations.
 func timingRows() []Row {
 	out := []Row{
 		{Name: "STDDEV-LATENCY", Unit: "ms", Definition: "standard deviation of the latencies" + ofOK + timed, Cell: latency(deviation)},

@@ -47,7 +47,7 @@ func largest(text func(float64) string, of func(*run.Run, *run.Machine) run.Meas
 }
 
 // leastDiskFree prints the least free disk space over the members, and which member it was. Records
-// of older versions lack it.
+// by older versions lack it.
 func leastDiskFree(r *run.Run) Cell {
 	least, name := run.Inapplicable("the free disk was not recorded"), ""
 	for _, m := range r.Machines.Servers {

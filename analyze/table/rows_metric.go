@@ -46,7 +46,7 @@ func wherePresent(m metric.Metric, cell func(*run.Run) Cell) func(*run.Run) Cell
 	}
 }
 
-// since replaces the cell if no sample of an older record has the metric, because the version that
+// since replaces the cell if no sample in an older record has the metric, because the version that
 // wrote the record did not sample it.
 func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {

@@ -12,7 +12,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// countOf prints a number of requests.
+// countOf prints a request count.
 func countOf(get func(*run.Counts) run.Measure) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(get(&r.Load.Counts), commaText) }
 }
@@ -124,7 +124,7 @@ func loadLocks(r *run.Run) Cell {
 	return number(float64(l.Acquired), 0, "%s (recipe %s by %s, TTL %v)", strings.Join(parts, "; "), l.Recipe, l.By, l.TTL)
 }
 
-// compared describes the comparison of locks that different machines held.
+// compared describes how locks were compared that different machines held.
 func compared(l *results.LoadLocks) string {
 	if l.Compared == 0 {
 		return "holders of different machines were not compared"
@@ -194,7 +194,7 @@ func longestOf(e run.LogEvent) string {
 	return fmt.Sprintf(" (longest %s)", e.Longest.Round(time.Millisecond/10))
 }
 
-// bytesPerResponse is the mean size of the values that reads returned.
+// bytesPerResponse is the mean size of values that reads returned.
 func bytesPerResponse(r *run.Run) Cell {
 	reads, bytes := r.Load.Counts.Reads, r.Load.Counts.BytesRead
 	text := func(v float64) string { return humanize.CommafWithDigits(math.Round(v*100)/100, 2) + " B" }

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// stepRows returns the rows for loads whose steps differ, one set per number of clients and rate.
+// stepRows returns the rows for loads whose steps differ, one set per client count and rate.
 func stepRows(runs []*run.Run) (out []Row) {
 	stages := map[*run.Run][]*run.Stage{}
 	var all []*run.Stage

@@ -52,7 +52,7 @@ func selfCheckText(s *results.SelfCheck) string {
 		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, p99(s.TimerLateness), p99(s.ClientLateness))
 }
 
-// SelfCheckFact also states the precision of latencies, the program that ran the check, and whether
+// SelfCheckFact also states how precise latencies are, the program that ran the check, and whether
 // the check ran on another machine.
 func SelfCheckFact(m *results.Manifest) string {
 	s := m.SelfCheck
@@ -87,8 +87,8 @@ func msText(ns int64) string { return fmt.Sprintf("%.3f ms", float64(ns)/1e6) }
 // selfCheckAdded continues the definition of a percentile.
 const selfCheckAdded = " of service times minus the same percentile of the server's true delays, n requests: before the load, its heaviest step ran for a few seconds against a loopback server that speaks the database's own protocol with a known delay. The difference is the time that this client on this machine adds at this rate, including the loopback connection and the protocol on both sides"
 
-// checked returns a cell of the self-check of the client with the largest value. It does
-// not apply to runs without a check.
+// checked returns a cell from the self-check of the client with the largest value. It does not
+// apply to runs without a check.
 func checked(r *run.Run, value func(*results.LoadCheck) int64, cell func(*results.LoadCheck) Cell) Cell {
 	for _, i := range r.Info.Record.Issuers() {
 		if i.SelfCheck != nil && i.SelfCheck.Unavailable != "" {
@@ -123,7 +123,7 @@ func selfCheckLateness(r *run.Run) Cell {
 	})
 }
 
-// selfCheckThroughput prints the lowest throughput of any client, which limits the others.
+// selfCheckThroughput prints the lowest throughput among clients, which limits the others.
 func selfCheckThroughput(r *run.Run) Cell {
 	return checked(r, func(c *results.LoadCheck) int64 { return -int64(c.RequestsPerSecond + .5) }, func(c *results.LoadCheck) Cell {
 		return number(c.RequestsPerSecond, c.P50.N, "%s req/s", humanize.Comma(int64(c.RequestsPerSecond+.5)))

@@ -13,7 +13,7 @@ import (
 const mostStages = 6
 
 // byStage prints a number for each stage: alone if there is one stage, otherwise with labels. A
-// number over stages of different kinds would describe neither.
+// number over different kinds of stages would describe no stage.
 func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		if len(r.Stages) == 1 {
@@ -27,8 +27,7 @@ func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 	}
 }
 
-// joined merges the cells of several stages into one. A reason that all stages share is printed
-// once.
+// joined merges several stages' cells into one. A reason that all stages share is printed once.
 func joined(stages []*run.Stage, cells []Cell) Cell {
 	var parts []Part
 	var marks []string

@@ -105,7 +105,7 @@ func summaryTotals(r *run.Run) []named {
 	return lines
 }
 
-// dataSent describes the bytes of written keys and values; "" if the load wrote none or the
+// dataSent describes the bytes in written keys and values; "" if the load wrote nothing or the
 // manifest shows that they were not counted.
 func dataSent(r *run.Run) string {
 	l, ok := r.Info.Record.Load, r.Load.Counts.OK

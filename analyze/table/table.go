@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Table has one column for each database of each run.
+// Table has one column for each database in each run.
 type Table struct {
 	Columns []Header `json:"columns"`
 	Rows    []Line   `json:"rows"`
@@ -30,7 +30,7 @@ type Line struct {
 	// Section is the part of the table that contains the row. Its name states which part of the run
 	// its rows describe.
 	Section string `json:"section"`
-	// Step and Operation name the part of the load that the row describes; "" means all of it.
+	// Step and Operation name the part of the load that the row describes; "" means the whole load.
 	// Metric names the measured quantity.
 	Step      string `json:"step,omitempty"`
 	Operation string `json:"operation,omitempty"`
@@ -219,9 +219,9 @@ type Header struct {
 	Tag string `json:"tag"`
 	// Text is Tag, or "TAG (ran X)" if the members reported a version that contradicts the tag.
 	Text string `json:"text"`
-	// Trials is the number of runs in the column.
+	// Trials counts the runs in the column.
 	Trials int `json:"trials"`
-	// Date is the start of the column's first run in UTC; "" if it was not recorded. Dated equals
+	// Date is when the column's first run started in UTC; "" if it was not recorded. Dated equals
 	// Date if the columns come from several experiments; tables show it below Text.
 	Date  string `json:"date,omitempty"`
 	Dated string `json:"dated,omitempty"`
@@ -238,7 +238,7 @@ func (h Header) Lines() []string {
 	return []string{h.Text, h.Dated}
 }
 
-// Headers returns the headings of a report's columns.
+// Headers returns the headings for a report's columns.
 func Headers(groups []trials.Group) []Header {
 	var out []Header
 	starts := map[*results.Manifest]bool{}

@@ -67,7 +67,7 @@ func Start(ctx context.Context, path, folder string) (*Browser, error) {
 		fromThem.Close()
 		return nil, fmt.Errorf("start Chromium: %w", err)
 	}
-	// Close the child's ends of the pipes here, or its exit would go unnoticed.
+	// Close the pipes' child ends here, or its exit would go unnoticed.
 	fromUs.Close()
 	toUs.Close()
 	if err := b.attach(); err != nil {

@@ -64,7 +64,7 @@ func (b *Browser) Show(m Media) error {
 	return b.Call("Emulation.setEmulatedMedia", map[string]any{"media": media, "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// Picture returns a PNG of the window, or of the whole page.
+// Picture returns a PNG showing the window, or the whole page.
 func (b *Browser) Picture(whole bool) ([]byte, error) {
 	var reply struct{ Data []byte }
 	err := b.Call("Page.captureScreenshot", map[string]any{"captureBeyondViewport": whole}, &reply)

@@ -47,10 +47,10 @@ type Entry struct {
 	// Date is when the report's first run started; "" if unknown.
 	Date string
 	// Databases are the columns with their actual versions, Machines the machines that ran them,
-	// and Tools the versions of dbtester; each once.
+	// and Tools the dbtester versions; each once.
 	Databases, Machines, Tools []string
 	// Verdict is the report's verdict. Trust is worded here, because the report's own text refers
-	// to other lines of the report.
+	// to other lines in the report.
 	Verdict, Trust string
 	Valid          bool
 	// Placement is where clients and members ran.
@@ -225,7 +225,7 @@ func add(list []string, s string) []string {
 	return append(list, s)
 }
 
-// Markdown returns a table of entries for each placement, below a heading.
+// Markdown returns a table with entries for each placement, below a heading.
 func Markdown(entries []Entry) string {
 	clean := plaintext.Cell
 	cells := func(texts []string) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// plot is a figure of a live page with a line for each of its series.
+// plot is a figure on a live page with a line for each series.
 type plot struct {
 	figure.Figure
 	lines []page.Line
@@ -28,8 +28,8 @@ func (p *plot) add(s figure.Series, l page.Line) {
 	p.Series, p.lines = append(p.Series, s), append(p.lines, l)
 }
 
-// plots returns the figures of a live page, always the same ones in the same order: the requests
-// of all databases, and the machines of the current one. A figure without points has no series.
+// plots returns a live page's figures, always the same ones in the same order: all databases'
+// requests, and the machines of the current one. A figure without points has no series.
 func (s *state) plots() []plot {
 	return []plot{
 		s.ofLoads("LIVE-THROUGHPUT", "Requests that ended", figure.Axis{Label: "requests", Unit: "requests/s"}, throughput),
@@ -41,10 +41,10 @@ func (s *state) plots() []plot {
 	}
 }
 
-// secondsAxis is the horizontal axis of all figures, so that they zoom together.
+// secondsAxis is the horizontal axis in all figures, so that they zoom together.
 func secondsAxis() figure.Axis { return figure.Axis{Label: "second of the load"} }
 
-// line is a per-second statistic as a line of a figure.
+// line is a per-second statistic as a line in a figure.
 type line struct {
 	name string // follows the database's name
 	dash figure.Dash
@@ -65,7 +65,7 @@ func latency(l *oneLoad) []line {
 
 func failures(l *oneLoad) []line { return []line{{"", figure.Solid, l.lines.faulty}} }
 
-// ofLoads draws statistics of each database's requests. If there is only one database, it also
+// ofLoads draws statistics on each database's requests. If there is only one database, it also
 // draws the steps.
 func (s *state) ofLoads(name, title string, y figure.Axis, lines func(*oneLoad) []line) plot {
 	p := plot{Figure: figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}}
@@ -107,7 +107,7 @@ func stepText(s workload.Step) string {
 	return clients
 }
 
-// ofMachines draws a value of each machine of the current database, from the start of its load.
+// ofMachines draws a value for each of the current database's machines, from when its load started.
 func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machineLines) page.Line) plot {
 	p := plot{Figure: figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}}
 	l := s.current()
@@ -125,10 +125,10 @@ func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machin
 	return p
 }
 
-// names returns the names of the machines in order: the client, generators and members by number.
+// names returns the machines' names in order: the client, generators and members by number.
 func (l *oneLoad) names() []string { return slices.SortedFunc(maps.Keys(l.machines), byKindAndNumber) }
 
-// byKindAndNumber orders names of machines, such as "member 2".
+// byKindAndNumber orders machine names, such as "member 2".
 func byKindAndNumber(a, b string) int {
 	number := func(name string) int {
 		_, text, _ := strings.Cut(name, " ")
@@ -143,7 +143,7 @@ func byKindAndNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }
 
-// left returns the remaining time of the load, if its length is known.
+// left returns the load's remaining time, if its length is known.
 func (l *oneLoad) left(now time.Time) (time.Duration, bool) {
 	if l.ahead.Length == 0 || l.start.IsZero() {
 		return 0, false

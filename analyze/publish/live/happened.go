@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mostHappened bounds the events that figures of a load show.
+// mostHappened bounds the events that a load's figures show.
 const mostHappened = 1000
 
 // happen adds an event. Only faults and leaders are kept.
@@ -34,7 +34,7 @@ func (l *oneLoad) happen(e results.Event) {
 	}
 }
 
-// leaderName is the name of the member that leads, "" if that is unknown.
+// leaderName names the member that leads, or is "".
 func (l *oneLoad) leaderName() string {
 	if l.leader <= 0 {
 		return ""
@@ -43,7 +43,7 @@ func (l *oneLoad) leaderName() string {
 }
 
 // mark draws the current load's faults as bands, as far as the load goes, and its leaders as marks
-// of a colour.
+// in one colour.
 func (s *state) mark(f *figure.Figure, key int) {
 	l := s.current()
 	if l == nil || l.start.IsZero() || len(f.Series) == 0 {

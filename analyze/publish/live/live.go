@@ -18,8 +18,8 @@ import (
 // mostSaid bounds the texts on a page.
 const mostSaid = 100
 
-// Run collects the reports of a run in progress. Its methods are safe for concurrent use, and never
-// wait for a viewer.
+// Run collects progress reports while a run lasts. Its methods are safe for concurrent use, and
+// never wait for a viewer.
 type Run struct {
 	title string
 	clock func() time.Time
@@ -31,7 +31,7 @@ type Run struct {
 	loads []*oneLoad
 }
 
-// New returns a run of the experiment with a title.
+// New returns a run for the experiment with a title.
 func New(title string) *Run { return &Run{title: title, clock: time.Now} }
 
 // Say records an event or, as a step, the run's current action.
@@ -53,7 +53,7 @@ func (r *Run) Say(of Of, text string, step bool) {
 	}
 }
 
-// Load records a second of a load.
+// Load records a second in a load.
 func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,14 +61,14 @@ func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.of(of).progress(r.clock(), p, ahead)
 }
 
-// Count shows the counts of a load as metrics.
+// Count shows a load's counts as metrics.
 func (r *Run) Count(of Of, counts *exposition.Part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(of).counts = counts
 }
 
-// Sample records a sample of a machine, such as "member 1" or "client".
+// Sample records a sample from a machine, such as "member 1" or "client".
 func (r *Run) Sample(of Of, machine string, s results.Sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +82,14 @@ func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
 	r.of(of).report(member, s)
 }
 
-// Happen records an event of a database's run. Figures show faults and leaders.
+// Happen records an event in a database's run. Figures show faults and leaders.
 func (r *Run) Happen(of Of, e results.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(of).happen(e)
 }
 
-// of returns the load of a database. It replaces the load of an earlier trial.
+// of returns a database's load. It replaces an earlier trial's load.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {
 		if l.of.Tag != of.Tag {

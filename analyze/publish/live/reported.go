@@ -22,13 +22,13 @@ func (l *oneLoad) report(member string, s results.DatabaseSample) {
 	l.reported[member] = a
 }
 
-// reporters returns the names of the members that reported, in order.
+// reporters returns the names of members that reported, in order.
 func (l *oneLoad) reporters() []string {
 	return slices.SortedFunc(maps.Keys(l.reported), byKindAndNumber)
 }
 
-// grown returns by how much a counter grew between both answers; [metric.Unknown] if one of them lacks
-// it, or the member was started again.
+// grown returns by how much a counter grew between both answers; [metric.Unknown] if one lacks it,
+// or the member was started again.
 func (a answers) grown(counter metric.Name) float64 {
 	now, then := a.last.Values.Get(counter), a.before.Values.Get(counter)
 	if then < 0 || now < then {
@@ -46,7 +46,7 @@ func (a answers) perSecond(counter metric.Name) float64 {
 	return grown / span
 }
 
-// mean divides the growth of a sum by the growth of its count.
+// mean divides a sum's growth by its count's growth.
 func (a answers) mean(sum, parts metric.Name) float64 {
 	of, n := a.grown(sum), a.grown(parts)
 	if of < 0 || n <= 0 {

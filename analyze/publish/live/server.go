@@ -44,7 +44,7 @@ type report struct {
 	page   string
 }
 
-// Serve serves a run on a listener of [spectators.Listen] until [Server.Close].
+// Serve serves a run on a listener from [spectators.Listen] until [Server.Close].
 func Serve(l net.Listener, r *Run) (*Server, error) {
 	var empty state
 	var figures []page.Figure
@@ -84,7 +84,7 @@ func (s *Server) tick(ctx context.Context) {
 	}
 }
 
-// sendSecond sends the current content of the page. Only tick calls it.
+// sendSecond sends what the page shows now. Only tick calls it.
 func (s *Server) sendSecond() {
 	s.frames++
 	if e, err := s.second(); err == nil { // else the page keeps its content
@@ -104,8 +104,8 @@ func (s *Server) second() (event, error) {
 	return b, nil
 }
 
-// Finish turns the run's pages into the report with that page. After an error, or without a call of
-// Finish, the pages stay as they are until Close.
+// Finish turns the run's pages into the report with that page. After an error, or if Finish is not
+// called, the pages stay as they are until Close.
 func (s *Server) Finish(reportPage string) error {
 	folder, err := os.OpenRoot(filepath.Dir(reportPage))
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// events serves the event stream of a page.
+// events serves a page's event stream.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	v := s.viewers.add()
 	if v == nil {
@@ -194,7 +194,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// file serves a file of the report's folder.
+// file serves a file in the report's folder.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	report, name := s.report.Load(), r.PathValue("file")
 	if report == nil {

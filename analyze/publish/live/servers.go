@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Servers describes the members' machines of the current database in a few words, by their last
-// samples: the processors that each member uses, in percent of one, the memory and the disk writes of
-// all together, and which member leads. It returns "" before the first sample.
+// Servers describes the current database's member machines in a few words, by their last samples:
+// the processors that each member uses, in percent of one, the memory and the disk writes by all
+// together, and which member leads. It returns "" before the first sample.
 func (r *Run) Servers() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *Run) Servers() string {
 	return text
 }
 
-// sum adds a number, and is unknown if one of both is.
+// sum adds a number, and is unknown if either is.
 func sum(all, one float64) float64 {
 	if all == metric.Unknown || one == metric.Unknown {
 		return metric.Unknown

@@ -16,7 +16,7 @@ type state struct {
 	loads       []oneLoad
 }
 
-// said is the text of an event or of a step of the run.
+// said is the text for an event or for a step in the run.
 type said struct {
 	of   Of
 	at   time.Time
@@ -38,7 +38,7 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// current returns the load of the current database, nil before the first.
+// current returns the current database's load, nil before the first.
 func (s *state) current() *oneLoad {
 	i := slices.IndexFunc(s.loads, func(l oneLoad) bool { return l.of.Tag == s.now.Tag })
 	if i < 0 {

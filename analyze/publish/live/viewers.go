@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// mostViewers bounds the number of open pages.
+// mostViewers bounds the open pages.
 const mostViewers = spectators.Most
 
 // viewers are the open pages.
@@ -23,7 +23,7 @@ type viewers struct {
 // viewer is one page. Its buffer holds one event: a slow page misses seconds and delays no other page.
 type viewer struct{ events chan event }
 
-// event holds the bytes of a server-sent event, which are the same for every viewer.
+// event holds a server-sent event's bytes, which are the same for every viewer.
 type event []byte
 
 // newEvent returns an event with data that has no line breaks.
@@ -31,7 +31,7 @@ func newEvent(name, data string) event {
 	return append(append(beginEvent(name, 0), data...), endEvent...)
 }
 
-// beginEvent returns the beginning of an event, with room for data of that size.
+// beginEvent returns how an event begins, with room for data of that size.
 func beginEvent(name string, size int) event {
 	return fmt.Appendf(make(event, 0, size+len(name)+20), "event: %s\ndata: ", name)
 }
@@ -86,7 +86,7 @@ func (v *viewers) sendAll(e event) {
 	}
 }
 
-// end sends the last event: later viewers and further calls of end are ignored. If the event leads
+// end sends the last event: later viewers and further calls to end are ignored. If the event leads
 // to the report, each viewer is expected there.
 func (v *viewers) end(e event, toReport bool) {
 	v.mu.Lock()

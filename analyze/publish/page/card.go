@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// The numbers of rows of a card, and of its columns of values, that fit on the first screen.
+// How many rows and value columns of a card fit on the first screen.
 const mostCardRows, mostCardColumns = 8, 4
 
-// card is the small table of an ability, in place of the points.
+// card is an ability's small table, in place of the points.
 type card struct {
 	Head []string
 	// ShownHead and Shown are on the first screen: all rows, or only the leading ones. With too
@@ -27,7 +27,7 @@ type card struct {
 type cardRow struct {
 	Label  string
 	Cells  []string
-	Detail bool // of the row above
+	Detail bool // details the row above
 }
 
 // cardOf returns nil for a headline without a card.
@@ -70,5 +70,5 @@ func cardRows(rows [][]string) (list []cardRow) {
 	return list
 }
 
-// Count is the number of rows in words.
+// Count is the row count in words.
 func (c *card) Count() string { return english.Plural(len(c.Rows), "row", "") }

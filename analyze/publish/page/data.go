@@ -24,13 +24,13 @@ type data struct {
 	Y        axis     `json:"y"`
 	Band     string   `json:"band,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
-	// Panels are the titles of vertically stacked plots, and PanelY their vertical axes.
+	// Panels has the titles of vertically stacked plots, and PanelY their vertical axes.
 	Panels []string `json:"panels,omitempty"`
 	PanelY []axis   `json:"panelY,omitempty"`
 	Steps  []step   `json:"steps,omitempty"`
 	// Events are thin marks whose labels appear on hover.
 	Events []events `json:"events,omitempty"`
-	// Grey are stretches of the x axis with a grey background: from, to, panel, and 1 if it has a
+	// Grey has stretches on the x axis with a grey background: from, to, panel, and 1 if it has a
 	// colour.
 	Grey []numbers `json:"grey,omitempty"`
 	// Strips are stretches at the bottom of a plot whose texts show under the pointer.
@@ -77,7 +77,7 @@ type events struct {
 	Color string  `json:"color,omitempty"`
 	Panel int     `json:"panel,omitempty"`
 	Xs    numbers `json:"xs"`
-	// Ns counts the events of each mark, where 0 means 1. It is absent if all are 0.
+	// Ns counts the events in each mark, where 0 means 1. It is absent if all are 0.
 	Ns numbers `json:"ns,omitempty"`
 }
 
@@ -92,7 +92,7 @@ type series struct {
 	Detail bool   `json:"detail,omitempty"` // shown on demand
 	Trial  int    `json:"trial,omitempty"`  // a detail's trial
 	Panel  int    `json:"panel,omitempty"`
-	// Statistic names the meaning of Y in a saved table, such as the median.
+	// Statistic names what Y means in a saved table, such as the median.
 	Statistic string  `json:"statistic,omitempty"`
 	At        int     `json:"at"` // index in Xs
 	Y         numbers `json:"y"`
@@ -101,8 +101,8 @@ type series struct {
 	// Colors and Inks are the bars' colours.
 	Colors []string `json:"colors,omitempty"`
 	Inks   []string `json:"inks,omitempty"`
-	// Doubt are the indexes of points with too few samples, and Partial the indexes of points that
-	// cover only a part of their interval.
+	// Doubt has the indexes of points with too few samples, and Partial those of points that cover
+	// only a part of their interval.
 	Doubt   []int    `json:"doubt,omitzero"`
 	Partial []int    `json:"partial,omitzero"`
 	Labels  []string `json:"labels,omitempty"`
@@ -117,8 +117,8 @@ type grid struct {
 	Y      numbers  `json:"y"`
 	Of     string   `json:"of"`
 	Colors []string `json:"colors"`
-	// Cells are each column's counts from the lowest row up to the last row that is not empty.
-	// Levels are the colour indexes of the same cells.
+	// Cells has each column's counts from the lowest row up to the last row that is not empty.
+	// Levels has the colour indexes for the same cells.
 	Cells  []numbers `json:"cells"`
 	Levels [][]int   `json:"levels"`
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostDoubts is the number of doubts that fit on the first screen, and lettersOfDoubts their total
-// length in characters beside a card, and where the numbers for the whole load follow below. At
-// least one doubt is shown.
+// mostDoubts is how many doubts fit on the first screen, and lettersOfDoubts their total length in
+// characters beside a card, and where the numbers for the whole load follow below. At least one
+// doubt is shown.
 const (
 	mostDoubts      = 3
 	lettersOfDoubts = 280
@@ -27,7 +27,7 @@ type first struct {
 	Could, Other []headline.Doubt
 	several      bool
 	byDatabase   bool // the points are databases
-	letters      int  // length of the answer
+	letters      int  // the answer's length
 	other, more  int  // doubts in Other that could, and that cannot, change the order
 }
 
@@ -69,10 +69,10 @@ func (f first) hasRoom(d headline.Doubt) bool {
 	return len(f.Could) < mostDoubts && letters <= lettersOfDoubts
 }
 
-// fewPoints is the height of a table that leaves room for another table below it.
+// fewPoints is how high a table may be to leave room for another table below it.
 const fewPoints = 5
 
-// fewDatabases is the number of whole-load columns that fit below the points.
+// fewDatabases is how many whole-load columns fit below the points.
 const fewDatabases = 3
 
 // FactsBelow reports whether the numbers for the whole load go below those at equal points.
@@ -80,11 +80,11 @@ func (f first) FactsBelow() bool {
 	return f.Card == nil && !f.FactsBeside() && len(f.Points.Rows) <= fewPoints
 }
 
-// FactsBeside reports whether they extend the rows of the points, which are databases. The doubts
-// then go below both.
+// FactsBeside reports whether they extend the points' rows, which are databases. The doubts then go
+// below both.
 func (f first) FactsBeside() bool { return f.byDatabase && len(f.Points.Rows) > fewDatabases }
 
-// longAnswer is the number of characters from which the answer is set in a smaller font.
+// longAnswer is how many characters make an answer so long that it is set in a smaller font.
 const longAnswer = 170
 
 // Long reports whether the answer is set in a smaller font, to leave room below it.
@@ -98,7 +98,8 @@ func (f first) what() string {
 	return "the numbers"
 }
 
-// CouldTitle is the heading of the first screen's doubts, and OtherTitle the heading of the others.
+// CouldTitle is the heading over the first screen's doubts, and OtherTitle the heading over the
+// others.
 func (f first) CouldTitle() string { return "What could change " + f.what() }
 
 func (f first) OtherTitle() string {
@@ -113,7 +114,7 @@ func (f first) OtherTitle() string {
 
 func (f first) OtherDoubts() string { return english.Plural(len(f.Other), "note", "") }
 
-// MoreDoubts counts the other doubts in a sentence; "" if there are none.
+// MoreDoubts counts the other doubts in a sentence, or returns "".
 func (f first) MoreDoubts() string {
 	var parts []string
 	if f.other > 0 {
@@ -125,7 +126,7 @@ func (f first) MoreDoubts() string {
 	return strings.Join(parts, "; ")
 }
 
-// points is the table of numbers at equal points.
+// points is the table with numbers at equal points.
 type points struct {
 	Heads [][]head
 	Rows  []point

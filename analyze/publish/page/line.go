@@ -2,7 +2,7 @@ package page
 
 import "math"
 
-// Line collects the points of a series on a live page, which come one by one in the order of x. Of a
+// Line collects a series' points on a live page, which come one by one with ascending x. From a
 // long line it keeps only the lowest and the highest point in each of at most liveBins parts of the
 // axis, so its size is bounded. A copy stays unchanged while the original grows. It is not safe for
 // concurrent use.
@@ -10,18 +10,18 @@ type Line struct {
 	from, width float64 // of the bins on the axis; width 0 has a bin for each point
 	full        []bin
 	open        bin // the last one, which grows; nothing before the first point
-	// xs and ys are the points of full bins as JSON, with commas between them.
+	// xs and ys are the points in full bins as JSON, with commas between them.
 	xs, ys []byte
 }
 
-// dot is a point of a line. A gap has no number as y.
+// dot is a point on a line. A gap has no number as y.
 type dot struct{ x, y float64 }
 
 // bin is a part of the axis with its lowest and its highest point. They are the same if it has one
 // point, or only gaps.
 type bin struct {
 	low, high dot
-	at        int // number of the part, from 1; 0 has no points
+	at        int // the part's number, from 1; 0 has no points
 }
 
 // Add adds a point. A y that is no number is a gap.
@@ -60,7 +60,7 @@ func (l *Line) close() {
 	l.xs, l.ys = l.open.encode(l.xs, l.ys)
 }
 
-// widen changes the width of the bins. Copies keep their bins.
+// widen changes the bins' width. Copies keep their bins.
 func (l *Line) widen(width float64) {
 	wide := Line{from: l.from, width: width}
 	for _, b := range append(l.full[:len(l.full):len(l.full)], l.open) {
@@ -77,7 +77,7 @@ func (l *Line) widen(width float64) {
 	*l = wide
 }
 
-// with returns a bin that has the points of a later one too.
+// with returns a bin that also has a later bin's points.
 func (b bin) with(later bin) bin {
 	switch {
 	case math.IsNaN(later.low.y):
@@ -95,7 +95,7 @@ func (b bin) with(later bin) bin {
 	return b
 }
 
-// encode appends the bin's points in the order of x.
+// encode appends the bin's points with ascending x.
 func (b bin) encode(xs, ys []byte) (moreXs, moreYs []byte) {
 	first, second := b.low, b.high
 	if second.x < first.x {
@@ -115,7 +115,7 @@ func (d dot) encode(xs, ys []byte) (moreXs, moreYs []byte) {
 	return appendNumber(xs, d.x), appendNumber(ys, d.y)
 }
 
-// appendLines appends the points of lines as the fields xs and ys of an object.
+// appendLines appends the lines' points as the fields xs and ys in an object.
 func appendLines(b []byte, lines []Line) []byte {
 	b = appendLists(append(b, `"xs":[`...), lines, func(l *Line) (full, open []byte) {
 		open, _ = l.last()
@@ -152,5 +152,5 @@ func appendLists(b []byte, lines []Line, parts func(*Line) (full, open []byte)) 
 	return b
 }
 
-// liveBins is the largest number of bins per line of a live page, which gets all points every second.
+// liveBins is the most bins per line on a live page, which gets all points every second.
 const liveBins = 300

@@ -17,7 +17,7 @@ var liveMarkup string
 // liveStyle is added on live pages: more figures side by side, and headings on one line.
 const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
 
-// livePage is the data of the template.
+// livePage is the template's data.
 type livePage struct {
 	Title, Policy string
 	Style         template.CSS
@@ -25,7 +25,7 @@ type livePage struct {
 	Figures       []picture
 }
 
-// Live returns the page of a run in progress, with figures that have no points yet. Its script
+// Live returns the page for a run in progress, with figures that have no points yet. Its script
 // takes the points from the server-sent events at the address "events", relative to the page.
 func Live(title string, figures []Figure) ([]byte, error) {
 	t, err := template.New("live").Parse(liveMarkup)
@@ -53,7 +53,7 @@ func Live(title string, figures []Figure) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// LiveData appends a figure in the form that the script of [Live] reads. The points of each series come
+// LiveData appends a figure in the form that [Live]'s script reads. Each series takes its points
 // from the line at the same index; its own points are ignored.
 func LiveData(b []byte, f figure.Figure, lines []Line) ([]byte, error) {
 	if len(lines) != len(f.Series) {

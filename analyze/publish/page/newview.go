@@ -80,7 +80,7 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 	return p, nil
 }
 
-// crowded is the number of columns from which a table is printed smaller.
+// crowded is the column count from which a table is printed smaller.
 const crowded = 5
 
 // palette is the part of the style that defines a variable for each colour used in figures, so that
@@ -119,8 +119,8 @@ func lighter(c string) string {
 	return fmt.Sprintf("#%02x%02x%02x", r, g, b)
 }
 
-// openSections is the number of unfolded table sections. On paper, the others form the appendix.
+// openSections is how many table sections are unfolded. On paper, the others form the appendix.
 const openSections = 2
 
-// leadingFigures is the number of main figures on the first screen.
+// leadingFigures is how many main figures are on the first screen.
 const leadingFigures = 2

@@ -39,7 +39,7 @@ type Figure struct {
 	CSV, Picture string
 }
 
-// Errors lists the error classes of one column.
+// Errors lists one column's error classes.
 type Errors struct {
 	Of    string
 	Kinds []ErrorKind
@@ -54,7 +54,7 @@ type ErrorKind struct {
 	Messages []string
 }
 
-// Said lists the events in the logs of one run's members during the load.
+// Said lists the events in one run's member logs during the load.
 type Said struct {
 	Of    string
 	Lines []LogLine

@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostPoints limits the points over all figures, and so the page's size. mostBins is the largest
-// number of bins per line. Each bin keeps two points; a screen cannot show more.
+// mostPoints limits the points over all figures, and so the page's size. mostBins is the most bins
+// per line. Each bin keeps two points; a screen cannot show more.
 const (
 	mostPoints = 75_000
 	mostBins   = 600
 	leastBins  = 100
 )
 
-// binsFor returns the number of bins for each of the page's lines.
+// binsFor returns how many bins each of the page's lines has.
 func binsFor(all []Figure) int {
 	bins := mostBins
 	for ; bins > leastBins; bins -= 50 {
@@ -38,7 +38,7 @@ func binsFor(all []Figure) int {
 
 // thinned reduces long lines to the lowest and the highest point in each of bins equal parts of the
 // axis. A band keeps its extremes around these points. A note states that points were left out; the
-// CSV has all of them.
+// CSV has them all.
 func thinned(f figure.Figure, bins int) figure.Figure {
 	if f.Kind != figure.Lines && f.Kind != figure.Stairs {
 		return f

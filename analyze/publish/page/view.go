@@ -47,11 +47,11 @@ func (v *view) All() []section { return slices.Concat(v.Sections, v.More) }
 type section struct {
 	ID, Name string
 	Rows     []row
-	Zeros    int      // number of rows that are 0 everywhere
+	Zeros    int      // how many rows are 0 everywhere
 	Stepped  []string // names of rows that only the tidy file has, by step
 }
 
-// Count is the number of rows in words. The methods below count other things.
+// Count is the row count in words. The methods below count other things.
 func (s section) Count() string    { return english.Plural(len(s.Rows), "row", "") }
 func (s section) ZeroText() string { return "zero everywhere: " + english.Plural(s.Zeros, "row", "") }
 func (v *view) NoteCount() string  { return english.Plural(len(v.Table.Notes), "note", "") }

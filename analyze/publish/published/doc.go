@@ -1,2 +1,2 @@
-// Package published has the tests of the reports, pages and records in test-results.
+// Package published has tests for the reports, pages and records in test-results.
 package published

@@ -1,6 +1,6 @@
 // Package trace writes a run as a trace: a JSON file in Chrome's trace event format, which
-// ui.perfetto.dev and chrome://tracing open. Counters show its seconds, and slices its steps, stalls,
-// events and lines of logs.
+// ui.perfetto.dev and chrome://tracing open. Counters show its seconds, and slices its steps,
+// stalls, events and log lines.
 package trace
 
 import (
@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// mostLanes bounds the tracks of one group. Slices without room in them are drawn as instants.
+	// mostLanes bounds the tracks in one group. Slices without room in them are drawn as instants.
 	mostLanes = 16
-	// mostText bounds the characters of a name or of a text.
+	// mostText bounds the characters in a name or text.
 	mostText = 200
 )
 
-// The processes of a trace: the load, and the members from 2. Threads are tracks; readers take one with
-// the number of a process for its main thread.
+// The processes in a trace: the load, and the members from 2. Threads are tracks; readers take one
+// with a process's number for its main thread.
 const load, firstThread = 1, 1000
 
 // slice is something that happened, in unix nanoseconds. It is an instant if both times are equal.
@@ -100,8 +100,8 @@ func Write(w io.Writer, r *run.Run) error {
 	return t.end()
 }
 
-// zeroOf returns the time that is zero in a trace: the beginning of the load's first second, or as
-// many whole seconds earlier as are needed for all slices.
+// zeroOf returns the time that is zero in a trace: when the load's first second begins, or as many
+// whole seconds earlier as all slices need.
 func zeroOf(r *run.Run, groups []group) int64 {
 	zero := r.Start() * 1e9
 	first := zero
@@ -113,7 +113,7 @@ func zeroOf(r *run.Run, groups []group) int64 {
 	return zero - (zero-first+1e9-1)/1e9*1e9
 }
 
-// groupsOf returns a run's slices: those of the load, then those of each member.
+// groupsOf returns a run's slices: the load's, then each member's.
 func groupsOf(r *run.Run) []group {
 	steps, stalls := group{load, "steps", nil}, group{load, "stalls", nil}
 	for i, w := range r.Windows.Measured {
@@ -165,12 +165,12 @@ func groupsOf(r *run.Run) []group {
 	return all
 }
 
-// tracks returns the groups of events in the order of their tracks.
+// tracks returns the event groups in the order of their tracks.
 func tracks() []string {
 	return []string{run.KindClient, run.KindOther, "done on purpose", "events", run.KindCollector, "log lines"}
 }
 
-// trackOf returns the track of an event.
+// trackOf returns an event's track.
 func trackOf(h run.Happening) string {
 	switch {
 	case h.Log != "":
@@ -201,7 +201,7 @@ func sliceOf(h run.Happening) slice {
 	return s
 }
 
-// stallOf returns the slice of a stall, with the events that coincided with it.
+// stallOf returns a stall's slice, with the events that coincided with it.
 func stallOf(all *run.Stalls, n int) slice {
 	of := &all.List[n]
 	s := slice{name: "stall", from: of.From.UnixNano(), to: of.From.Add(of.Length).UnixNano()}
@@ -215,7 +215,7 @@ func stallOf(all *run.Stalls, n int) slice {
 func laid(all []slice) (lanes [][]slice) {
 	order := func(a, b slice) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) }
 	slices.SortStableFunc(all, order)
-	var open [][]int64 // by lane, the ends of the slices that have not ended
+	var open [][]int64 // by lane, where the slices end that have not ended
 	var unplaced []slice
 	for _, s := range all {
 		at := 0
@@ -250,10 +250,10 @@ func laid(all []slice) (lanes [][]slice) {
 	return lanes
 }
 
-// text returns an untrusted text as one line of bounded length.
+// text returns an untrusted text as one line with bounded length.
 func text(s string) string { return plaintext.Short(s, mostText) }
 
-// record is one object of the format. Times are in microseconds.
+// record is one object in the format. Times are in microseconds.
 type record struct {
 	Name     string          `json:"name"`
 	Phase    string          `json:"ph"`
@@ -265,7 +265,7 @@ type record struct {
 	Args     args            `json:"args,omitempty"`
 }
 
-// writer writes the records of a trace. It keeps its first error.
+// writer writes a trace's records. It keeps its first error.
 type writer struct {
 	w     *bufio.Writer
 	zero  int64
@@ -333,7 +333,7 @@ func micros(ns int64) json.RawMessage {
 	return b
 }
 
-// counters writes the seconds of the load. A counter is 0 in a second without a value, because the
+// counters writes the load's seconds. A counter is 0 in a second without a value, because the
 // format has no gaps, and after the last second. A percentile that no second has is left out.
 func (t *writer) counters(r *run.Run) {
 	seconds := r.Load.PerSecond()
@@ -375,7 +375,7 @@ func (t *writer) counters(r *run.Run) {
 	})
 }
 
-// tails are the quantiles of a second's latency.
+// tails are the quantiles for a second's latency.
 var tails = []float64{.5, .9, .99}
 
 // knownTails returns the indexes of the tails that any second has. The others, which seconds have too
@@ -392,7 +392,7 @@ func knownTails(seconds map[int64][]float64) (known []int) {
 	return known
 }
 
-// percentiles returns the known tails of a second, nil for a second without any.
+// percentiles returns a second's known tails, nil without any.
 func percentiles(known []int, of []float64) (list args) {
 	for _, i := range known {
 		v := 0.0
