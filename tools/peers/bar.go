@@ -11,14 +11,14 @@ const (
 	barMissed = ": missed"
 )
 
-// bar limits the median of a quantity of a row.
+// bar limits the median of one quantity in a row.
 type bar struct {
 	quantity quantity
 	to       string // the row that it is a ratio to; "" for the quantity itself
 	most     float64
 }
 
-// quantity is a number of a run.
+// quantity is a number that a run yields.
 type quantity struct {
 	name, unit string
 	of         func(usage) float64
@@ -38,7 +38,7 @@ func judge(median, most float64) string {
 	return barMissed
 }
 
-// verdicts states for each bar of a row whether it is met.
+// verdicts states for each of a row's bars whether it is met.
 func (r row) verdicts(rows []row) string {
 	var texts []string
 	for _, b := range r.bars {
@@ -75,7 +75,7 @@ func floorMisses(b bar, other row, rows []row) string {
 	return fmt.Sprintf(" (by the floor too, %s)", times(m))
 }
 
-// floorOf returns the row of the floor, if there is one.
+// floorOf returns the floor's row, if there is one.
 func floorOf(rows []row) (row, bool) {
 	for _, r := range rows {
 		if r.name == floorName {

@@ -1,6 +1,6 @@
 package main
 
-// benchPage compares the costs of dbtester and of other tools to their machine.
+// benchPage compares what dbtester and other tools cost their machine.
 func benchPage() page {
 	return page{
 		title: "Client cost beside other tools",
@@ -9,7 +9,7 @@ func benchPage() page {
 	}
 }
 
-// benchParts returns the sections of the page.
+// benchParts returns the page's sections.
 func benchParts() []part {
 	all := append(etcdParts(), storeParts()...)
 	return append(all,

@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// cluster has the members of a database on loopback addresses.
+// cluster has a database's members on loopback addresses.
 type cluster struct {
 	version   string
 	dir       string
-	addrs     []string // of the members, without ports
+	addrs     []string // the members', without ports
 	endpoints []string
-	// command makes the files of member i in its folder, and returns its command.
+	// command makes member i's files in its folder, and returns its command.
 	command func(i int, dir string) ([]string, error)
 	// healthy reports whether a member answers with a quorum.
 	healthy func(ctx context.Context, endpoint string) bool
@@ -30,7 +30,7 @@ type cluster struct {
 	members []*exec.Cmd
 }
 
-// newCluster returns a cluster of three members at 127.0.NET.1 to 3, which is not started.
+// newCluster returns a cluster with three members at 127.0.NET.1 to 3, which is not started.
 func newCluster(o options, network, port int) *cluster {
 	c := &cluster{dir: o.dir}
 	for i := 1; i <= 3; i++ {
@@ -40,7 +40,7 @@ func newCluster(o options, network, port int) *cluster {
 	return c
 }
 
-// newEtcd returns three members of the etcd built into dbtester.
+// newEtcd returns three members that run the etcd built into dbtester.
 func newEtcd(ctx context.Context, o options) (*cluster, error) {
 	c := newCluster(o, 81, 2379)
 	text, err := exec.CommandContext(ctx, o.dbtester, "version").Output()
@@ -72,7 +72,7 @@ func etcdHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/health", http.StatusOK)
 }
 
-// The releases of the other databases, which dbtester installs.
+// The other databases' releases, which dbtester installs.
 const (
 	zookeeperRelease = "3.9.5"
 	consulRelease    = "1.21.0"
@@ -88,7 +88,7 @@ func (o options) installed(ctx context.Context, name, version string) (string, e
 	return filepath.Join(cache, "dbtester", name, version), err
 }
 
-// newZooKeeper returns three members of ZooKeeper with a heap of 512 MB each.
+// newZooKeeper returns three ZooKeeper members with 512 MB heaps.
 func newZooKeeper(ctx context.Context, o options) (*cluster, error) {
 	release, err := o.installed(ctx, "zookeeper", zookeeperRelease)
 	if err != nil {
@@ -125,7 +125,7 @@ func zookeeperHealthy(ctx context.Context, endpoint string) bool {
 	return err == nil && (strings.Contains(string(text), "Mode: leader") || strings.Contains(string(text), "Mode: follower"))
 }
 
-// newConsul returns three servers of Consul.
+// newConsul returns three Consul servers.
 func newConsul(ctx context.Context, o options) (*cluster, error) {
 	release, err := o.installed(ctx, "consul", consulRelease)
 	if err != nil {
@@ -156,7 +156,8 @@ func newConsul(ctx context.Context, o options) (*cluster, error) {
 	return c, nil
 }
 
-// consulHealthy reports whether a member's leader answers a consistent read of a key that is missing.
+// consulHealthy reports whether a member's leader answers a consistent read for a key that is
+// missing.
 func consulHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/v1/kv/missing?consistent", http.StatusNotFound)
 }

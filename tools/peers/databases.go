@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// databases have the installed versions, and the number of connections that clients share: one
-// each where the usual client can't be shared. anon is the bar for RssAnon in MB; 0 without a bar.
+// databases have the installed versions in their settings, and how many connections their clients
+// share: each has its own where the usual client can't be shared. anon is the bar for RssAnon in
+// MB; 0 without a bar.
 var databases = []struct {
 	name, settings string
 	anon           float64
@@ -28,8 +29,8 @@ var databases = []struct {
 	{"cetcd", "{}", 25},
 }
 
-// measureDatabases measures the client's CPU time and memory per put to each database,
-// with agents in processes of their own, and the CPU time and memory of an idle agent.
+// measureDatabases measures the client's CPU time and memory per put to each database, with agents
+// in separate processes, and an idle agent's CPU time and memory.
 func measureDatabases(ctx context.Context, o options, out io.Writer) error {
 	o.load = load{requests: 50_000, clients: 1000}
 	return o.workIn(5, func(o options) (err error) {
@@ -94,7 +95,7 @@ databases:
 type agents struct {
 	hosts     []string
 	processes []*exec.Cmd
-	idle      usage // of the first, before anything was asked of it
+	idle      usage // for the first, before anything was asked of it
 }
 
 func startAgents(ctx context.Context, o options) (*agents, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// The programs of etcd's tables.
+// The programs in etcd's tables.
 const (
 	benchmarkName = "etcd benchmark"
 	controlName   = "dbtester control"
@@ -22,7 +22,7 @@ const (
 	floorName     = "floor"
 )
 
-// program names a row of a table, with its bars.
+// program names a table row, with its bars.
 type program struct {
 	name string
 	bars []bar
@@ -35,10 +35,10 @@ var (
 	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
 )
 
-// The seconds of a run at a rate. The cost of starting a program is a small part of it.
+// How many seconds a run at a rate takes. Starting a program is a small part of its cost.
 const paced = 20
 
-// etcdParts returns the sections about loads of etcd.
+// etcdParts returns the sections about loads on etcd.
 func etcdParts() []part {
 	measured := func(name, title string, minutes int, l load, programs ...program) part {
 		return part{name, title, minutes, func(ctx context.Context, o options, out io.Writer) error {
@@ -77,7 +77,7 @@ func etcdParts() []part {
 	}
 }
 
-// etcdLoad runs programs with one load of etcd in turn, prints their table, and returns its rows.
+// etcdLoad runs programs with one load on etcd in turn, prints their table, and returns its rows.
 func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program) (rows []row, err error) {
 	before := busy()
 	versions, err := peerVersions(ctx)
@@ -92,7 +92,7 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	if rows, err = etcdRows(ctx, o, cluster, programs); err != nil {
 		return nil, err
 	}
-	// The stored keys of a cluster make its next puts slower, and fill the memory.
+	// The keys that a cluster stores make its next puts slower, and fill the memory.
 	if err := alternate(ctx, o, rows, func() error { return cluster.renew(ctx) }); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	return rows, nil
 }
 
-// what returns the noun for a request of a load, and the description of the load.
+// what returns the noun for a request in a load, and a text that describes the load.
 func (l load) what() (each, what string) {
 	by := fmt.Sprintf("%s by %s on %s", l.atRate(), english.Plural(l.clients, "client", ""), english.Plural(l.connections, "connection", ""))
 	switch {
@@ -115,7 +115,7 @@ func (l load) what() (each, what string) {
 	return "put", fmt.Sprintf("%d puts of a 256-byte key and a 1 KiB value%s", l.requests, by)
 }
 
-// puts returns the number of puts that cause the events.
+// puts returns how many puts cause the events.
 func (l load) puts() int { return l.requests / l.watchers }
 
 // missed returns an error if a row misses a bar.
@@ -137,7 +137,7 @@ func (l load) atRate() string {
 	return fmt.Sprintf(", %d a second,", l.rate)
 }
 
-// etcdRows returns the rows of programs.
+// etcdRows returns a row for each program.
 func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -169,14 +169,14 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 				return nil, err
 			}
 			r.argv = []string{o.dbtester, "control", "--full-speed", "--config", config}
-			r.notValid = o.rate > 0 // a short pause of the machine makes requests late
+			r.notValid = o.rate > 0 // a short pause on the machine makes requests late
 		}
 		rows = append(rows, r)
 	}
 	return rows, nil
 }
 
-// benchmark returns the command of etcd's tool for a load.
+// benchmark returns the command that runs etcd's tool for a load.
 func benchmark(o options, c *cluster, tool string) []string {
 	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", max(o.clients, o.connections))}
 	if o.watchers > 0 {

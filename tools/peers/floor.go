@@ -12,8 +12,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// floorEtcd puts with upstream's client, or renews a lease of each client, and does nothing else: no schedule, no
-// records. No tool on that client can cost less.
+// floorEtcd puts with upstream's client, or renews a lease for each client, and does nothing else:
+// no schedule, no records. No tool on that client can cost less.
 func floorEtcd(args []string) error {
 	flags := flag.NewFlagSet("floor-etcd", flag.ContinueOnError)
 	endpoints := flags.String("endpoints", "", "")

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// floorLoop holds connections to members of etcd. One thread waits for all of them.
+// floorLoop holds connections to etcd members. One thread waits for them all.
 type floorLoop struct {
 	conns   []*floorConn
 	epoll   int
@@ -26,14 +26,14 @@ type floorLoop struct {
 // floorConn is a connection with its unsent and incomplete frames.
 type floorConn struct {
 	fd          int
-	stream      uint32 // of the next request
-	head, later []byte // header blocks: of the first request and of the others
+	stream      uint32 // for the next request
+	head, later []byte // header blocks: for the first request and for the others
 	out, rest   []byte
-	// message takes the payload of each data frame; nil if counting the frames is enough.
+	// message takes each data frame's payload; nil if counting the frames is enough.
 	message func(data []byte) error
 }
 
-// newFloorLoop is a loop without connections, on a thread of its own.
+// newFloorLoop returns a loop without connections, on a separate thread.
 func newFloorLoop() (l floorLoop, err error) {
 	// Waits end when they should, not up to 50 us later together with others.
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
@@ -43,7 +43,7 @@ func newFloorLoop() (l floorLoop, err error) {
 	return l, err
 }
 
-// dial opens more connections, to the members in turn, for requests of one method.
+// dial opens more connections, to the members in turn, for requests with one method.
 func (l *floorLoop) dial(members []string, connections int, method string) error {
 	for i := range connections {
 		c, err := dialFloor(members[i%len(members)], method)
@@ -58,8 +58,9 @@ func (l *floorLoop) dial(members []string, connections int, method string) error
 	return nil
 }
 
-// turn flushes connections, waits until some are readable, and reads them. A negative wait has no end.
-// turn calls took with the numbers of streams of a connection that ended and that had an answer.
+// turn flushes connections, waits until some are readable, and reads them. A negative wait has no
+// end. For each it calls took with how many of the connection's streams ended, and how many had an
+// answer.
 func (l *floorLoop) turn(wait time.Duration, took func(conn int32, ended, answered int)) error {
 	for _, c := range l.touched {
 		if err := c.flush(); err != nil {
@@ -106,7 +107,7 @@ func (l *floorLoop) events(wait time.Duration) (int, error) {
 	return 0, fmt.Errorf("wait for connections: %w", failed)
 }
 
-// read returns the bytes of a connection: the incomplete frame of the last read, and the new bytes.
+// read returns a connection's bytes: the incomplete frame from the last read, and the new bytes.
 func (l *floorLoop) read(conn int32) ([]byte, error) {
 	c := l.conns[conn]
 	l.touched = append(l.touched, c)
@@ -153,7 +154,7 @@ func dialFloor(endpoint, method string) (*floorConn, error) {
 	return c, nil
 }
 
-// floorHeads are the header blocks of requests of a method: the second has nothing but indexes.
+// floorHeads returns the header blocks for a method's requests: the second has nothing but indexes.
 func floorHeads(host, method string) (first, later []byte) {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -168,7 +169,7 @@ func floorHeads(host, method string) (first, later []byte) {
 	return first, later
 }
 
-// Frames of HTTP/2, and flags of them.
+// HTTP/2 frame types and flags.
 const (
 	frameData, frameHeaders, frameReset, frameSettings, framePing, frameGoAway, frameWindow = 0, 1, 3, 4, 6, 7, 8
 
@@ -176,14 +177,14 @@ const (
 	frameHead                       = 9
 )
 
-// frame appends the header of a frame to the unsent bytes.
+// frame appends a frame's header to the unsent bytes.
 func (c *floorConn) frame(kind, flags byte, stream uint32, size int) {
 	c.out = append(c.out, byte(size>>16), byte(size>>8), byte(size), kind, flags)
 	c.out = binary.BigEndian.AppendUint32(c.out, stream)
 }
 
-// send appends a request to the unsent bytes: a message on a stream of its own. flagEnd ends the client's
-// side of the stream.
+// send appends a request to the unsent bytes: a message on a new stream. flagEnd ends the stream's
+// client side.
 func (c *floorConn) send(message []byte, flags byte) {
 	c.frame(frameHeaders, flagWholeHead, c.stream, len(c.head))
 	c.out = append(c.out, c.head...)
@@ -206,8 +207,8 @@ func (c *floorConn) flush() error {
 	return err
 }
 
-// frames takes the whole frames of some data and keeps the rest. It counts the streams that ended,
-// and those that had an answer.
+// frames takes the whole frames in data and keeps the rest. It counts the streams that ended, and
+// those that had an answer.
 func (c *floorConn) frames(data []byte) (ended, answered int, err error) {
 	for len(data) >= frameHead {
 		size := frameHead + int(data[0])<<16 + int(data[1])<<8 + int(data[2])
@@ -243,6 +244,6 @@ func (c *floorConn) frames(data []byte) (ended, answered int, err error) {
 		}
 		data = data[size:]
 	}
-	c.rest = append(c.rest[:0], data...) // of which data may be a part
+	c.rest = append(c.rest[:0], data...) // data may be a part of it
 	return ended, answered, nil
 }

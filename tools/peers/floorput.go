@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// putFloor puts to etcd with the least work of a client: one thread waits for all connections, requests
-// are encoded once except for their keys and streams, and only the ends of answers are read. It answers
-// PINGs at once and makes every request, but it has no records, no deadlines and no flow control: a
-// connection may have at most 64 KiB in flight.
+// putFloor puts to etcd with the least work that a client can do: one thread waits for all
+// connections, requests are encoded once except for their keys and streams, and answers are read
+// only for how they end. It answers PINGs at once and makes every request, but it has no records,
+// no deadlines and no flow control: a connection may have at most 64 KiB in flight.
 type putFloor struct {
 	floorLoop
 	requests int64
 	interval time.Duration // from one due request to the next; 0 for a closed loop
 	began    time.Time
 
-	// idle is a ring of connections, each once for each of its clients that waits.
+	// idle is a ring in which each connection is listed once for each client on it that waits.
 	idle          []int32
 	first, number int
 
@@ -27,7 +27,7 @@ type putFloor struct {
 	request               floorRequest
 }
 
-// Methods of etcd.
+// etcd's methods.
 const (
 	putMethod   = "/etcdserverpb.KV/Put"
 	watchMethod = "/etcdserverpb.Watch/Watch"
@@ -44,7 +44,7 @@ func floorPut(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	const most = 30 // requests of a connection at once, within its window
+	const most = 30 // requests at once on a connection, within its window
 	if *connections < 1 || *clients < *connections || *clients > most**connections {
 		return fmt.Errorf("the floor must have 1 to %d clients on each connection, got %d on %d", most, *clients, *connections)
 	}
@@ -69,7 +69,7 @@ func floorPut(args []string) error {
 	return tooManyFailed(f.ended-f.answered, *requests)
 }
 
-// floorRequest is the message of a put, whose key changes.
+// floorRequest is a put's message, whose key changes.
 type floorRequest struct {
 	message []byte
 	key     int // where the key begins
@@ -77,7 +77,7 @@ type floorRequest struct {
 
 const floorKey, floorValue = 256, 1024
 
-// newFloorRequest returns a put of a key of zeros, with lengths in bytes.
+// newFloorRequest returns a put to a key that is all zeros, with lengths in bytes.
 func newFloorRequest(key, value int) floorRequest {
 	var body []byte
 	body = binary.AppendUvarint(append(body, 0x0a), uint64(key))
@@ -89,7 +89,7 @@ func newFloorRequest(key, value int) floorRequest {
 	return floorRequest{message, len(message) - len(body) + at}
 }
 
-// number writes the number of a request into the end of its key.
+// number writes a request's number into the end of its key.
 func (r floorRequest) number(n int64) {
 	for i := r.key + floorKey - 1; n > 0; i-- {
 		r.message[i] = '0' + byte(n%10)
@@ -97,7 +97,7 @@ func (r floorRequest) number(n int64) {
 	}
 }
 
-// wait makes a client of a connection wait for its next request.
+// wait makes a client on a connection wait for its next request.
 func (f *putFloor) wait(conn int32) {
 	f.idle[(f.first+f.number)%len(f.idle)] = conn
 	f.number++

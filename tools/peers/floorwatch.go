@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// watchFloor watches a key of etcd with the least that a client can do: one thread waits for all
-// connections, each with one stream of watches, and counts the events of each message, with one look at
-// the clock for each frame. One connection more puts the key, one put after the other.
+// watchFloor watches an etcd key with the least that a client can do: one thread waits for all
+// connections, each with one stream for its watches, and counts the events in each message, with
+// one look at the clock for each frame. One more connection puts the key, one put after the other.
 type watchFloor struct {
 	floorLoop
 	interval       time.Duration // from one due put to the next
@@ -34,7 +34,7 @@ func floorWatch(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	const most = 500 // watchers of a connection, which are created within its window
+	const most = 500 // watchers on a connection, which are created within its window
 	if *connections < 1 || *watchers < int64(*connections) || *watchers > most*int64(*connections) || *rate < 1 {
 		return fmt.Errorf("the floor must have a rate and 1 to %d watchers on each connection, got %d on %d", most, *watchers, *connections)
 	}
@@ -109,26 +109,27 @@ func (f *watchFloor) put(members []string, watchers int64) error {
 	return nil
 }
 
-// none ignores the ends of streams, because the streams of watches do not end.
+// none ignores how streams end, because watch streams do not end.
 func (f *watchFloor) none(int32, int, int) {}
 
-// watchedKey is the length of the key and of its value, in bytes, as etcd's tool has them by default.
+// watchedKey is the length in bytes that the key and its value have, as etcd's tool has them by
+// default.
 const watchedKey = 32
 
-// newWatch is the message that begins a watch of the key that [newFloorRequest] puts.
+// newWatch returns the message that begins a watch on the key that [newFloorRequest] puts.
 func newWatch() []byte {
 	key := append([]byte{0x0a, watchedKey}, strings.Repeat("0", watchedKey)...)
 	body := append([]byte{0x0a, byte(len(key))}, key...)
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// stream joins the data frames of a stream of watches to messages. rest is the incomplete message.
+// stream joins the data frames in a watch stream to messages. rest is the incomplete message.
 type stream struct {
 	floor *watchFloor
 	rest  []byte
 }
 
-// take takes the whole messages of some data and keeps the rest.
+// take takes the whole messages in data and keeps the rest.
 func (s *stream) take(data []byte) error {
 	const head = 5
 	s.floor.last = time.Now()
@@ -150,16 +151,16 @@ func (s *stream) take(data []byte) error {
 	return nil
 }
 
-// Fields of a response to watches.
+// Fields in a watch response.
 const (
 	fieldCreated  = 3
 	fieldCanceled = 4
 	fieldEvents   = 11
 
-	lengthDelimited = 2 // the type of a field
+	lengthDelimited = 2 // a field's type
 )
 
-// response counts the events of a message, and whether a watch began.
+// response counts the events in a message, and whether a watch began.
 func (f *watchFloor) response(body []byte) error {
 	for len(body) > 0 {
 		tag := body[0] // all fields are below 16

@@ -20,9 +20,9 @@ import (
 	"sync/atomic"
 )
 
-// compareHTTP compares the cost of a GET of Consul's HTTP interface to the client with
-// the cost to wrk. A static server pinned to one processor answers: a database
-// would need that processor for itself.
+// compareHTTP compares what a GET through Consul's HTTP interface costs the client with what it
+// costs wrk. A static server pinned to one processor answers: a database would need that processor
+// for itself.
 func compareHTTP(ctx context.Context, o options, out io.Writer) error {
 	o.load = load{requests: 1_000_000, clients: 64}
 	return o.workIn(10, func(o options) (err error) {
@@ -50,11 +50,11 @@ func compareHTTP(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// oneThread is the first of the rows with one thread.
+// oneThread is the first row with one thread.
 const oneThread = 3
 
-// httpRows are the programs that get, each on all processors and on one. One run of dbtester
-// has put the value where the server finds it.
+// httpRows returns the programs that get, each on all processors and on one. A dbtester run has put
+// the value where the server finds it.
 func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -112,8 +112,7 @@ databases:
 `, filepath.Join(o.dir, "results"), o.requests, o.clients, o.clients, staticAddr, transport)
 }
 
-// floorHTTP gets with the parser of net/http and nothing else: no transport, no
-// schedule, no records.
+// floorHTTP gets with net/http's parser and nothing else: no transport, no schedule, no records.
 func floorHTTP(args []string) error {
 	flags := flag.NewFlagSet("floor-http", flag.ContinueOnError)
 	url := flags.String("url", "", "")
@@ -162,7 +161,7 @@ func getLoop(req *http.Request, head []byte, next *atomic.Int64, requests int64)
 	return nil
 }
 
-// toolVersion returns the first line that a tool prints of itself.
+// toolVersion returns the first line that a tool prints about itself.
 func toolVersion(name string, arg string) string {
 	text, _ := exec.Command(name, arg).CombinedOutput() // wrk exits with 1
 	line, _, _ := strings.Cut(string(text), "\n")

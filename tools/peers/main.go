@@ -1,6 +1,6 @@
-// Command peers compares dbtester's cost on its client machine with the cost of public tools, on
-// the same servers, in alternating runs, and prints tables of ratios. Run it with `make
-// bench-peers` and `make bench-memory`.
+// Command peers compares dbtester's cost on its client machine with public tools' cost, on the same
+// servers, in alternating runs, and prints tables with ratios. Run it with `make bench-peers` and
+// `make bench-memory`.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 }
 
 // dispatch runs the command that the first argument names. The comparisons start the floors as
-// processes of their own.
+// separate processes.
 func dispatch(ctx context.Context, args []string) error {
 	verb := ""
 	if len(args) > 0 {
@@ -56,27 +56,27 @@ func report(err error) int {
 	return 1
 }
 
-// options are common to all runs of a comparison.
+// options are what all runs in a comparison share.
 type options struct {
 	dbtester string
-	repo     string // the source of dbtester
-	pairs    int    // runs of each program; 0 for those that a part has by default
+	repo     string // dbtester's source
+	pairs    int    // runs per program; 0 for a part's default
 	data     string // where the work directory is made; "" is the usual place
 	dir      string // work directory, empty until workIn
 	load
 }
 
-// load describes the requests that the programs of a comparison make.
+// load describes the requests that the programs in a comparison make.
 type load struct {
-	requests    int // of one run
+	requests    int // in one run
 	clients     int
 	connections int
 	rate        int  // requests a second, 0 for a closed loop
-	keepalive   bool // renewals of leases in place of puts
-	watchers    int  // of one key; the requests are then their events, and the rate is that of puts
+	keepalive   bool // renew leases in place of puts
+	watchers    int  // on one key; the requests are then their events, and the rate is for puts
 }
 
-// register declares the flags of all comparisons.
+// register declares the flags that all comparisons have.
 func (o *options) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.dbtester, "dbtester", "../../bin/dbtester", "the dbtester to measure")
 	flags.StringVar(&o.repo, "repo", "../..", "its source")
@@ -93,8 +93,8 @@ func (o *options) resolve() (err error) {
 	return err
 }
 
-// workIn calls a function with a work directory, which is then removed. pairs is the default for the
-// number of pairs.
+// workIn calls a function with a work directory, which is then removed. pairs is how many pairs are
+// run by default.
 func (o options) workIn(pairs int, do func(options) error) (err error) {
 	if o.pairs == 0 {
 		o.pairs = pairs
@@ -106,7 +106,7 @@ func (o options) workIn(pairs int, do func(options) error) (err error) {
 	return do(o)
 }
 
-// build compiles a package in a folder and returns the path of the program.
+// build compiles a package in a folder and returns the path to the program.
 func (o options) build(ctx context.Context, folder, pkg string) (string, error) {
 	program := filepath.Join(o.dir, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
@@ -117,7 +117,7 @@ func (o options) build(ctx context.Context, folder, pkg string) (string, error) 
 	return program, nil
 }
 
-// compareEtcd compares the cost of one load of etcd with the cost of etcd's own tools.
+// compareEtcd compares what one load on etcd costs with what it costs with etcd's own tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
@@ -146,6 +146,6 @@ func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	fmt.Fprintf(out, "## %s\n\n", title)
 	return o.workIn(10, func(o options) error {
 		rows, err := etcdLoad(ctx, o, out, programs)
-		return errors.Join(err, missed(rows)) // rows of a load of puts have no bars
+		return errors.Join(err, missed(rows)) // rows for a load that puts have no bars
 	})
 }

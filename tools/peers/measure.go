@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// usage is the CPU time and memory of one run of a program.
+// usage is the CPU time and memory that a program took in one run.
 type usage struct {
 	requests   int
 	cpu, wall  time.Duration
@@ -31,11 +31,11 @@ type usage struct {
 type row struct {
 	name string
 	argv []string
-	// notValid also accepts runs of dbtester that were recorded but are not valid: the store
-	// failed requests, and their cost to the client is measured all the same.
+	// notValid also accepts dbtester runs that were recorded but are not valid: the store failed
+	// requests, and their cost to the client is measured all the same.
 	notValid bool
-	// count reads the number of requests from the program's output; nil if the number
-	// is an argument.
+	// count reads from the program's output how many requests it made; nil if the number is an
+	// argument.
 	count func(output string) (int, error)
 	bars  []bar
 	runs  []usage
@@ -92,8 +92,8 @@ func measure(ctx context.Context, dir string, argv []string) (u usage, output st
 	return u, output, err
 }
 
-// watch runs a program, calls sample with its process every 20 ms, and returns its output and the
-// kernel's account of the process; nil if it was not started.
+// watch runs a program, calls sample with its process every 20 ms, and returns its output and what
+// the kernel accounted for the process; nil if it was not started.
 func watch(ctx context.Context, dir string, argv []string, sample func(pid int)) (*os.ProcessState, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -150,9 +150,9 @@ func median(runs []usage, of func(usage) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// ratio divides neighbouring runs of a and b, and returns the median with the interval that holds the
-// true median with a probability of at least 95 %, by order statistics. For fewer than 6 runs the
-// interval is the span.
+// ratio divides neighbouring runs of a and b, and returns the median with the interval that holds
+// the true median with a probability of at least 95 %, by order statistics. For fewer than 6 runs
+// the interval is the span.
 func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {
@@ -164,11 +164,11 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[left], ratios[n-1-left]
 }
 
-// outside returns how many of n values may be left out at each end of an interval for their
-// median: each value lies below the median with a probability of one half.
+// outside returns how many out of n values may be left out at each end of an interval for their
+// median: each value lies below the median with probability one half.
 func outside(n int) int {
 	const most = .05 / 2
-	below, chance := 0.0, math.Pow(.5, float64(n)) // of exactly k values below it
+	below, chance := 0.0, math.Pow(.5, float64(n)) // that exactly k values are below it
 	for k := 0; ; k++ {
 		if below += chance; below > most {
 			return max(k-1, 0)
@@ -215,7 +215,7 @@ func printTable(out io.Writer, request string, rows []row) {
 	w.Flush()
 }
 
-// ratioCell is the ratio of two rows with its interval.
+// ratioCell formats the ratio between two rows with its interval.
 func ratioCell(r, to row, of func(usage) float64) string {
 	mid, lo, hi := ratio(r.runs, to.runs, of)
 	return fmt.Sprintf("%s (%s-%s)", times(mid), times(lo), times(hi))
@@ -229,14 +229,14 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-// conditions describes the versions, the machine and the time of the runs that have ended, and how
+// conditions describes the versions, the machine and the time for the runs that have ended, and how
 // busy the machine was before them.
 func (o options) conditions(before string) string {
 	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s, with a load average of %s before", toolVersion(o.dbtester, "version"), runtime.Version(),
 		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly), before)
 }
 
-// busy is the load average of the last minute.
+// busy returns the load average over the last minute.
 func busy() string {
 	data, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -15,23 +15,21 @@ import (
 	"time"
 )
 
-// sweep is one way to make a load, in several numbers of requests, the fewest
-// first.
+// sweep is one way to make a load, with several request counts, the fewest first.
 type sweep struct {
 	requests []int
 	// run makes one load and returns its RssAnon in bytes.
 	run  func(ctx context.Context, o options, requests int) (footprint, error)
-	runs [][]footprint // by number of requests
+	runs [][]footprint // by request count
 }
 
-// footprint is the RssAnon of one process: when its load ended, and the largest of
-// its life.
+// footprint is a process's RssAnon: when its load ended, and the largest while it lived.
 type footprint struct{ end, peak int64 }
 
-// mostGrowth is the most that ten times the requests may take, as a ratio of RssAnon.
+// mostGrowth is the most that ten times the requests may take, as an RssAnon ratio.
 const mostGrowth = 1.05
 
-// memoryPage shows whether the memory of a load grows with its requests.
+// memoryPage shows whether a load's memory grows with its requests.
 func memoryPage() page {
 	return page{
 		title: "Memory of the client over numbers of requests",
@@ -44,7 +42,7 @@ Two things keep it so: garbage is collected during a load once there are 128 KiB
 	}
 }
 
-// memoryParts are the series of runs.
+// memoryParts returns the sweeps.
 func memoryParts() []part {
 	measured := func(name, title string, minutes int, s sweep) part {
 		return part{name, title, minutes, func(ctx context.Context, o options, out io.Writer) error {
@@ -62,7 +60,7 @@ func memoryParts() []part {
 	}
 }
 
-// measure runs every number of requests o.pairs times, in turn, and prints a table.
+// measure runs every request count o.pairs times, in turn, and prints a table.
 func (s sweep) measure(ctx context.Context, o options, out io.Writer) error {
 	before := busy()
 	s.runs = make([][]footprint, len(s.requests))
@@ -109,8 +107,8 @@ func null(loop string) func(context.Context, options, int) (footprint, error) {
 	}
 }
 
-// control returns a function that runs dbtester control with one member of etcd, a process of its
-// own. keys are lines of the experiment file, with a verb for the number of requests.
+// control returns a function that runs dbtester control with one etcd member, a separate process.
+// keys are lines in the experiment file, with a verb for the request count.
 func control(keys string) func(context.Context, options, int) (footprint, error) {
 	return func(ctx context.Context, o options, requests int) (footprint, error) {
 		return controlOf(ctx, o, fmt.Sprintf(keys, requests))
@@ -171,7 +169,7 @@ func oneMember(o options) *cluster {
 		}}
 }
 
-// loadEnd is when the only load of the only run under dir ended.
+// loadEnd returns when the only load in the only run under dir ended.
 func loadEnd(dir string) (time.Time, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "results", "*", "*", "manifest.json"))
 	if err != nil || len(files) != 1 {
@@ -195,7 +193,7 @@ func loadEnd(dir string) (time.Time, error) {
 	return manifest.Databases[0].LoadEnd, nil
 }
 
-// sample is the RssAnon of a process at one moment.
+// sample is a process's RssAnon at one moment.
 type sample struct {
 	at   time.Time
 	anon int64
@@ -214,7 +212,7 @@ func sampled(ctx context.Context, dir string, argv []string) (samples []sample, 
 	return samples, output, err
 }
 
-// print prints one row for each number of requests, with ratios to the number before.
+// print prints one row for each request count, with ratios to the count before.
 func (s sweep) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(w, "| requests\t| RssAnon at its end\t| to a tenth of the requests (interval)\t| at most\t| to a tenth (interval)\t| bars\t|")

@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// part is a section of a page, which is measured by itself.
+// part is a section on a page, which is measured by itself.
 type part struct {
 	name    string // by which it is asked for
-	title   string // of its section
+	title   string // its section's
 	minutes int    // about, on two idle processors
 	// measure prints the section after its heading. Bars that are missed are no error.
 	measure func(ctx context.Context, o options, out io.Writer) error
 }
 
-// page is a file of results that has a section for each part. Sections that are not measured again
+// page is a results file that has a section for each part. Sections that are not measured again
 // stay, each with the commit and the date that it was measured at.
 type page struct {
 	title string
@@ -32,10 +32,10 @@ type page struct {
 	parts []part
 }
 
-// render in place of names of parts measures nothing.
+// render in place of part names measures nothing.
 const render = "none"
 
-// fill measures parts of a page, and writes the page after each of them.
+// fill measures parts of a page, and writes the page after each.
 func fill(ctx context.Context, args []string, target string, p page) error {
 	var o options
 	flags := flag.NewFlagSet(target, flag.ContinueOnError)
@@ -73,7 +73,7 @@ func fill(ctx context.Context, args []string, target string, p page) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// choose returns the parts of the names, in the order of the page: all for no names.
+// choose returns the parts with these names, in the page's order: all if there are no names.
 func (p page) choose(names []string) ([]part, error) {
 	var chosen []part
 	for _, one := range p.parts {
@@ -95,7 +95,7 @@ func (p page) choose(names []string) ([]part, error) {
 
 const heading = "## "
 
-// sections returns the sections of a page by their titles, each without its heading.
+// sections returns a page's sections by their titles, each without its heading.
 func sections(text string) map[string]string {
 	found, title := map[string]string{}, ""
 	for line := range strings.Lines(text) {
@@ -110,10 +110,10 @@ func sections(text string) map[string]string {
 	return found
 }
 
-// unmeasured begins the section of a part that was never measured.
+// unmeasured begins the section for a part that was never measured.
 const unmeasured = "Not measured yet"
 
-// rewrite writes the page, with other texts of some sections by their titles.
+// rewrite writes the page, with other texts for some sections by their titles.
 func (p page) rewrite(file, target string, measured map[string]string) error {
 	if file == "" {
 		for title, text := range measured {
@@ -130,7 +130,7 @@ func (p page) rewrite(file, target string, measured map[string]string) error {
 	return os.WriteFile(file, []byte(p.text(target, all)), 0o644)
 }
 
-// text is the page with some sections by their titles. Those of no part are left out.
+// text returns the page, given its sections by title. Those that belong to no part are left out.
 func (p page) text(target string, all map[string]string) string {
 	var body strings.Builder
 	met, missed := 0, 0

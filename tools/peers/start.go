@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureStart measures the size of the program, and its cost to print its version: a lower bound of the
-// cost of each process of dbtester.
+// measureStart measures the program's size, and what it costs to print its version: a lower bound
+// for what each dbtester process costs.
 func measureStart(ctx context.Context, o options, out io.Writer) error {
 	return o.workIn(40, func(o options) error {
 		before := busy()
@@ -39,17 +39,17 @@ func measureStart(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// printSpan prints a row of a table: the median of a quantity, its span, and its bar.
+// printSpan prints a table row: a quantity's median, its span, and its bar.
 func printSpan(out io.Writer, what, unit string, runs []usage, of func(usage) float64, most float64) {
 	m := median(runs, of)
 	lo, hi := span(runs, of)
 	fmt.Fprintf(out, "| %s\t| %.1f %s (%.1f-%.1f)\t| <= %g %s%s\t|\n", what, m, unit, lo, hi, most, unit, judge(m, most))
 }
 
-// measureCold measures the first `make quickstart` of a bare clone: nothing is compiled, but the
-// modules were downloaded before.
+// measureCold measures the first `make quickstart` in a bare clone: nothing was compiled before,
+// but the modules were downloaded.
 func measureCold(ctx context.Context, o options, out io.Writer) error {
-	o.data = "" // a cache of a gigabyte is on a disk
+	o.data = "" // a cache this large, a gigabyte, belongs on a disk
 	return o.workIn(3, func(o options) error {
 		before := busy()
 		var runs []usage
@@ -75,14 +75,14 @@ func measureCold(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// cold makes the quickstart of a new clone in a folder, which is then removed.
+// cold makes the quickstart in a new clone in a folder, which is then removed.
 func cold(ctx context.Context, o options, dir string) (u usage, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	clone := filepath.Join(dir, "clone")
 	if text, err := exec.CommandContext(ctx, "git", "clone", "--quiet", "--no-hardlinks", o.repo, clone).CombinedOutput(); err != nil {
 		return u, fmt.Errorf("clone: %w\n%s", err, text)
 	}
-	// A new user's make does not inherit the settings of the make that started this program.
+	// A new user's make does not inherit the settings from the make that started this program.
 	u, _, err = measure(ctx, clone, []string{"env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "-u", "MFLAGS", "-u", "PARTS", "GOCACHE=" + filepath.Join(dir, "cache"), "make", "quickstart"})
 	if reports, _ := filepath.Glob(filepath.Join(clone, "results", "*", "*", "report.html")); err != nil && ctx.Err() == nil && len(reports) > 0 {
 		err = nil // a busy machine may make the run invalid

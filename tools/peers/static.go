@@ -21,9 +21,8 @@ const (
 	behindAddr = "127.0.82.2:8500"
 )
 
-// static is nginx, which serves keys as files, and behind it a handler of all requests
-// except the GET of a key: it stores the values of puts as such files, and describes
-// itself as a Consul server does.
+// static is nginx, which serves keys as files, and behind it a handler for all requests except GETs
+// for a key: it stores what puts write as such files, and describes itself as a Consul server does.
 type static struct {
 	version string
 	root    string
@@ -83,7 +82,7 @@ func startStatic(dir string) (*static, error) {
 	}
 }
 
-// path returns the path of the last key that was put, "" before.
+// path returns the path to the last key that was put, "" before.
 func (s *static) path() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// store is a database that has no benchmark of its own: dbtester is compared with a loop around the
-// client that programs use (tools/library).
+// store is a database without its own benchmark: dbtester is compared with a loop around the client
+// that programs use (tools/library).
 type store struct {
-	name    string // of the database
+	name    string // the database's
 	title   string
-	library string // the module of the client
+	library string // the client's module
 	client  string // its usual name
 	cluster func(context.Context, options) (*cluster, error)
 }
 
-// storeParts returns the sections about loads of ZooKeeper and Consul.
+// storeParts returns the sections about loads on ZooKeeper and Consul.
 func storeParts() (all []part) {
 	for _, s := range []store{
 		{"zookeeper", "ZooKeeper", "github.com/go-zookeeper/zk", "go-zookeeper", newZooKeeper},
@@ -68,7 +68,7 @@ func (s store) measure(ctx context.Context, o options, out io.Writer) (err error
 	return nil
 }
 
-// rows returns a row for the library alone, and one for dbtester with each of its transports.
+// rows returns a row for the library alone, and one for dbtester with each transport.
 func (s store) rows(ctx context.Context, o options, c *cluster) ([]row, error) {
 	tool, err := o.build(ctx, o.repo, "./tools/library")
 	if err != nil {
