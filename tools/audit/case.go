@@ -21,17 +21,17 @@ type Case struct {
 	Full bool
 	// Runs are made one after the other on one cluster. Nearly every case has one.
 	Runs func(Scale) []Plan
-	// Server returns the options of the case's cluster.
+	// Server returns the options for the case's cluster.
 	Server func(Scale) standin.Options
 	// Check compares the runs with the cluster's log.
 	Check func(*Findings, []*Run)
 }
 
-// Plan is one run of dbtester.
+// Plan describes one dbtester run.
 type Plan struct {
-	// Load is the load in the experiment file, as the inside of a YAML flow mapping.
+	// Load is the load in the experiment file, written like the inside of a YAML flow mapping.
 	Load string
-	// File holds further keys of the experiment file, one per line.
+	// File holds further keys for the experiment file, one per line.
 	File string
 	// Script replaces the cluster's script before this run.
 	Script func(standin.Request) standin.Action
@@ -69,7 +69,7 @@ type Check struct {
 	OK                          bool
 }
 
-// Findings collects the checks of one case.
+// Findings collects a case's checks.
 type Findings struct{ Checks []Check }
 
 func (f *Findings) add(ok bool, what, truth, got, tolerance string) {
@@ -111,7 +111,7 @@ func number(v float64) string {
 
 var nan = math.NaN()
 
-// Run holds the exit code, output and records of dbtester, and the log of the servers.
+// Run holds dbtester's exit code, output and records, and the servers' log.
 type Run struct {
 	Plan    Plan
 	Exit    int
@@ -130,5 +130,6 @@ type Live struct {
 	Process *os.Process // control
 }
 
-// Log has an entry for each request that the servers saw in one run, in order of arrival.
+// Log has an entry for each request that the servers saw in one run, in the order in which they
+// arrived.
 type Log []standin.Entry

@@ -130,7 +130,7 @@ func deadMember(failover string) Case {
 	// Each request takes so long that the servers' delay, not the processor, determines the
 	// throughput.
 	const clients, delay = 30, 40 * time.Millisecond
-	share := 0.0 // of clients without a server
+	share := 0.0 // share of clients without a server
 	if failover == "none" {
 		share = 1.0 / 3
 	}

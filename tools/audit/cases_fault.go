@@ -17,7 +17,7 @@ import (
 // durations finds times such as 1.98s in a text.
 var durations = regexp.MustCompile(`\d+(\.\d+)? ?(ms|s)\b`)
 
-// mentions reports whether a text contains a time within a tenth of want.
+// mentions reports whether a text contains a time that differs from want by less than a tenth.
 func mentions(text string, want time.Duration) bool {
 	return slices.ContainsFunc(durations.FindAllString(text, -1), func(s string) bool {
 		d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))
@@ -112,7 +112,7 @@ func frozenServer() Case {
 		Runs: one(func(s Scale) Plan {
 			freeze, rate, length = at(s), s.PickN(200, 100), s.Pick(6*time.Second, 100*time.Second)
 			if !s.Full {
-				tolerance = 0.05 // the time to drain the queue is a larger part of a short freeze
+				tolerance = 0.05 // draining the queue takes a larger part of a short freeze
 			}
 			return Plan{Exit: exitAny, Load: fmt.Sprintf("operation: write, rate: %d, duration: %v, clients: 50, timeout: 60s, %s", rate, length, small)}
 		}),

@@ -36,7 +36,7 @@ func mixedSteps() Case {
 	}
 }
 
-// altered is a load of reads, one in a hundred of which is answered wrongly.
+// altered is a read load in which one answer in a hundred is wrong.
 func altered(name, found string, how standin.Corruption) Case {
 	return Case{
 		Name:     name,

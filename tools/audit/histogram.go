@@ -50,7 +50,7 @@ func histograms(path string) (map[string]*hdrhistogram.Histogram, error) {
 	return sums, lines.Err()
 }
 
-// valueAt is the upper end of the bucket that contains rank ceil(q*n).
+// valueAt returns the upper end of the bucket that contains rank ceil(q*n).
 func valueAt(h *hdrhistogram.Histogram, q float64) float64 {
 	left := int64(rank(q, int(h.TotalCount())))
 	for _, bar := range h.Distribution() {

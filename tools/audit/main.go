@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// audit prints a table of all cases. It fails if a check fails unexpectedly, or if a case that is
+// audit prints a table with all cases. It fails if a check fails unexpectedly, or if a case that is
 // known to fail passes.
 func audit(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("audit", flag.ContinueOnError)

@@ -68,7 +68,7 @@ func leaderKilled() Fault {
 			names := r.Report.Named("RECONNECT")
 			f.Holds("reconnects are a row", len(names) > 0, "a row", orMissing(names))
 			// etcd's followers hold requests that they forwarded to the dead leader for up to 7 s,
-			// which may occupy all clients until the end of a short load.
+			// which may occupy all clients until a short load ends.
 			if n := len(r.Record.Intervals); n > 1 && r.length() > 15*time.Second {
 				last := r.Record.Intervals[n-2].Num("ok") // the last whole second
 				f.Within("answers in the last second, through the other members", 1, last, 2*realRate)
@@ -94,7 +94,8 @@ func followerStopped() Fault {
 		},
 		Check: func(f *Findings, r *Run, lasted time.Duration) {
 			f.Equal("failed and unknown requests", 0, r.Record.Totals["failed"]+r.Record.Totals["unknown"])
-			// Its clients' requests became due evenly, so one came within about 100 ms of the stop.
+			// Its clients' requests became due evenly, so one came within about 100 ms after the
+			// stop.
 			f.Within("SLOWEST-LATENCY, ms", 1000*lasted.Seconds()-300, r.Report.Value("SLOWEST-LATENCY"), 1000*lasted.Seconds()+2500)
 		},
 	}
@@ -181,8 +182,8 @@ func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster 
 	return nil
 }
 
-// layout bounds the entries that are not keys of a load: the parents of ZooKeeper's keys,
-// documented as 1,000, and the server's own nodes.
+// layout bounds the entries that are not a load's keys: the parents of ZooKeeper's keys, documented
+// as 1,000, and the server's own nodes.
 const layout = 1010
 
 // loading waits until a load's first second is recorded. It returns false if control ended before

@@ -28,10 +28,10 @@ type Step struct {
 	End   time.Time `json:"end"`
 }
 
-// Row is one line of a CSV file, by column.
+// Row is one CSV line, by column.
 type Row map[string]string
 
-// Num returns a cell as a number; NaN if there is none.
+// Num returns a cell as a number, or NaN.
 func (r Row) Num(column string) float64 {
 	v, err := strconv.ParseFloat(r[column], 64)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Record) Sum(column string) float64 {
 	return sum
 }
 
-// Class counts the requests that ended with a class of error.
+// Class counts the requests that ended with errors in a class.
 func (r *Record) Class(class string) float64 {
 	n := 0.0
 	for _, row := range r.Errors {
@@ -129,7 +129,7 @@ func (r *Record) Marked(words ...string) (Mark, bool) {
 	return Mark{}, false
 }
 
-// Codes returns the codes of all marks.
+// Codes returns all marks' codes.
 func (r *Record) Codes() string {
 	var codes []string
 	for _, m := range r.Marks {
@@ -162,7 +162,7 @@ func readReport(dir string) (*Report, error) {
 	return r, json.Unmarshal(b, r)
 }
 
-// Cell returns the first cell of the row with this exact name.
+// Cell returns the first cell in the row with this exact name.
 func (r *Report) Cell(name string) (Cell, bool) {
 	for _, row := range r.Table.Rows {
 		if row.Name == name && len(row.Cells) > 0 {
@@ -204,9 +204,9 @@ func (r *Report) Named(words ...string) (names []string) {
 	return names
 }
 
-// Record holds the files in a run's folder. It knows only the names of files, columns and keys.
+// Record holds the files in a run's folder. It knows only names: files, columns and keys.
 type Record struct {
-	Folder    string // of the database
+	Folder    string // the database's
 	Totals    map[string]float64
 	Marks     []Mark
 	Steps     []Step

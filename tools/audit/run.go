@@ -22,7 +22,7 @@ type auditor struct {
 	scale   Scale
 }
 
-// Verdict holds the checks of one case.
+// Verdict holds a case's checks.
 type Verdict struct {
 	Case   Case
 	Checks []Check
@@ -88,8 +88,9 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 		return nil, err
 	}
 	file := filepath.Join(dir, "experiment.yaml")
-	// With the same prefix, a second run on the same cluster has the same layout as the first. The
-	// servers' log has no requests of a judge then, and lies are found by checksums alone.
+	// With the same prefix, a second run on the same cluster has the same layout as the first.
+	// Without a judge the servers' log has no requests by one, and lies are found by checksums
+	// alone.
 	text := fmt.Sprintf("title: audit\nresults: %s\nconsistency: false\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s], prefix: audit}\n",
 		filepath.Join(dir, "results"), p.File, p.Load, database, strings.Join(endpoints, ", "))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -158,7 +159,7 @@ func exitOnly(err error) error {
 	return err
 }
 
-// newest returns the last folder by name; "" if there is none.
+// newest returns the last folder by name; "" if there is no folder.
 func newest(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || len(entries) == 0 {

@@ -83,9 +83,9 @@ func (l Log) gaps() (gaps []time.Duration) {
 	return gaps
 }
 
-// silentTenths are the fewest and the most rows of 100 ms that can lie wholly in gaps
-// between answers, wherever rows begin. Answers reach the client a little after they are
-// logged, hence the 10 ms.
+// silentTenths returns the fewest and the most 100 ms rows that can lie wholly in gaps between
+// answers, wherever rows begin. Answers reach the client a little after they are logged, hence the
+// 10 ms.
 func (l Log) silentTenths() (least, most float64) {
 	const row, way = 100 * time.Millisecond, 10 * time.Millisecond
 	for _, gap := range l.gaps() {
@@ -95,12 +95,12 @@ func (l Log) silentTenths() (least, most float64) {
 	return least, most
 }
 
-// rank is the index of quantile q in n sorted values: ceil(q*n), from 1.
+// rank returns the index of quantile q in n sorted values: ceil(q*n), from 1.
 func rank(q float64, n int) int {
 	return min(max(int(math.Ceil(q*float64(n)-1e-9)), 1), n)
 }
 
-// quantile is the value of that rank.
+// quantile returns the value at that rank.
 func quantile(q float64, values []float64) float64 {
 	slices.Sort(values)
 	return values[rank(q, len(values))-1]
@@ -134,7 +134,7 @@ func accounts(f *Findings, name string, r *Run) {
 	f.Within(name+"requests logged <= ok + failed + unknown", answered, float64(len(r.Log)), t["ok"]+t["failed"]+t["unknown"])
 }
 
-// records checks that the records of a run do not contradict one another.
+// records checks that a run's records do not contradict one another.
 func records(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	f.Equal(name+"due = ok + failed + unknown + shed + unsent", t["offered"], t["ok"]+t["failed"]+t["unknown"]+t["shed"]+t["unsent"])

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// failed are the names of checks that failed, CASE: CHECK.
+// failed returns the names of the checks that failed, CASE: CHECK.
 func (v Verdict) failed() (names []string) {
 	if v.Error != nil {
 		return []string{v.Case.Name + ": " + v.Error.Error()}

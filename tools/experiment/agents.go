@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Agents starts and stops agents on addresses of this machine. The zero value is ready to use.
+// Agents starts and stops agents on this machine's addresses. The zero value is ready to use.
 type Agents struct {
 	running []*exec.Cmd
-	readers sync.WaitGroup // of their output
+	readers sync.WaitGroup // for their output
 }
 
-// slowStart bounds the start of an agent.
+// slowStart bounds how long an agent takes to start.
 const slowStart = time.Minute
 
 // Start starts an agent on each host, with flags, which works in a folder below dir.

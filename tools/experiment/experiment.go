@@ -1,5 +1,5 @@
 // Package experiment runs an experiment on this machine with a built dbtester, for programs that
-// compare its records with measurements of their own.
+// compare its records with their own measurements.
 package experiment
 
 import (
@@ -34,8 +34,8 @@ func Main(name string, do func(ctx context.Context, args []string, out, progress
 	}
 }
 
-// Build builds the program in a folder, for tests of programs that run it, and returns its path. It is
-// compiled as by make build and make vet, and then not compiled again.
+// Build builds the program in a folder, for tests whose programs run it, and returns its path. It
+// is compiled as by make build and make vet, and then not compiled again.
 func Build(dir string) (program string, err error) {
 	if err := lookAtSources(); err != nil {
 		return "", err
@@ -49,8 +49,8 @@ func Build(dir string) (program string, err error) {
 	return program, nil
 }
 
-// lookAtSources stats all source files. go test caches the result of a test while the files that the test
-// itself opened or statted are unchanged, and does not know the files that go build reads.
+// lookAtSources stats all source files. go test caches a test's result while the files that the
+// test itself opened or statted are unchanged, and does not know the files that go build reads.
 func lookAtSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -71,8 +71,8 @@ func lookAtSources() error {
 	})
 }
 
-// Busy describes how busy the machine is, whose other work changes times. When completes "with a load
-// of 1.5".
+// Busy describes how busy the machine is, whose other work changes times. when completes "with a
+// load of 1.5".
 func Busy(when string) string {
 	var one float64
 	text, err := os.ReadFile("/proc/loadavg")
@@ -85,8 +85,8 @@ func Busy(when string) string {
 	return fmt.Sprintf("with a load of %.1f %s", one, when)
 }
 
-// The releases of the databases that programs install, as a report names them, and the keys of an
-// experiment's database that ask for them.
+// The releases of the databases that programs install, as a report names them, and the keys that
+// ask for them in an experiment's database.
 const (
 	ZooKeeperRelease = "3.9.5"
 	ConsulRelease    = "1.21.0"
@@ -95,22 +95,22 @@ const (
 	Consul    = "version: " + ConsulRelease + ", install: true"
 )
 
-// marked is the exit code of a run whose numbers have a mark, as on a busy machine.
+// marked is the exit code when a run's numbers have a mark, as on a busy machine.
 const marked = 3
 
-// Run runs the program with an experiment file of a text, in a folder that is made if absent. It
-// returns the path of the run's one record that matches a pattern below the run's folder. A marked
-// run is no error.
+// Run runs the program with an experiment file that has this text, in a folder that is made if
+// absent. It returns the path to the run's one record that matches a pattern below the run's
+// folder. A marked run is no error.
 func Run(ctx context.Context, program, dir, text, record string, args ...string) (string, error) {
 	return Control{Program: program, Dir: dir, Text: text, Args: args}.Run(ctx, record)
 }
 
-// Control is a run of the program.
+// Control describes how to run the program once.
 type Control struct {
 	Program string
-	// Dir is the folder of the run, which is made if absent, and Text its experiment.
+	// Dir is the run's folder, which is made if absent, and Text its experiment.
 	Dir, Text string
-	// Agents means that agents run. Without them control has some of its own.
+	// Agents means that agents run. Without them control starts its own.
 	Agents bool
 	Args   []string
 	// Beside is called with the process while it runs, unless it is nil. Its context ends with the
@@ -196,8 +196,8 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 // Results returns the path under which a run in dir writes its result folders.
 func Results(dir string) string { return filepath.Join(dir, "results") }
 
-// Await waits until a database of the run in a folder has an event of a kind. It returns false if ctx
-// ended before.
+// Await waits until a database has an event with this kind in the run in a folder. It returns false
+// if ctx ended before.
 func Await(ctx context.Context, dir, kind string) bool {
 	event := fmt.Appendf(nil, `"kind":%q`, kind)
 	for ctx.Err() == nil {
@@ -212,7 +212,7 @@ func Await(ctx context.Context, dir, kind string) bool {
 	return false
 }
 
-// Table reads a table of a record: the values of each row by the names of its columns.
+// Table reads a table in a record: each row's values by column name.
 func Table(path string) (rows []map[string]string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -236,10 +236,10 @@ func Table(path string) (rows []map[string]string, err error) {
 	return rows, nil
 }
 
-// Numbers reads the numbers of a table and keeps the first error.
+// Numbers reads a table's numbers and keeps the first error.
 type Numbers struct{ Err error }
 
-// Of returns the number in a column of a row.
+// Of returns the number in a row's column.
 func (n *Numbers) Of(row map[string]string, column string) float64 {
 	v, err := strconv.ParseFloat(row[column], 64)
 	if err != nil && n.Err == nil {

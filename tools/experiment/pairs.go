@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Pair holds the measurements of two runs, with and without the examined feature.
+// Pair holds what two runs measured, with and without the examined feature.
 type Pair[T any] struct{ With, Without T }
 
-// Pairs makes n pairs of runs, whose order alternates. It passes each pair of successful runs to said,
-// and returns them with the errors of the others. If ctx ends, it returns the pairs so far.
+// Pairs runs n pairs, whose order alternates. It passes each pair of successful runs to said, and
+// returns them with the others' errors. If ctx ends, it returns the pairs so far.
 func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), said func(number int, p Pair[T])) (list []Pair[T], failed []string) {
 	for i := range n {
 		var p Pair[T]
@@ -45,14 +45,14 @@ func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), s
 	return list, failed
 }
 
-// Figure is a number of a run, printed as Scale times its value.
+// Figure is a number that a run yields, printed as Scale times its value.
 type Figure[T any] struct {
 	Name, Unit string
 	Scale      float64
 	Of         func(T) float64
 }
 
-// Compare prints the medians of both runs, the median of the ratios within pairs with the interval of
+// Compare prints both runs' medians, the median of the ratios within pairs with the interval from
 // its order statistics, and whether the interval has 1; and after the table why pairs failed. The
 // columns are named with and without.
 func Compare[T any](out io.Writer, with, without string, list []Pair[T], failed []string, figures ...Figure[T]) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Report maps names of rows to their values in a report of one database. If several rows have the same
+// Report maps row names to their values in a report on one database. If several rows have the same
 // name, it has the first value.
 type Report map[string]float64
 

@@ -17,20 +17,20 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Trial is an experiment with a judge of its records.
+// Trial is an experiment with a judge for its records.
 type Trial struct {
 	Name  string // a word for the command line
 	Title string
 	Text  string // the experiment below its title
-	// Beside runs while the experiment does, nil for nothing. Dir is the folder of the run.
+	// Beside runs while the experiment does, unless it is nil. dir is the run's folder.
 	Beside func(ctx context.Context, control *os.Process, dir string)
 	Judge  func(manifest string) ([]Finding, error)
-	// Members and Generators are hosts of agents that are started for the trial. Without them, control
-	// has the agents of its members. Args are more arguments of control.
+	// Members and Generators are the hosts on which agents are started for the trial. Without them,
+	// control starts its members' agents. Args are more arguments for control.
 	Members, Generators, Args []string
 }
 
-// Finding compares a number of a run with its bar.
+// Finding compares a run's number with its bar.
 type Finding struct {
 	What, Measured, Bar string
 	Met                 bool
@@ -76,7 +76,7 @@ func Trials(ctx context.Context, program, dir, only string, trials []Trial, out,
 	return errors.Join(errs...)
 }
 
-// choose returns the trials of some names, separated by commas, or all for "".
+// choose returns the trials with some names, separated by commas, or all for "".
 func choose(trials []Trial, only string) (chosen []Trial, err error) {
 	if only == "" {
 		return trials, nil
@@ -124,7 +124,7 @@ func (t Trial) report(out io.Writer, list []Finding) {
 	}
 }
 
-// Counter is a series of a member of etcd, and the last value that was seen of it.
+// Counter is a series that an etcd member has, and the last value seen there.
 type Counter struct {
 	Series string
 	N      int64
@@ -156,7 +156,7 @@ func (c *Counter) ask(ctx context.Context, url string) (int64, error) {
 	return c.parse(resp.Body)
 }
 
-// parse reads the series in the text format of Prometheus.
+// parse reads the series in Prometheus's text format.
 func (c *Counter) parse(text io.Reader) (int64, error) {
 	for lines := bufio.NewScanner(text); lines.Scan(); {
 		if series, value, _ := strings.Cut(lines.Text(), " "); series == c.Series {

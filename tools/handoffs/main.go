@@ -1,6 +1,6 @@
-// Command handoffs has locks of etcd, ZooKeeper and Consul change hands many times, by each recipe, and
-// judges every turn by itself: whether two held one lock, and whether fences grew. It shares no code
-// with dbtester and reads the records of turns. Run it with `make hand-offs`.
+// Command handoffs has locks in etcd, ZooKeeper and Consul change hands many times, by each recipe,
+// and judges every turn by itself: whether two held one lock, and whether fences grew. It shares no
+// code with dbtester and reads the turns' records. Run it with `make hand-offs`.
 package main
 
 import (
@@ -22,7 +22,8 @@ import (
 
 func main() { experiment.Main("handoffs", handOffs) }
 
-// recipe is a way to take a lock of a database: how its experiment names it, and of how many locks.
+// recipe is a way to take locks in a database: how its experiment names it, and how many locks
+// there are.
 type recipe struct {
 	database, name, keys string
 	locks                int
@@ -34,7 +35,7 @@ func recipes() []recipe {
 		consul    = experiment.Consul + ", "
 	)
 	return []recipe{
-		{"etcd", "library", "", 150}, // each hand-off waits for a tick of 100 ms
+		{"etcd", "library", "", 150}, // each hand-off waits for a tick every 100 ms
 		{"etcd", "direct", "", 50},
 		{"zookeeper", "library", zookeeper, 50},
 		{"zookeeper", "direct", zookeeper, 50},
@@ -43,7 +44,7 @@ func recipes() []recipe {
 	}
 }
 
-// With many names of few contenders each, a slow hand-off does not hold up the others.
+// With many names and few contenders each, a slow hand-off does not hold up the others.
 const locks = `title: hand-offs
 hosts: [127.0.2.1, 127.0.2.2, 127.0.2.3]
 load: {operation: update, keys: 100, rate: 10, duration: %v, clients: 5, key_size: 32, value_size: 64, timeout: 10s}
@@ -52,7 +53,7 @@ databases:
   %s: {%stag: it}
 `
 
-// count sums up the turns of a recipe.
+// count sums up a recipe's turns.
 type count struct{ rounds, handOffs, overlaps, disorder, other int }
 
 func (c *count) add(o count) {
@@ -118,7 +119,7 @@ func measure(ctx context.Context, program, dir, text string) (count, error) {
 // turn is a lock that was held.
 type turn struct{ acquired, sent, fence int64 }
 
-// judge judges the turns of a table.
+// judge judges the turns in a table.
 func judge(table io.Reader) (count, error) {
 	c := count{rounds: 1}
 	r := csv.NewReader(table)

@@ -1,9 +1,9 @@
-// Command hostile runs all cases of the tests that feed untrusted files and answers to the
-// program, and prints a table of the cases with their expected outcomes:
+// Command hostile runs all cases in the tests that feed untrusted files and answers to the program,
+// and prints a table with the cases and their expected outcomes:
 //
 //	hostile [-go GO]
 //
-// The exit code is 1 if a case failed, or if a test has none.
+// The exit code is 1 if a case failed, or if a test has no cases.
 package main
 
 import (
@@ -55,7 +55,7 @@ func run(goCommand string, w io.Writer) error {
 	return errors.Join(errs...)
 }
 
-// tried is one case of a test.
+// tried is one case in a test.
 type tried struct{ name, result string }
 
 // run runs a test with all its cases.
@@ -76,7 +76,7 @@ func (s suite) run(goCommand string) ([]tried, error) {
 	return cases, nil
 }
 
-// casesOf returns the tests without subtests of go test -json, in the order of their ends.
+// casesOf returns go test -json's tests without subtests, in the order in which they ended.
 func casesOf(events []byte) (cases []tried, err error) {
 	parents := map[string]bool{}
 	var ended []tried

@@ -1,6 +1,6 @@
-// Command library puts with the client of ZooKeeper or Consul that programs use, and does nothing
-// else: no records, no deadlines. No tool on that client can cost less. tools/peers compares dbtester
-// with it:
+// Command library puts with the ZooKeeper or Consul client that programs use, and does nothing
+// else: no records, no deadlines. No tool on that client can cost less. tools/peers compares
+// dbtester with it:
 //
 //	library zookeeper -endpoints 127.0.0.1:2181 -requests 10000 -clients 100 -rate 1000
 package main
@@ -27,11 +27,11 @@ func main() {
 	}
 }
 
-// put writes a key with a connection of its own.
+// put writes a key on its own connection.
 type put func(key string, value []byte) error
 
-// dialers returns functions that connect to one member of a database. They return a function that
-// puts, and one that closes the connection.
+// dialers returns functions that connect to one database member. They return a function that puts,
+// and one that closes the connection.
 func dialers() map[string]func(endpoint string) (put, func(), error) {
 	return map[string]func(string) (put, func(), error){"zookeeper": dialZooKeeper, "consul": dialConsul}
 }
@@ -96,10 +96,10 @@ func load(puts []put, requests int64, rate float64) (int64, error) {
 	return 0, nil
 }
 
-// parent is the znode of all keys.
+// parent is the znode above all keys.
 const parent = "/library"
 
-// quiet discards the log of the ZooKeeper client.
+// quiet discards what the ZooKeeper client logs.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

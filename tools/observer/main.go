@@ -1,6 +1,6 @@
-// Command observer compares response times and lateness that dbtester reports with the measurements
-// of a proxy between it and etcd, which parses HTTP/2 itself and has clocks of its own. Run it with
-// `make observer`.
+// Command observer compares the response times and lateness that dbtester reports with those that a
+// proxy between it and etcd measures, which parses HTTP/2 itself and has its own clocks. Run it
+// with `make observer`.
 package main
 
 import (
@@ -21,11 +21,11 @@ import (
 
 func main() { experiment.Main("observer", observe) }
 
-// load is puts of 1 KiB.
+// load puts values of 1 KiB.
 type load struct {
 	clients, connections int
 	rate                 int // a second; 0 is a closed loop
-	requests             int // of a run of some nine seconds
+	requests             int // in a run that takes some nine seconds
 }
 
 func (l load) String() string {
@@ -36,7 +36,7 @@ func (l load) String() string {
 	return by
 }
 
-// loads leave the processors of a small machine mostly idle, because every answer is held back: waits
+// loads leave a small machine's processors mostly idle, because every answer is held back: waits
 // for a processor, in the client or in the proxy, would be differences that neither side caused.
 func loads() []load {
 	return []load{
@@ -48,7 +48,7 @@ func loads() []load {
 	}
 }
 
-// The largest differences of a mean and of a 99th percentile from the proxy's, as shares.
+// How far a mean and a 99th percentile may differ from the proxy's, as shares.
 const (
 	mostMean = 0.01
 	mostP99  = 0.02
@@ -95,7 +95,7 @@ func observe(ctx context.Context, args []string, out, progress io.Writer) error 
 	return print(out, all, seen)
 }
 
-// percentile is the smallest of some values that a share of all does not exceed.
+// percentile returns the smallest value that a share of all values does not exceed.
 func percentile(values []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(int(share*float64(len(sorted))+0.999999)-1, 0)]

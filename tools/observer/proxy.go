@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// stamps are the times of one put.
+// stamps are when one put arrived and was answered.
 type stamps struct {
 	arrived  time.Time // its last byte, from the client
-	answered time.Time // the end of its answer was about to be sent
+	answered time.Time // its answer's end was about to be sent
 }
 
-// proxy forwards connections and stamps puts. It delays the bytes of the server.
+// proxy forwards connections and stamps puts. It delays what the server sends.
 type proxy struct {
 	listener net.Listener
 	back     string
@@ -28,7 +28,8 @@ type proxy struct {
 // start serves until stop.
 func (p *proxy) start() { p.serving.Go(p.serve) }
 
-// leastPut is the least size of a put of the load, in bytes. Control's own requests are smaller.
+// leastPut is the least size that a put in the load has, in bytes. Control's own requests are
+// smaller.
 const leastPut = 1024
 
 // serve forwards connections until the listener is closed.
@@ -53,7 +54,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// stop ends the listener and returns the stamps of all connections, which must have ended.
+// stop ends the listener and returns the stamps from all connections, which must have ended.
 func (p *proxy) stop() []stamps {
 	p.listener.Close()
 	p.serving.Wait()
@@ -68,7 +69,7 @@ type conn struct {
 
 	mu    sync.Mutex
 	sent  map[uint32]time.Time // puts without an answer, by their streams
-	sizes map[uint32]int       // bytes of requests that are not complete
+	sizes map[uint32]int       // bytes in requests that are not complete
 	log   []stamps
 }
 
@@ -80,7 +81,7 @@ func (c *conn) forward() {
 	sides.Wait()
 }
 
-// requests forwards the bytes of the client.
+// requests forwards what the client sends.
 func (c *conn) requests() {
 	defer c.server.Close()
 	frames := frameReader{skip: len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}
@@ -117,16 +118,16 @@ func (c *conn) request(f frame, now time.Time) {
 	delete(c.sizes, f.stream)
 }
 
-// chunk holds the bytes of one read from the server.
+// chunk is what one read from the server gave.
 type chunk struct {
 	data []byte
 	due  time.Time
 }
 
-// answers forwards the bytes of the server in order, each chunk after a delay.
+// answers forwards what the server sends in order, each chunk after a delay.
 func (c *conn) answers() {
 	defer c.client.Close()
-	const waiting = 4096 // chunks of a connection that are held back at once
+	const waiting = 4096 // chunks that are held back at once on a connection
 	chunks := make(chan chunk, waiting)
 	var sending sync.WaitGroup
 	sending.Go(func() {
@@ -165,14 +166,14 @@ func (c *conn) answer(f frame, now time.Time) {
 	}
 }
 
-// Frames of HTTP/2, and the flag of the last one of a stream.
+// HTTP/2 frame types, and the flag on a stream's last frame.
 const (
 	frameData, frameHeaders = 0, 1
 	flagEnd                 = 1
 	headBytes               = 9
 )
 
-// frame has the fields of a frame's header. size is the length of the payload.
+// frame has the fields in a frame's header. size is how long the payload is.
 type frame struct {
 	kind, flags byte
 	stream      uint32
@@ -181,7 +182,7 @@ type frame struct {
 
 // frameReader finds frames in bytes that come in pieces.
 type frameReader struct {
-	skip int // bytes before the next frame's head, or of its payload
+	skip int // bytes before the next frame's head, or in its payload
 	head []byte
 	last *frame // whose payload is not complete
 }

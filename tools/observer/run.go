@@ -23,13 +23,13 @@ const (
 	front  = "127.0.88.2:2379"
 )
 
-// times are the measurements of a run by one side, in milliseconds.
+// times are what one side measured in a run, in milliseconds.
 type times struct {
 	mean, p99 float64 // response times
-	late      float64 // p99 of the lateness; NaN without a rate
+	late      float64 // lateness p99; NaN without a rate
 }
 
-// sides holds the measurements of a run by dbtester and by the proxy.
+// sides holds what dbtester and the proxy measured in a run.
 type sides struct{ reported, observed times }
 
 const text = `title: observer
@@ -42,7 +42,7 @@ databases:
     steps: {start: false, stop: false}
 `
 
-// run makes one run of a load on a member of its own.
+// run runs a load once on a separate member.
 func run(ctx context.Context, program, parent string, l load, delay func() time.Duration) (s sides, err error) {
 	dir, err := os.MkdirTemp(parent, "run-")
 	if err != nil {
@@ -126,7 +126,7 @@ func healthy(ctx context.Context, client string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// read returns the times in the JSON of a report of one run, and the number of ok requests.
+// read returns the times in the JSON report on one run, and how many requests were ok.
 func read(report string) (t times, ok float64, err error) {
 	found, err := experiment.ReadReport(report, "AVG-LATENCY", "Latency p99", "OK")
 	if err != nil {
@@ -139,8 +139,8 @@ func read(report string) (t times, ok float64, err error) {
 	return t, found["OK"], nil
 }
 
-// observed are the times by a proxy's stamps. Requests of a rate are due evenly, from the latest start
-// that is not after the arrival of any.
+// observed returns the times by a proxy's stamps. At a rate, requests are due evenly, from the
+// latest start that is not after any request's arrival.
 func observed(log []stamps, rate int) times {
 	slices.SortFunc(log, func(a, b stamps) int { return a.arrived.Compare(b.arrived) })
 	due := func(i int) time.Time { return log[i].arrived }

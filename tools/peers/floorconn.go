@@ -33,7 +33,8 @@ type floorConn struct {
 	message func(data []byte) error
 }
 
-// newFloorLoop returns a loop without connections, on a separate thread.
+// newFloorLoop returns a loop without connections. It makes waits exact for this thread, to which
+// the caller must be locked.
 func newFloorLoop() (l floorLoop, err error) {
 	// Waits end when they should, not up to 50 us later together with others.
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {

@@ -1,7 +1,7 @@
-// Command power counts how often a power failure, and how often SIGKILL, loses writes that etcd
-// had acknowledged, by release. Each case is a fresh cluster of one member whose fsync takes 20 ms
-// longer, and a run of dbtester, which reads all written keys back. etcd 3.5.4 acknowledges before
-// its log is on disk (etcd-io/etcd#14370), so its losses must be found. Run it with `make power`, as
+// Command power counts how often a power failure, and how often SIGKILL, loses writes that etcd had
+// acknowledged, by release. Each case is a fresh cluster with one member whose fsync takes 20 ms
+// longer, and a dbtester run, which reads all written keys back. etcd 3.5.4 acknowledges before its
+// log is on disk (etcd-io/etcd#14370), so its losses must be found. Run it with `make power`, as
 // root.
 package main
 
@@ -26,7 +26,7 @@ func main() { experiment.Main("power", power) }
 // old is the release that has the bug.
 const old = "3.5.4"
 
-// series counts the outcomes of the cases of a release and a fault.
+// series counts the outcomes for a release and a fault.
 type series struct {
 	version, fault string
 	binary         string // "" for one that dbtester installs
@@ -36,8 +36,8 @@ type series struct {
 	failed         []string
 }
 
-// power runs all series in turn, so an interruption leaves about as many cases of each, and prints a
-// table of the finished cases.
+// power runs all series in turn, so an interruption leaves about as many cases in each, and prints
+// a table with the finished cases.
 func power(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("power", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
@@ -91,8 +91,8 @@ func build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
-// failure is an experiment with a load of 20 clients. The member's fsync takes longer from 1.5 s on, and the
-// fault ends the member at 3.2 s.
+// failure is an experiment whose load has 20 clients. The member's fsync takes longer from 1.5 s
+// on, and the fault ends the member at 3.2 s.
 const failure = `title: power
 hosts: [127.0.2.1]
 load: {operation: write, duration: 6500ms, warm_up: 300ms, clients: 20, key_size: 32, value_size: 256, timeout: 2s, failover: next}
@@ -118,7 +118,7 @@ func (s *series) one(ctx context.Context, program, dir string) error {
 	return s.count(manifest)
 }
 
-// record has the fields of a manifest about the keys that were read back, and about failed faults.
+// record has a manifest's fields about the keys that were read back, and about failed faults.
 type record struct {
 	Databases []struct {
 		Consistency struct {
@@ -128,7 +128,7 @@ type record struct {
 	}
 }
 
-// count adds the recorded losses of a run.
+// count adds the losses that a run recorded.
 func (s *series) count(manifest string) error {
 	data, err := os.ReadFile(manifest)
 	if err != nil {

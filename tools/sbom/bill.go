@@ -14,7 +14,7 @@ import (
 // about holds facts about an executable that are not inside it.
 type about struct{ version, created, sha256 string }
 
-// bill has the fields of CycloneDX 1.6 that are written.
+// bill has the CycloneDX 1.6 fields that are written.
 type bill struct {
 	Format     string      `json:"bomFormat"`
 	Spec       string      `json:"specVersion"`
@@ -48,9 +48,9 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeBill writes the bill of an executable: the executable, the standard library and
-// every module in it, in the order of their paths. The executable does not record
-// dependencies between modules, so the bill does not have them.
+// writeBill writes an executable's bill: the executable, the standard library and every module in
+// it, ordered by path. The executable does not record dependencies between modules, so the bill
+// does not have them.
 func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
 	main := component{
 		Type: "application", Name: path.Base(info.Path), Version: a.version, PURL: purl(info.Main.Path, a.version),
@@ -78,8 +78,8 @@ func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
 	return err
 }
 
-// linked returns the modules in an executable, those that replace others in their
-// place, in the order of their paths.
+// linked returns the modules in an executable, those that replace others in their place, ordered by
+// path.
 func linked(info *debug.BuildInfo) []*debug.Module {
 	var list []*debug.Module
 	for _, m := range info.Deps {
@@ -92,7 +92,7 @@ func linked(info *debug.BuildInfo) []*debug.Module {
 	return list
 }
 
-// purl is the package URL of a module. The type golang has paths in lower case.
+// purl returns a module's package URL. The type golang has paths in lower case.
 func purl(module, version string) string {
 	url := "pkg:golang/" + strings.ToLower(module)
 	if version != "" {

@@ -1,6 +1,6 @@
-// Command sbom lists the modules of a Go executable, from the linker's notes in it: as a
-// bill of materials in CycloneDX's JSON, or with -notices by the text of their licences.
-// The same executable and flags give the same bytes. scripts/release.sh runs it.
+// Command sbom lists the modules in a Go executable, from the linker's notes in it: as a bill of
+// materials in CycloneDX's JSON, or with -notices by their licence texts. The same executable and
+// flags give the same bytes. scripts/release.sh runs it.
 package main
 
 import (
@@ -48,7 +48,7 @@ func run(args []string, out io.Writer) error {
 	return writeBill(out, info, about{version: *version, created: *created, sha256: sum})
 }
 
-// sumOf returns the SHA-256 of a file in hex.
+// sumOf returns a file's SHA-256 in hex.
 func sumOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -26,19 +26,18 @@ var (
 	noticeFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|authors)`)
 	// declined is a licence that a module offers as one of several alternatives.
 	declined = regexp.MustCompile(`(?i)^gpl`)
-	// notLinked are folders of a Go release that have no part of the standard library.
+	// notLinked are the folders in a Go release that have no part of the standard library.
 	notLinked = []string{"api", "bin", "doc", "misc", "pkg", "src/cmd", "test"}
 )
 
-// freetype is a module whose licence asks for a sentence of acknowledgement.
+// freetype is a module whose licence asks for a sentence that acknowledges it.
 const (
 	freetype         = "github.com/golang/freetype"
 	freetypeSentence = "Portions of this software are copyright (C) 2010 The FreeType Project (www.freetype.org). All rights reserved.\n\n"
 )
 
-// writeNotices writes the licences, notices, patents and authors of all modules in an
-// executable and of the standard library, each text once. A module without any is an
-// error.
+// writeNotices writes the licences, notices, patents and authors for all modules in an executable
+// and for the standard library, each text once. A module without any is an error.
 func writeNotices(w io.Writer, info *debug.BuildInfo, modules, goroot string) error {
 	head := "The texts below are those of the modules that this program contains; each is below the files that have it.\n\n"
 	places := []place{{"Go " + strings.TrimPrefix(info.GoVersion, "go"), goroot, notLinked}}
@@ -79,8 +78,8 @@ func writeNotices(w io.Writer, info *debug.BuildInfo, modules, goroot string) er
 	return nil
 }
 
-// place is a module and its folder, of which the folders in skip have nothing that is
-// linked. They are slash-separated and relative to dir.
+// place is a module and its folder. The folders in skip have nothing that is linked. They are
+// slash-separated and relative to dir.
 type place struct {
 	name, dir string
 	skip      []string
@@ -88,9 +87,9 @@ type place struct {
 
 type file struct{ name, text string }
 
-// texts reads the notices of a module and of the code of others in it, by their names: in any
-// folder that Go compiles, and in a folder licenses at the top. The module must have a notice of
-// its own, at the top or in licenses.
+// texts reads the notices for a module and for others' code in it, by their names: in any folder
+// that Go compiles, and in a folder licenses at the top. The module must have its own notice, at
+// the top or in licenses.
 func (p place) texts() ([]file, error) {
 	var list []file
 	own := false
@@ -138,8 +137,8 @@ func wanted(name string) bool {
 	return noticeFile.MatchString(base)
 }
 
-// escaped is a path or version as folders of the module cache have it: an exclamation
-// mark and the small letter in place of each capital.
+// escaped returns a path or version as folders in the module cache have it: an exclamation mark and
+// the small letter in place of each capital.
 func escaped(path string) string {
 	var b strings.Builder
 	for _, r := range path {

@@ -19,7 +19,7 @@ import (
 // members is a cluster's size.
 const members = 3
 
-// Store is a kind of database: how to start and query one member. Members are numbered from 1, and
+// Store says how to start and query one member of a database. Members are numbered from 1, and
 // addresses have no port.
 type Store interface {
 	// Command writes the member's files below dir and returns its command.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Etcd runs members of the etcd that is built into the audited program.
+// Etcd runs the etcd that is built into the audited program.
 type Etcd struct{ Program string }
 
 func (Etcd) Port() int { return 2379 }
@@ -55,7 +55,7 @@ func (Etcd) Keys(ctx context.Context, address string) (int64, error) {
 	return strconv.ParseInt(answer.Count, 10, 64)
 }
 
-// Leads compares the member's id with the id of the leader that it knows.
+// Leads compares the member's id with that of the leader that it knows.
 func (Etcd) Leads(ctx context.Context, address string) (bool, error) {
 	body, err := post(ctx, "http://"+address+":2379/v3/maintenance/status", "{}")
 	if err != nil {

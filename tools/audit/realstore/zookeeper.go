@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ZooKeeper is an installed release: a directory of jars.
+// ZooKeeper is an installed release: a directory with jars.
 type ZooKeeper struct{ Jars string }
 
 func (ZooKeeper) Port() int { return 2181 }
@@ -55,7 +55,7 @@ func (z ZooKeeper) Leads(ctx context.Context, address string) (bool, error) {
 	return state["zk_server_state"] == "leader", err
 }
 
-// Keys is the number of nodes, queried until it stays the same: a follower applies the leader's
+// Keys counts the nodes, and asks until the count stays the same: a follower applies the leader's
 // commits slightly later.
 func (z ZooKeeper) Keys(ctx context.Context, address string) (int64, error) {
 	last := int64(-1)

@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// store holds the keys of a cluster. It is safe for concurrent use.
+// store holds a cluster's keys. It is safe for concurrent use.
 type store struct {
 	mu     sync.Mutex
 	keys   map[string][]byte
@@ -23,8 +23,8 @@ type store struct {
 
 func newStore() store { return store{keys: map[string][]byte{}, claims: map[string][]byte{}} }
 
-// claimed reports whether a key is the claim that a run has on a prefix. It is no request of a
-// load, so it is neither scripted nor logged, nor counted among the keys.
+// claimed reports whether a key is a run's claim to a prefix. No load requests it, so it is neither
+// scripted nor logged, nor counted among the keys.
 func claimed(key []byte) bool { return strings.HasSuffix(string(key), "/dbtester-claim") }
 
 func (s *store) claim(key, value []byte) {
@@ -55,7 +55,7 @@ func (s *store) get(key string) ([]byte, bool) {
 	return v, ok
 }
 
-// other returns the value of another key of the same length.
+// other returns the value for another key with the same length.
 func (s *store) other(key string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *store) other(key string) []byte {
 	return nil
 }
 
-// scan returns the keys from first to end, sorted; end "\x00" is the end of all.
+// scan returns the keys from first to end, sorted; with end "\x00" it returns all from first on.
 func (s *store) scan(first, end string) []*mvccpb.KeyValue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (m *member) Put(ctx context.Context, r *pb.PutRequest) (*pb.PutResponse, er
 	return &pb.PutResponse{Header: m.header()}, nil
 }
 
-// Range returns one key, a range of keys, or how many there are.
+// Range returns one key, a range, or how many keys there are.
 func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	c := m.cluster
 	if r.CountOnly && len(r.RangeEnd) > 0 && string(r.Key) == "\x00" && string(r.RangeEnd) == "\x00" {
@@ -123,7 +123,7 @@ func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespon
 		kvs := c.store.claimOf(r.Key)
 		return &pb.RangeResponse{Header: m.header(), Count: int64(len(kvs)), Kvs: kvs}, nil
 	}
-	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key of a load
+	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key in a load
 		return &pb.RangeResponse{Header: m.header()}, nil
 	}
 	action, err := m.serve(ctx, Range, string(r.Key), func() {})
@@ -181,7 +181,7 @@ func (m *member) serve(ctx context.Context, method Method, key string, apply fun
 	return action, err
 }
 
-// wait waits for a slot, the request's delay, and the end of a freeze.
+// wait waits for a slot, the request's delay, and until a freeze ends.
 func (c *Cluster) wait(ctx context.Context, first time.Time, a Action) error {
 	if a.Hang {
 		<-ctx.Done()

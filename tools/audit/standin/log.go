@@ -9,14 +9,14 @@ import (
 // End is how a request ended at the server.
 type End string
 
-// A request without End had none when the log was read.
+// A request without an End had not ended when the log was read.
 const (
 	Answered  End = "answered"
 	Refused   End = "refused"
 	Abandoned End = "abandoned" // its client gave up
 )
 
-// Entry is one request of the load in the server's log.
+// Entry is one of the load's requests in the server's log.
 type Entry struct {
 	Member    int
 	N         int64
@@ -32,7 +32,7 @@ type Entry struct {
 // Took is from arrival to answer.
 func (e Entry) Took() time.Duration { return e.Ended.Sub(e.Arrived) }
 
-// log holds entries in the order of their arrival. It is safe for concurrent use.
+// log holds entries in the order in which they arrived. It is safe for concurrent use.
 type log struct {
 	mu      sync.Mutex
 	entries []*Entry
@@ -66,7 +66,7 @@ func (l *log) clear() {
 	l.entries = nil
 }
 
-// Entries copies the log of the load's requests.
+// Entries copies the log with the load's requests.
 func (c *Cluster) Entries() []Entry {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Cluster) Entries() []Entry {
 	return slices.Clip(all)
 }
 
-// Loaded reports whether a request of the load has arrived.
+// Loaded reports whether one of the load's requests has arrived.
 func (c *Cluster) Loaded() bool {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

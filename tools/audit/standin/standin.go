@@ -1,6 +1,6 @@
-// Package standin is a cluster of scripted servers that speak etcd's v3 protocol. A
-// script decides the time and the content of each reply, and the cluster logs
-// every request with its own clock. It shares no code with the program it judges.
+// Package standin is a cluster of scripted servers that speak etcd's v3 protocol. A script decides
+// when and with what each request is answered, and the cluster logs every request with its own
+// clock. It shares no code with the program it judges.
 package standin
 
 import (
@@ -16,31 +16,31 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options decide how a cluster answers the requests of a load. Other requests, such
-// as probes and writes before the load, get a true answer at once.
+// Options decide how a cluster answers the load's requests. Other requests, such as probes and
+// writes before the load, get a true answer at once.
 type Options struct {
 	Members int
-	// Load is the method of the load's requests: Put or Range.
+	// Load is the method that the load's requests use: Put or Range.
 	Load Method
-	// Slots limits the requests of the load that all members serve at once, each for its
-	// delay; 0 is no limit. Requests wait for a slot in arrival order.
+	// Slots limits how many of the load's requests all members serve at once, each for its delay; 0
+	// is no limit. Requests wait for a slot in arrival order.
 	Slots int
 	// Delay is how long a request is served, if the script gives no other.
 	Delay time.Duration
-	// Freeze are stretches in which requests of the load get no answers.
+	// Freeze are stretches in which the load's requests get no answers.
 	Freeze []Stretch
-	// Script decides about one request of the load; nil answers all of them. It must be
-	// safe for concurrent use.
+	// Script decides about one of the load's requests; nil answers them all. It must be safe for
+	// concurrent use.
 	Script func(Request) Action
 }
 
-// Stretch is counted from the arrival of the load's first request.
+// Stretch is counted from when the load's first request arrived.
 type Stretch struct{ From, To time.Duration }
 
-// Method names an RPC of etcd's KV service.
+// Method names an RPC in etcd's KV service.
 type Method string
 
-// Methods of requests; Other is every method except the first two.
+// Methods for requests; Other is every method except the first two.
 const (
 	Put   Method = "put"
 	Range Method = "range"
@@ -50,17 +50,17 @@ const (
 // Request is passed to the script before it is answered.
 type Request struct {
 	Member int
-	N      int64 // in order of arrival at all members, from 0
+	N      int64 // from 0, in the order in which they arrived at any member
 	Since  time.Duration
 	Key    string
 }
 
 // Action decides how a request is answered. The zero value gives the true answer.
 type Action struct {
-	Delay   time.Duration // in place of the options'
+	Delay   time.Duration // replaces the options' delay
 	Hang    bool          // no answer; the request ends when its client gives up
 	Refuse  error         // the answer, and nothing is applied
-	Corrupt Corruption    // of the value that a Range returns
+	Corrupt Corruption    // on the value that a Range returns
 }
 
 // Corruption is how the value that a Range returns is wrong.
@@ -97,7 +97,7 @@ type member struct {
 	slamming sync.WaitGroup
 }
 
-// Start starts a cluster on loopback addresses of its own choice.
+// Start starts a cluster on loopback addresses that it chooses.
 func Start(o Options) (*Cluster, error) {
 	c := &Cluster{options: o, store: newStore()}
 	if o.Slots > 0 {
@@ -195,8 +195,8 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// Forget clears the log and counts requests of the load from 0 again, for another
-// run with another script on the same store. No load may be running.
+// Forget clears the log and counts the load's requests from 0 again, for another run with another
+// script on the same store. No load may be running.
 func (c *Cluster) Forget(script func(Request) Action) {
 	c.log.clear()
 	c.options.Script = script

@@ -1,6 +1,6 @@
-// Command images writes the image of dbtester as an archive that docker load, podman load
-// and ctr images import take. It needs no daemon and no registry, and gives the same bytes
-// for the same executable: no time and no order of this machine enters the archive.
+// Command images writes dbtester's image as an archive that docker load, podman load and ctr images
+// import take. It needs no daemon and no registry, and gives the same bytes for the same
+// executable: neither the time nor this machine's order enters the archive.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// write writes the image of an executable and prints the archive's checksum.
+// write writes the image for an executable and prints the archive's checksum.
 func write(binary, root, tag, arch, out string) error {
 	executable, err := os.ReadFile(binary)
 	if err != nil {
@@ -108,7 +108,7 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 // user must be the UID that the manifests' pods run as.
 const user = 65532
 
-// layer is the file system of the image, as a tar file.
+// layer returns the image's file system, as a tar file.
 func layer(executable []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
@@ -142,8 +142,8 @@ func layer(executable []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// tree returns the files below a folder as a tar file, in the order of their names, all of
-// root and without times. Devices, sockets and the like are left out.
+// tree returns the files below a folder as a tar file, ordered by name, all owned by root and
+// without times. Devices, sockets and the like are left out.
 func tree(root string) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

@@ -1,5 +1,5 @@
-// Command parts is Kubernetes in one executable: parts NAME FLAGS runs the part with that
-// name. The cluster of scripts/kube-cluster.sh is made of them.
+// Command parts is Kubernetes in one executable: parts NAME FLAGS runs the part with that name.
+// scripts/kube-cluster.sh makes its cluster from them.
 package main
 
 import (
