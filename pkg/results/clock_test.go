@@ -62,7 +62,7 @@ func TestSamplesInTheClientsClock(t *testing.T) {
 	}
 }
 
-// A clock record that ends in an incomplete line counts up to that line.
+// A clock record ending in an incomplete line counts up to that line.
 func TestTracksOfABrokenFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -9,17 +9,16 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// DatabaseSample is one member's report of itself at one time: one row of a
-// database-metrics CSV.
+// DatabaseSample is one member's report on itself at one time: one row of a database-metrics CSV.
 type DatabaseSample struct {
-	// UnixNano is when the member was asked, by the wall clock of its machine.
+	// UnixNano is when the member was asked, by its machine's wall clock.
 	UnixNano int64
 	// AskedNS is how long the answer took, and Bytes how long it was.
 	AskedNS, Bytes int64
 	// Error is why there is no answer; the values are then unknown.
 	Error string
-	// Values are the numbers of [metric.OfDatabase], Histograms its histograms; absent
-	// ones are unknown.
+	// Values are the numbers in [metric.OfDatabase], Histograms its histograms; absent ones are
+	// unknown.
 	Values     metric.Values
 	Histograms map[metric.Name]metric.Buckets
 }
@@ -27,7 +26,7 @@ type DatabaseSample struct {
 // Second returns the unix second within which the member was asked.
 func (s *DatabaseSample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
-// databaseColumns returns the columns of a database-metrics CSV.
+// databaseColumns returns the columns in a database-metrics CSV.
 func databaseColumns() []linefile.Column[DatabaseSample] {
 	columns := []linefile.Column[DatabaseSample]{
 		linefile.IntColumn("UNIX-NANOSECOND", func(s *DatabaseSample) *int64 { return &s.UnixNano }),
@@ -66,7 +65,7 @@ func databaseColumn(m metric.Metric) linefile.Column[DatabaseSample] {
 	}
 }
 
-// NewDatabaseSample returns a sample that knows nothing.
+// NewDatabaseSample returns a sample with every value unknown.
 func NewDatabaseSample() DatabaseSample {
 	return DatabaseSample{Values: metric.OfDatabase().Values(), Histograms: map[metric.Name]metric.Buckets{}}
 }
@@ -95,9 +94,8 @@ func (w *DatabaseSampleWriter) Write(s DatabaseSample) error {
 // Close closes the file.
 func (w *DatabaseSampleWriter) Close() error { return w.table.Close() }
 
-// ReadDatabaseSamples reads a database-metrics CSV. A file that does not exist has no
-// samples: the database reports nothing, or was not asked. Other errors are as in
-// [ReadIntervals].
+// ReadDatabaseSamples reads a database-metrics CSV. A missing file has no samples: the database
+// reports nothing, or was not asked. Other errors are as in [ReadIntervals].
 func ReadDatabaseSamples(path string) ([]DatabaseSample, error) {
 	samples, err := linefile.ReadTable(path, databaseColumns(), func([]string) func() DatabaseSample { return NewDatabaseSample })
 	if errors.Is(err, fs.ErrNotExist) {

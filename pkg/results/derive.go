@@ -19,13 +19,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Derive writes the classic CSV files of one database into its tag folder dir.
-// It is a pure function of the canonical files there and of the database's
-// record in the manifest: deriving twice gives the same bytes. Only requests of
-// [PhaseMeasure] count. The records of a killed run are used as far as they go: an
-// incomplete last line is dropped, and files whose source is missing are not
-// made. Interpolated samples of [CompressFrom] bytes or more are made only if they are named:
-// they follow from the samples. All problems are reported, joined.
+// Derive writes one database's classic CSV files into its tag folder dir. They follow only from
+// the canonical files there and the database's record in the manifest: deriving twice gives the
+// same bytes. Only requests of [PhaseMeasure] count. A killed run's records are used as far as
+// they go: an incomplete last line is dropped, and files whose source is missing are not made.
+// Interpolated samples with [CompressFrom] bytes or more are made only if named: they follow from
+// the samples. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun, named ...string) error {
 	// Deriving takes a few megabytes for a moment. The load's histograms are garbage by
 	// now and leave room for them; without a collection both would be resident.
@@ -67,8 +66,8 @@ func deriveLatencies(dir string, run *DatabaseRun) error {
 	return errors.Join(errs...)
 }
 
-// deriveSamples writes the interpolated file next to each system-metrics CSV, all of
-// them in the client's clock. Large ones are written only if they are named.
+// deriveSamples writes the interpolated file next to each system-metrics CSV, all in the client's
+// clock. Large ones are written only if they are named.
 func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	tracks, err := Tracks(dir, run)
 	if err != nil && !errors.Is(err, ErrTruncated) {
@@ -106,7 +105,7 @@ func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	return errors.Join(errs...)
 }
 
-// serverNumber returns N of the name "N-server-system-metrics.csv", 0 for others.
+// serverNumber returns N from the name "N-server-system-metrics.csv", 0 for others.
 func serverNumber(name string) int {
 	prefix, _, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(prefix)
@@ -145,7 +144,7 @@ func summaryTable(s *Summary) []byte {
 	return b
 }
 
-// percentileTable leaves a percentile of nothing empty.
+// percentileTable leaves percentiles empty where there was no request.
 func percentileTable(s *Summary) []byte {
 	b := []byte("LATENCY-PERCENTILE,LATENCY-MS\n")
 	for _, p := range []float64{10, 25, 50, 75, 90, 95, 99, 99.9} {
@@ -158,8 +157,8 @@ func percentileTable(s *Summary) []byte {
 	return b
 }
 
-// distributionTable counts latencies in buckets of 10 ms, every bucket from the
-// first to the last one used.
+// distributionTable counts latencies in 10 ms buckets, every bucket from the first to the last
+// one used.
 func distributionTable(s *Summary) []byte {
 	b := []byte("LATENCY-MS,COUNT\n")
 	const width = 10 * time.Millisecond
@@ -199,7 +198,7 @@ func bounds(counts map[int64]int64) (first, last int64) {
 	return first, last
 }
 
-// secondRow counts the ok requests in one second of one step.
+// secondRow counts the ok requests in one second in one step.
 type secondRow struct {
 	second  int64
 	step    int
@@ -267,8 +266,8 @@ func timeseriesTable(rows []secondRow) []byte {
 	return b
 }
 
-// byKeyTable has a row for every thousandth ok request, with the latencies of
-// the second it was reached in, and one for the last request.
+// byKeyTable has a row for every thousandth ok request, with the latencies in the second it was
+// reached in, and one for the last request.
 func byKeyTable(rows []secondRow) []byte {
 	b := []byte("KEYS,MIN-LATENCY-MS,AVG-LATENCY-MS,MAX-LATENCY-MS\n")
 	const unit = 1000
@@ -277,7 +276,7 @@ func byKeyTable(rows []secondRow) []byte {
 		b = append(appendLatency(b, l), '\n')
 	}
 	var reached int64
-	var latency Latency // of the last second with ok requests
+	var latency Latency // in the last second with ok requests
 	for i := 0; i < len(rows); {
 		second, ok, merged := rows[i].second, int64(0), Latency{}
 		for ; i < len(rows) && rows[i].second == second; i++ {
@@ -306,13 +305,13 @@ func appendLatency(b []byte, l Latency) []byte {
 
 func milliseconds(ns float64) float64 { return ns / float64(time.Millisecond) }
 
-// DiskColumns returns the columns of [DiskTable].
+// DiskColumns returns the columns in [DiskTable].
 func DiskColumns() []string {
 	return []string{"INDEX", "DATABASE-ENDPOINT", "DISK-SPACE-USAGE", "DISK-SPACE-USAGE-BYTES-NUM"}
 }
 
-// DiskTable returns [FileDisk]: the sizes of the members' data as CSV. It leaves the size
-// of a member that was not measured empty.
+// DiskTable returns [FileDisk]: the sizes of the members' data as CSV. It leaves the size empty
+// for a member that was not measured.
 func DiskTable(members []Member) []byte {
 	b := []byte(strings.Join(DiskColumns(), ",") + "\n")
 	for _, m := range members {

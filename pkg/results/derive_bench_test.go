@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkDerive is the cost of a load's classic files after its end, in time and in
-// memory: B/op is the further memory of control.
+// BenchmarkDerive measures what a load's classic files cost after its end, in time and in memory:
+// B/op is control's further memory.
 func BenchmarkDerive(b *testing.B) {
 	for _, seconds := range []int64{10, 100, 1000} {
 		b.Run(fmt.Sprintf("seconds=%d", seconds), func(b *testing.B) {
@@ -27,8 +27,8 @@ func BenchmarkDerive(b *testing.B) {
 	}
 }
 
-// recordLoad writes the records of a closed loop of a number of seconds, at ten thousand
-// requests a second.
+// recordLoad writes the records for a closed loop some seconds long, at ten thousand requests a
+// second.
 func recordLoad(b *testing.B, dir string, seconds int64) *DatabaseRun {
 	b.Helper()
 	const perSecond = 10_000

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// group is requests of one second, step, phase and outcome with the same latency.
+// group is requests in one second, step, phase and outcome with the same latency.
 type group struct {
 	second  int // after epoch
 	step    int
@@ -23,11 +23,11 @@ type group struct {
 	outcome workload.Outcome
 	n       int64
 	took    time.Duration
-	class   string // of failed and unknown ones; "" leaves errors.csv without them
+	class   string // for failed and unknown ones; "" leaves errors.csv without them
 }
 
-// record writes the canonical files of groups as a load does. In a closed loop
-// response is left out, else it is ten times service.
+// record writes the canonical files for groups as a load does. In a closed loop response is left
+// out, else it is ten times service.
 func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 	t.Helper()
 	intervals := map[string]*Interval{}
@@ -83,8 +83,8 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 	check(t, e.Close())
 }
 
-// recordProgress writes a row for each interval: a tick of its second. Measured rows
-// lie in their step's window, others before it.
+// recordProgress writes a row for each interval: a tick in its second. Measured rows lie in their
+// step's window, others before it.
 func recordProgress(t *testing.T, dir string, run *DatabaseRun, intervals []*Interval) {
 	t.Helper()
 	w, err := NewProgressWriter(filepath.Join(dir, FileProgress))
@@ -101,7 +101,7 @@ func recordProgress(t *testing.T, dir string, run *DatabaseRun, intervals []*Int
 	check(t, w.Close())
 }
 
-// writeTotals adds the totals that a load writes at the end.
+// writeTotals adds the totals written when a load ends.
 func writeTotals(t *testing.T, dir string) {
 	t.Helper()
 	totals, err := ReadTotals(filepath.Join(dir, FileLatency))
@@ -116,9 +116,8 @@ func writeTotals(t *testing.T, dir string) {
 
 func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
 
-// steppedRun returns a closed loop in two steps with half a second between them, the
-// first second of each is warm-up: 2 s of the first are measured and 2.5 s of the
-// second.
+// steppedRun returns a closed loop in two steps with half a second between them, each with one
+// second of warm-up: 2 s are measured in the first and 2.5 s in the second.
 func steppedRun() *DatabaseRun {
 	return &DatabaseRun{
 		Tag: "fake", State: StateComplete, Load: Load{Load: workload.Load{Content: workload.Content{Operation: "write"}, Extent: workload.Extent{Clients: 1}, Limits: workload.Limits{WarmUp: time.Second}}},
@@ -131,8 +130,8 @@ func steppedRun() *DatabaseRun {
 	}
 }
 
-// steppedGroups: in second 3 the classic tool's own example of a step boundary,
-// whose true mean is 5.61 ms; nothing in second 4.
+// steppedGroups: in second 3 the classic tool's own example for a step boundary, whose true mean
+// is 5.61 ms; nothing in second 4.
 func steppedGroups() []group {
 	return []group{
 		{0, 0, PhaseWarmUp, workload.OK, 100, time.Second, ""},
@@ -148,7 +147,7 @@ func steppedGroups() []group {
 	}
 }
 
-// derived are the files that Derive makes for a run with one server.
+// derived are the files made by Derive for a run with one server.
 var derived = []string{
 	FileClassicSummary, FileClassicPercentile, FileClassicAll, FileClassicTimeseries, FileClassicByKey,
 	FileClientInterpolated, "1-" + FileServerInterpolated, FileDisk,
@@ -306,8 +305,7 @@ func TestDeriveKilledRun(t *testing.T) {
 	check(t, os.Remove(filepath.Join(dir, FileClient)))
 	run.LoadStart, run.LoadEnd, run.Steps, run.Members = time.Time{}, time.Time{}, nil, nil
 	check(t, Derive(dir, run))
-	// After the warm-up of 1 s the last rows of progress end 3 s and 1.6 s after their
-	// steps' starts.
+	// After the 1 s warm-up the last progress rows end 3 s and 1.6 s after their steps' starts.
 	summary := mustRead(t, filepath.Join(dir, FileClassicSummary))
 	if !strings.HasPrefix(summary, "TOTAL-SECONDS,2.6000\nREQUESTS-PER-SECOND,961.9231\n") { // 2,501 ok
 		t.Errorf("summary: %s", summary)
@@ -323,7 +321,7 @@ func TestDeriveKilledRun(t *testing.T) {
 	}
 }
 
-// Interpolated samples that would be large are made only for a program that reads them.
+// Large interpolated samples are made only for a program that reads them.
 func TestDeriveLarge(t *testing.T) {
 	dir, run := recordStepped(t)
 	var samples []Sample // an hour apart, so that all seconds in between are interpolated
@@ -389,8 +387,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// In a run killed in its second step, the first step has its recorded time. The second
-// has the time of its rows, or in an older format the rest of its recorded seconds.
+// In a run killed in its second step, the first step has its recorded time. The second has its
+// rows' time, or in an older format the rest of its recorded seconds.
 func TestWindowsOfAKilledRun(t *testing.T) {
 	dir, run := recordStepped(t)
 	run.Steps = run.Steps[:1]

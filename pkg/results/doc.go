@@ -7,20 +7,19 @@
 // return [ErrTruncated]. Columns are found by name. Times are unix seconds of
 // the client's clock, latencies nanoseconds, sizes bytes.
 //
-//	manifest.json            the experiment, the machines, the marks, the digests of
-//	                         all files below that are recorded ([Manifest])
+//	manifest.json            the experiment, the machines, the marks, and digests for
+//	                         all recorded files below ([Manifest])
 //	TAG/intervals.csv        a row per second, step, phase and operation ([Interval])
-//	TAG/errors.csv           a row per second, class and message of errors ([ErrorCount])
-//	TAG/events.jsonl         members, leaders, boundaries of steps ([Event])
+//	TAG/errors.csv           a row per second, error class and message ([ErrorCount])
+//	TAG/events.jsonl         members, leaders, step boundaries ([Event])
 //	TAG/latency.hlog         ok latencies, a line per second and [Series]
-//	TAG/latency-minutes.hlog those of latency.hlog, merged by minute
-//	TAG/latency-total.hlog   latencies of all outcomes, a line per [Series]
-//	TAG/*-system-metrics.csv a row per second of one machine ([Sample])
-//	TAG/client-control.log   control's report of this database's run
-//	TAG/N-agent.log          the agent's log of member N during the run
-//	TAG/logs/N-*.log         the logs of member N's commands
+//	TAG/latency-minutes.hlog the same, merged by minute
+//	TAG/latency-total.hlog   latencies for all outcomes, a line per [Series]
+//	TAG/*-system-metrics.csv a row per second on one machine ([Sample])
+//	TAG/client-control.log   control's report on this database's run
+//	TAG/N-agent.log          the agent's log for member N during the run
+//	TAG/logs/N-*.log         the logs from member N's commands
 //
-// [Summarize] makes a load's numbers, always from sums and merged histograms and never
-// from averages or percentiles of others; [Derive] writes them in the classic tool's
-// files.
+// [Summarize] makes a load's numbers, always from sums and merged histograms and never from other
+// averages or percentiles; [Derive] writes them in the classic tool's files.
 package results

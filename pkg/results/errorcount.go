@@ -4,11 +4,10 @@ import "github.com/coreos/dbtester/pkg/files/linefile"
 
 import "time"
 
-// ErrorCount is one row of errors.csv: how often errors of a class with one message
-// ended a request of a phase in one second. In Message numbers are N, addresses ADDR and
-// ids ID; a load has few messages, and "others" counts the rest. Message is empty in files
-// of versions without it. FirstText and FirstTime are set once per class and step. An
-// empty Phase counts as measured.
+// ErrorCount is one row of errors.csv: how often errors of a class with one message ended a
+// request of a phase in one second. In Message numbers are N, addresses ADDR and ids ID; a load
+// has few messages, and "others" counts the rest. Message is empty in older versions' files.
+// FirstText and FirstTime are set once per class and step. An empty Phase counts as measured.
 type ErrorCount struct {
 	Second    int64
 	Step      int
@@ -21,7 +20,7 @@ type ErrorCount struct {
 	Message   string
 }
 
-// errorColumns declares errors.csv, in the order of its columns.
+// errorColumns declares errors.csv, in column order.
 func errorColumns() []linefile.Column[ErrorCount] {
 	message := linefile.TextColumn("message", func(e *ErrorCount) *string { return &e.Message })
 	message.Optional = true

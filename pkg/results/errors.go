@@ -2,9 +2,9 @@ package results
 
 import "github.com/coreos/dbtester/pkg/files/linefile"
 
-// ErrTruncated matches the error of a reader that dropped an incomplete last line,
-// which a killed run leaves behind. The rows before that line are good.
+// ErrTruncated matches the error from a reader that dropped an incomplete last line, as a killed
+// run leaves it. The rows before that line are good.
 var ErrTruncated = linefile.ErrTruncated
 
-// SyntaxError is malformed data in a file of a result folder.
+// SyntaxError is malformed data in a result folder's file.
 type SyntaxError = linefile.SyntaxError

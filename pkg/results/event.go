@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Event records something other than a request that happened: one line of events.jsonl.
+// Event records something that happened, other than a request: one line of events.jsonl.
 type Event struct {
 	Time time.Time `json:"time"`
 	// Kind is a short stable word: "start", "ready", "load start",
@@ -18,41 +18,39 @@ type Event struct {
 	Kind   string `json:"kind"`
 	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
 	Text   string `json:"text,omitempty"`
-	// Took is the duration of the event, and Amount its amount in Unit, where a log's line
-	// gives them.
+	// Took is the event's duration, and Amount its amount in Unit, where a log line gives them.
 	Took   time.Duration `json:"took_ns,omitempty"`
 	Amount float64       `json:"amount,omitempty"`
 	Unit   string        `json:"unit,omitempty"`
-	// Log is the log, below the tag's folder, in which the driver's rules found the event,
-	// and Line the number of its line. The event's time is then the line's, converted into
-	// the client's clock.
+	// Log is the log, below the tag's folder, in which the driver's rules found the event, and
+	// Line its line number. The event's time is then the line's, converted into the client's
+	// clock.
 	Log  string `json:"log,omitempty"`
 	Line int64  `json:"line,omitempty"`
 }
 
-// EventLogCut is the kind of an event for a missing part of a log.
+// EventLogCut is the event kind for a part missing from a log.
 const EventLogCut = "log cut"
 
-// EventLeader is the kind of an event for a new leader: the first one, or another member
-// than before.
+// EventLeader is the event kind for a new leader: the first one, or another member than before.
 const EventLeader = "leader"
 
-// The kinds of events for the first connection to a member that a step's clients lost, and
-// for the first one that they opened in place of a lost one.
+// The event kinds for the first connection to a member that a step's clients lost, and for the
+// first one that they opened to replace a lost one.
 const (
 	EventConnectionLost = "connection lost"
 	EventReconnected    = "reconnected"
 )
 
-// EventStopped is the kind of an event for the beginning of at least 100 ms in which the
-// client did not run. It is written when the load has ended.
+// EventStopped is the event kind for the start of at least 100 ms in which the client did not
+// run. It is written when the load has ended.
 const EventStopped = "client stopped"
 
-// EventGeneratorLost is the kind of an event for a generator that sends nothing more.
+// EventGeneratorLost is the event kind for a generator that sends nothing more.
 const EventGeneratorLost = "generator lost"
 
-// EventMemoryLimit is the kind of an event for processes of a member that the kernel killed
-// because of the experiment's memory limit.
+// EventMemoryLimit is the event kind for a member's processes killed by the kernel because of the
+// experiment's memory limit.
 const EventMemoryLimit = "memory limit"
 
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
@@ -89,8 +87,8 @@ func (w *EventWriter) Close() error {
 	return w.rows.Close()
 }
 
-// ReadEvents reads events.jsonl of a run, in the order written. An event of a member beyond
-// the number of members is an error; other errors are as in [ReadIntervals].
+// ReadEvents reads a run's events.jsonl, in the order written. An event for a member beyond
+// members is an error; other errors are as in [ReadIntervals].
 func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event
 	for line, err := range linefile.Lines(path) {
@@ -109,7 +107,7 @@ func ReadEvents(path string, members int) ([]Event, error) {
 	return events, nil
 }
 
-// checkMember returns why there is no member of an index; -1 is an unknown member.
+// checkMember returns why an index names no member; -1 is an unknown member.
 func checkMember(index, members int) error {
 	if index == -1 {
 		return nil

@@ -22,7 +22,7 @@ const (
 	// maxSlug keeps paths short; titles are sentences.
 	maxSlug = 80
 
-	// maxManifest is the largest manifest that is read, in bytes.
+	// maxManifest is the largest manifest read, in bytes.
 	maxManifest = 64 << 20
 )
 
@@ -69,8 +69,8 @@ func (f *Folder) Path(elem ...string) string {
 	return filepath.Join(append([]string{f.dir}, elem...)...)
 }
 
-// MakeTag makes the folder of one database, if it is not there, and returns its
-// directory. A tag that is not the plain name of a folder is an error.
+// MakeTag makes one database's folder, if it is missing, and returns its directory. A tag must be
+// a plain folder name, else it is an error.
 func (f *Folder) MakeTag(tag string) (dir string, err error) {
 	if err := checkTag(tag); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func (f *Folder) MakeTag(tag string) (dir string, err error) {
 	return dir, nil
 }
 
-// checkTag refuses a tag that is not the plain name of a folder.
+// checkTag refuses a tag that is not a plain folder name.
 func checkTag(tag string) error {
 	if !filepath.IsLocal(tag) || tag == "." || strings.ContainsAny(tag, `/\`) || tag == DirReport || tag == FileManifest {
 		return fmt.Errorf("tag %q cannot name a folder", tag)
@@ -138,7 +138,7 @@ func (f *Folder) Manifest() (*Manifest, error) {
 	return &m, nil
 }
 
-// slug makes a folder's name of a title: lower-case letters, digits and the dots inside words,
+// slug makes a folder name from a title: lower-case letters, digits and the dots inside words,
 // and one dash for everything between them.
 func slug(title string) string {
 	var words []string

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzReaders passes any text to the readers of records. They return rows or an error.
+// FuzzReaders passes any text to the record readers. They return rows or an error.
 func FuzzReaders(f *testing.F) {
 	err := filepath.WalkDir("testdata", func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(filepath.Dir(path))) == "fuzz" {

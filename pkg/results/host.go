@@ -2,9 +2,9 @@ package results
 
 import "time"
 
-// Clock is an offset from NTP's four time stamps, of the heartbeat with the
-// shortest round trip: the agent's clock is Offset ahead of the client's, give
-// or take Error (half of that round trip). All heartbeats are in clock.csv.
+// Clock is an offset from NTP's four time stamps, for the heartbeat with the shortest round trip:
+// the agent's clock is Offset ahead of the client's, give or take Error (half that round trip).
+// All heartbeats are in clock.csv.
 type Clock struct {
 	Offset time.Duration `json:"offset_ns"`
 	Error  time.Duration `json:"error_ns"`
@@ -22,12 +22,12 @@ type Host struct {
 	OS       string `json:"os"`
 	Kernel   string `json:"kernel"`
 	CPUModel string `json:"cpu_model"`
-	// CPUs are the processors that the process may run on, OnlineCPUs all of the
-	// machine; 0 if not recorded.
+	// CPUs counts the processors that the process may run on, OnlineCPUs all on the machine; 0 if
+	// not recorded.
 	CPUs       int `json:"cpus"`
 	OnlineCPUs int `json:"online_cpus,omitempty"`
-	// CPUQuota is the processor time that the control groups of the process allow it, as a
-	// number of processors, which may be a fraction; 0 is no limit.
+	// CPUQuota is the processor time that the process's control groups allow it, in processors,
+	// possibly a fraction; 0 means no limit.
 	CPUQuota    float64 `json:"cpu_quota,omitempty"`
 	MemoryBytes int64   `json:"memory_bytes"`
 	// CPUGovernor is how the processors choose their frequency, such as
@@ -35,16 +35,16 @@ type Host struct {
 	// machines.
 	CPUGovernor string `json:"cpu_governor,omitempty"`
 	// ClockSync is "synchronized" if a time service keeps the clock, else "not
-	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest
-	// and the likely error that the kernel states for it; 0 if unknown.
+	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest and the
+	// likely error stated by the kernel; 0 if unknown.
 	ClockSync     string        `json:"clock_sync,omitempty"`
 	ClockMaxError time.Duration `json:"clock_max_error_ns,omitempty"`
 	ClockEstError time.Duration `json:"clock_est_error_ns,omitempty"`
-	// TimeService names the programs that keep the clock, such as "chronyd"; empty if no such
+	// TimeService names the programs keeping the clock, such as "chronyd"; empty if no such
 	// program was seen.
 	TimeService string `json:"time_service,omitempty"`
-	// BootID is equal for hosts that are one machine, NetNS also for hosts that share
-	// one network namespace.
+	// BootID is equal for hosts on one machine, NetNS also for hosts sharing one network
+	// namespace.
 	BootID string `json:"boot_id"`
 	NetNS  string `json:"net_ns"`
 }
@@ -53,8 +53,8 @@ type Host struct {
 // allowed to run on some.
 func (h Host) AllCPUs() int { return max(h.OnlineCPUs, h.CPUs) }
 
-// AllowedCPUs returns how many processors the process may keep busy: the processors that it may
-// run on, or its quota if that is less; 0 if not recorded.
+// AllowedCPUs returns how many processors the process may keep busy: the processors it may run
+// on, or its quota if that is less; 0 if not recorded.
 func (h Host) AllowedCPUs() float64 {
 	if h.CPUQuota > 0 {
 		return min(float64(h.CPUs), h.CPUQuota)

@@ -7,19 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// maxGap is the longest gap in seconds that is filled. A longer gap does not come from
-// missed samples, but from a clock that was set or a machine that slept.
+// maxGap is the longest gap filled, in seconds. A longer gap does not come from missed samples,
+// but from a clock being set or a machine sleeping.
 const maxGap = 3600
 
-// Interpolate returns exactly one sample per unix second, from the first sample's second
-// to the last sample's. Several samples in one second become one: the last. A gauge that
-// it does not know comes from the last sample that does (such as the memory of processes
-// that ended within the second), and its CPU percentage covers the whole period since the
-// sample of an earlier second. A second without a sample lies on the straight line between
-// its neighbours, counters and gauges alike. Texts, ids, settings and rates, which already
-// describe the whole time since the sample before, come from the later neighbour. A metric
-// that either neighbour does not know stays unknown. Samples from before their predecessor
-// (the clock was set back) are dropped, and a gap of more than an hour stays one.
+// Interpolate returns exactly one sample per unix second, from the first sample's second to the
+// last sample's. Several samples in one second become one: the last. A gauge unknown in it comes
+// from the last sample that has it (such as memory for processes that ended within the second),
+// and its CPU percentage covers the whole period since an earlier second's sample. A second
+// without a sample lies on the straight line between its neighbours, counters and gauges alike.
+// Texts, ids, settings and rates, which already describe the whole time since the sample before,
+// come from the later neighbour. A metric unknown in either neighbour stays unknown. Samples from
+// before their predecessor (the clock was set back) are dropped, and a gap of more than an hour
+// stays one.
 func Interpolate(samples []Sample) []Sample {
 	kept := oneOfEachSecond(samples)
 	out := make([]Sample, 0, len(kept))
@@ -33,8 +33,8 @@ func Interpolate(samples []Sample) []Sample {
 	return out
 }
 
-// EachSecond returns one sample for each second that has any, as [Interpolate] joins
-// them, if samples are less than about a second apart; else it returns all samples.
+// EachSecond returns one sample for each second with samples, as [Interpolate] joins them, if
+// samples are less than about a second apart; else it returns all samples.
 func EachSecond(samples []Sample) []Sample {
 	if len(samples) == 0 {
 		return samples
@@ -66,8 +66,8 @@ func apart(samples []Sample) {
 	}
 }
 
-// oneOfEachSecond keeps one sample per second, in order, with PeriodNS as the
-// time since the first sample, or -1 in all of them if one period is unknown.
+// oneOfEachSecond keeps one sample per second, in order, with PeriodNS as the time since the
+// first sample, or -1 throughout if one period is unknown.
 func oneOfEachSecond(samples []Sample) []Sample {
 	var kept []Sample
 	elapsed, known := int64(0), true
@@ -99,7 +99,7 @@ func oneOfEachSecond(samples []Sample) []Sample {
 	return kept
 }
 
-// appendBetween appends the samples of the seconds between a and b.
+// appendBetween appends samples for the seconds between a and b.
 func appendBetween(out []Sample, a, b *Sample) []Sample {
 	n := b.Second() - a.Second()
 	if n > maxGap {
@@ -116,13 +116,13 @@ func appendBetween(out []Sample, a, b *Sample) []Sample {
 	return out
 }
 
-// between returns the point k/n of the way from a to b, rounded towards a so
-// that a counter never runs ahead; -1 if either is unknown.
+// between returns the point k/n of the way from a to b, rounded towards a so that a counter never
+// runs ahead; -1 if either is unknown.
 func between(a, b, k, n int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
 	}
-	// Whole steps first: the product of a large growth and k may not fit.
+	// Whole steps first: a large growth times k may not fit.
 	d := b - a
 	return a + d/n*k + d%n*k/n
 }
@@ -134,8 +134,8 @@ func betweenReal(a, b float64, k, n int64) float64 {
 	return a + (b-a)*(float64(k)/float64(n))
 }
 
-// valuesBetween returns the values k/n of the way from a to b: on the straight
-// line for counters and gauges, values of b for the rest.
+// valuesBetween returns the values k/n of the way from a to b: on the straight line for counters
+// and gauges, b's values for the rest.
 func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 	v := b.Clone()
 	for i := range v.List().Len() {
@@ -150,8 +150,9 @@ func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 	return v
 }
 
-// SampleTable returns samples, such as [Interpolate] returns, as a system-metrics CSV. DELTA columns
-// are differences of its rows, so each sums to its counter's growth from first to last row.
+// SampleTable returns samples, such as [Interpolate] returns, as a system-metrics CSV. DELTA
+// columns are differences between its rows, so each sums to its counter's growth from first to
+// last row.
 func SampleTable(samples []Sample) []byte {
 	columns := sampleColumns()
 	b := linefile.HeaderLine(columns)

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Interval is one second of one step, phase and operation: one row of
-// intervals.csv. Counts are of the events in that second.
+// Interval is one second of one step, phase and operation: one row of intervals.csv. Counts are
+// of events in that second.
 type Interval struct {
 	// Second is the unix second in the client's clock.
 	Second    int64
@@ -29,20 +29,19 @@ type Interval struct {
 	// itself sent more than a millisecond after due: a client was free and woke late, or all
 	// were busy only because the client had been stopped.
 	Queued, Late int64
-	// Backlog and InFlight are gauges of the operation at the end of the second.
-	// KeysCumulative counts the keys that all operations created since the load began. The
-	// three are in the last row that the operation has in a second and are 0 in others;
-	// [Gauges] adds them up.
+	// Backlog and InFlight are the operation's gauges when the second ends. KeysCumulative counts
+	// the keys created by all operations since the load began. The three are in the operation's
+	// last row in a second and are 0 in others; [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
-	// WaitingNS is the clients' time without a server, over all operations. It is in the row
-	// of a phase's first operation.
+	// WaitingNS is the clients' time without a server, over all operations. It is in the row for
+	// a phase's first operation.
 	WaitingNS int64
 	// GapNS is how long the client's process did not run. It covers the whole step and is in
 	// the second's first row.
 	GapNS int64
 
-	// WrittenBytes are the bytes of the keys and values that the ok requests wrote.
+	// WrittenBytes counts the key and value bytes that the ok requests wrote.
 	WrittenBytes int64
 
 	// Response is timed from due, Service from sent; indexed by [Outcome]. A closed
@@ -50,18 +49,17 @@ type Interval struct {
 	Response, Service [3]Latency
 }
 
-// Gauge is the state of a load at the end of a second, over all operations.
+// Gauge is a load's state at the end of a second, over all operations.
 type Gauge struct {
 	Second int64
-	// Backlog counts requests that were due and not sent, InFlight requests that were sent
-	// and had not ended.
+	// Backlog counts requests due and not sent, InFlight requests sent and not ended.
 	Backlog, InFlight int64
-	// KeysCumulative counts the keys that were created since the load began.
+	// KeysCumulative counts the keys created since the load began.
 	KeysCumulative int64
 }
 
-// BySecond yields the intervals of each second together, seconds ascending; the intervals
-// of one second are in the order of the file. A slice is valid until the next.
+// BySecond yields each second's intervals together, seconds ascending, and within a second in
+// file order. A slice is valid until the next.
 func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
 	return func(yield func([]*Interval) bool) {
 		place := func(i int) int { return i }
@@ -90,7 +88,7 @@ func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
 	}
 }
 
-// inOrder reports whether the seconds of intervals never decrease.
+// inOrder reports whether the intervals' seconds never decrease.
 func inOrder(intervals []Interval) bool {
 	for i := 1; i < len(intervals); i++ {
 		if intervals[i].Second < intervals[i-1].Second {
@@ -100,8 +98,8 @@ func inOrder(intervals []Interval) bool {
 	return true
 }
 
-// Gauges returns the gauges of the seconds that intervals, in the order of their
-// file, cover: one for each, ascending.
+// Gauges returns one gauge per second that intervals cover, ascending; intervals are in file
+// order.
 func Gauges(intervals []Interval) (out []Gauge) {
 	for rows := range BySecond(intervals) {
 		g := Gauge{Second: rows[0].Second}
@@ -118,17 +116,17 @@ func Gauges(intervals []Interval) (out []Gauge) {
 	return slices.Clip(out)
 }
 
-// timing declares where records hold a timing, in nanoseconds. The columns of intervals.csv and
-// members.csv, and the sums of rows, follow from it.
+// timing declares where records hold a timing, in nanoseconds. The columns in intervals.csv and
+// members.csv, and the sums over rows, follow from it.
 type timing struct {
 	name  Timing
 	rated bool // only steps with a rate have it
-	// latencies are those of a second, by outcome; extent is of a member's ok requests.
+	// latencies are a second's, by outcome; extent covers a member's ok requests.
 	latencies func(*Interval) *[3]Latency
 	extent    func(*MemberSecond) *Extent
 }
 
-// timings declares each of [Timings], in their order.
+// timings declares each timing in [Timings], in that order.
 func timings() [len(Timings)]timing {
 	return [...]timing{
 		{TimingResponse, true, func(i *Interval) *[3]Latency { return &i.Response }, func(m *MemberSecond) *Extent { return &m.Response }},
@@ -136,8 +134,8 @@ func timings() [len(Timings)]timing {
 	}
 }
 
-// TimingOf returns the timing of a step's figures: from due where requests have due times, else
-// from sent, because a request of a closed loop is due when it is sent.
+// TimingOf returns the timing for a step's figures: from due where requests have due times, else
+// from sent, because a closed loop's request is due when it is sent.
 func TimingOf(rated bool) Timing {
 	for _, t := range timings() {
 		if t.rated == rated {
@@ -147,7 +145,7 @@ func TimingOf(rated bool) Timing {
 	return TimingService
 }
 
-// Latency returns the recorded latencies of a timing and an outcome.
+// Latency returns the latencies recorded for a timing and an outcome.
 func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
 	for _, declared := range timings() {
 		if declared.name == t {
@@ -157,7 +155,7 @@ func (i *Interval) Latency(t Timing, o workload.Outcome) *Latency {
 	panic(fmt.Sprintf("timing %q is not declared", t))
 }
 
-// intervalColumns declares intervals.csv, in the order of its columns.
+// intervalColumns declares intervals.csv, in column order.
 func intervalColumns() []linefile.Column[Interval] {
 	columns := []linefile.Column[Interval]{
 		linefile.IntColumn("second", func(i *Interval) *int64 { return &i.Second }),
@@ -184,7 +182,7 @@ func intervalColumns() []linefile.Column[Interval] {
 		}
 	}
 	waiting := linefile.IntColumn("waiting_ns", func(i *Interval) *int64 { return &i.WaitingNS })
-	waiting.Optional = true // files of older versions have none
+	waiting.Optional = true // missing from older versions' files
 	gap := linefile.IntColumn("client_gap_ns", func(i *Interval) *int64 { return &i.GapNS })
 	gap.Optional = true // likewise
 	written := linefile.IntColumn("written_bytes", func(i *Interval) *int64 { return &i.WrittenBytes })
@@ -192,7 +190,7 @@ func intervalColumns() []linefile.Column[Interval] {
 	return append(columns, waiting, gap, written)
 }
 
-// latencyColumns returns the columns of one timing and outcome.
+// latencyColumns returns the columns for one timing and outcome.
 func latencyColumns(t timing, o workload.Outcome) []linefile.Column[Interval] {
 	prefix := string(t.name) + "_" + o.String() + "_"
 	at := func(i *Interval) *Latency { return &t.latencies(i)[o] }

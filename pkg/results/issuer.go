@@ -1,11 +1,11 @@
 package results
 
-// Issuer holds the record of itself that a process made that issued a load or a part of it. A
-// value that was not recorded is nil.
+// Issuer holds what a process that issued a load, or a part, recorded about itself. Unrecorded
+// values are nil.
 type Issuer struct {
-	// Number counts generators from 1, in the order of their parts; 0 is control.
+	// Number counts generators from 1, in part order; 0 is control.
 	Number int
-	// Addr is the address of a generator's agent; "" for control.
+	// Addr is a generator's agent address; "" for control.
 	Addr string
 	// Lateness, SchedulingLag, Stops and SelfCheck are as in [DatabaseRun].
 	Lateness, SchedulingLag *Spread
@@ -24,8 +24,7 @@ func (i Issuer) String() string {
 // ByGenerators reports whether generators issued the load; otherwise control did.
 func (r *DatabaseRun) ByGenerators() bool { return len(r.Generators) > 0 }
 
-// Issuers returns all issuers of the load, at least one: control, or the generators in the order
-// of their parts.
+// Issuers returns all the load's issuers, at least one: control, or the generators in part order.
 func (r *DatabaseRun) Issuers() []Issuer {
 	if !r.ByGenerators() {
 		return []Issuer{{Lateness: r.Lateness, SchedulingLag: r.SchedulingLag, Stops: r.Stops, SelfCheck: r.SelfCheck}}

@@ -3,7 +3,7 @@ package results
 import "testing"
 
 // TestIssuers: control alone issues a load without generators, and each generator its own part
-// with them, whatever control recorded of itself.
+// with them, whatever control recorded about itself.
 func TestIssuers(t *testing.T) {
 	own, other := &Spread{N: 1}, &Spread{N: 2}
 	r := DatabaseRun{Issuing: Issuing{Lateness: own, SchedulingLag: own, Stops: &Stops{N: 1}, SelfCheck: &LoadCheck{}}}

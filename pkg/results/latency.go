@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Latency summarizes the latencies that ended in one interval. Sums, minimum and
-// maximum are exact; percentiles come from a histogram of three significant
-// digits and are 0 when Count is 0 or when values were merged.
+// Latency summarizes the latencies that ended in one interval. Sums, minimum and maximum are
+// exact; percentiles come from a histogram with three significant digits and are 0 when Count is
+// 0 or when values were merged.
 type Latency struct {
 	Count int64
 	SumNS int64
-	// SumSqMS2 is the sum of squares in square milliseconds.
+	// SumSqMS2 sums the squares, in square milliseconds.
 	SumSqMS2            float64
 	MinNS, MaxNS        int64
 	P50, P90, P99, P999 int64 // nanoseconds
@@ -34,8 +34,8 @@ func (l *Latency) Add(latency time.Duration) {
 	l.SumSqMS2 += ms * ms
 }
 
-// Merge returns the summary of both populations. Its percentiles are 0, because
-// percentiles cannot be merged: take them from merged histograms.
+// Merge returns the summary over both populations. Its percentiles are 0, because percentiles
+// cannot be merged: take them from merged histograms.
 func (l Latency) Merge(o Latency) Latency {
 	m := Latency{
 		Count:    l.Count + o.Count,
@@ -50,9 +50,8 @@ func (l Latency) Merge(o Latency) Latency {
 	return m
 }
 
-// SetPercentiles takes the percentiles from the histogram of the same
-// population. They are kept within the exact minimum and maximum, which a
-// bucket's edge may exceed by 0.1 %.
+// SetPercentiles takes the percentiles from the same population's histogram. They are kept within
+// the exact minimum and maximum, which a bucket's edge may exceed by 0.1 %.
 func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = 0, 0, 0, 0
 	if l.Count == 0 || h.TotalCount() == 0 {
@@ -62,7 +61,7 @@ func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
 }
 
-// Quantile returns [histogram.Quantile] of the histogram of the same population, kept within the
+// Quantile returns [histogram.Quantile] for the same population's histogram, kept within the
 // exact minimum and maximum.
 func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)
@@ -76,8 +75,7 @@ func (l Latency) Mean() float64 {
 	return float64(l.SumNS) / float64(l.Count)
 }
 
-// StdDev returns the standard deviation of the population in nanoseconds, 0 when
-// Count is 0.
+// StdDev returns the population's standard deviation in nanoseconds, 0 when Count is 0.
 func (l Latency) StdDev() float64 {
 	if l.Count == 0 {
 		return 0

@@ -2,7 +2,7 @@ package results
 
 import "strconv"
 
-// The files of a run folder and of each tag's folder below it.
+// The files in a run folder and in each tag's folder below it.
 const (
 	FileManifest  = "manifest.json"
 	FileIntervals = "intervals.csv"
@@ -11,25 +11,25 @@ const (
 	// FileMembersLatency holds a histogram for each member and step.
 	FileMembersLatency = "latency-members.hlog"
 	FileErrors         = "errors.csv"
-	// FileProbes has every probe of a load that probes its members.
+	// FileProbes has every probe in a load that probes its members.
 	FileProbes = "probes.csv"
-	// FileFaults has every fault of a load, with its effect on the load.
+	// FileFaults has every fault in a load, with its effect.
 	FileFaults  = "faults.csv"
 	FileLatency = "latency.hlog"
-	// FileMinutes has the histograms of FileLatency merged by minute: see [MinuteLog].
+	// FileMinutes has the histograms from FileLatency merged by minute: see [MinuteLog].
 	FileMinutes = "latency-minutes.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"
-	// FileControlLog is control's own log of one database's run, as text.
+	// FileControlLog is control's own log for one database's run, as text.
 	FileControlLog = "client-control.log"
 	// FileClock compares the members' clocks with the client's, by heartbeat.
 	FileClock  = "clock.csv"
 	FileDisk   = "server-disk-space-usage-summary.csv"
 	FileClient = "client-system-metrics.csv"
-	// FileServer is the name of a server's samples on its agent; in a tag's folder
-	// it is "N-" + FileServer with N from 1.
+	// FileServer names a server's samples on its agent; in a tag's folder it is "N-" + FileServer
+	// with N from 1.
 	FileServer = "server-system-metrics.csv"
-	// FileDatabase is a member's report of itself, named like FileServer.
+	// FileDatabase is a member's report on itself, named like FileServer.
 	FileDatabase = "database-metrics.csv"
 	// FileAgentLog is an agent's log during the run, named like FileServer.
 	FileAgentLog = "agent.log"
@@ -48,9 +48,9 @@ const (
 	FileServerInterpolated = "server-system-metrics-interpolated.csv"
 )
 
-// ServerFile returns the name of a server's samples in a tag's folder; n counts from 1.
+// ServerFile returns the file name for a server's samples in a tag's folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
 
-// DatabaseFile returns the name of a member's report of itself, in a tag's folder; n counts
+// DatabaseFile returns the file name for a member's report on itself, in a tag's folder; n counts
 // from 1.
 func DatabaseFile(n int) string { return strconv.Itoa(n) + "-" + FileDatabase }

@@ -9,18 +9,18 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load records the load of one database as it ran. Parameters that are added to [workload.Load]
-// are recorded here without further code.
+// Load records one database's load as it ran. Parameters added to [workload.Load] are recorded
+// here without further code.
 type Load struct {
 	workload.Load
-	// FirstKey is above the number of every key that a running cluster had before the
-	// load, which created keys from FirstKey on. It is 0 if the cluster was started for this
-	// load, which then creates keys from Keys on. Ranges on a running cluster may include
-	// keys of others, so only their number was checked.
+	// FirstKey is above every key number that a running cluster had before the load, which
+	// created keys from FirstKey on. It is 0 if the cluster was started for this load, which then
+	// creates keys from Keys on. Ranges on a running cluster may include others' keys, so only
+	// the number returned was checked.
 	FirstKey int64
 }
 
-// Step records the times and clients of a step as it ran.
+// Step records a step's times and clients as it ran.
 type Step struct {
 	Index int `json:"index"`
 	workload.Step
@@ -31,35 +31,35 @@ type Step struct {
 	IssueEnd time.Time `json:"issue_end,omitzero"`
 	// InsideNS is the clients' time inside calls, all outcomes, clipped to the step's
 	// window, without the time in which the client was stopped. InsideNS / (Clients x window)
-	// shows whether the client or the database set the pace of a closed loop.
+	// shows whether the client or the database set a closed loop's pace.
 	InsideNS int64 `json:"inside_ns"`
-	// ClientDelayNS is the part that the client itself caused of the ok requests' response
-	// times, or of their service times in a closed loop, in the measured population: lateness
-	// as in [DatabaseRun], and the time inside calls in which the client was stopped. The
-	// client's time to read an answer is not included.
+	// ClientDelayNS is the part caused by the client itself in the ok requests' response times,
+	// or in a closed loop their service times, in the measured population: lateness as in
+	// [DatabaseRun], and the time inside calls in which the client was stopped. The client's time
+	// to read an answer is not included.
 	ClientDelayNS int64 `json:"client_delay_ns,omitempty"`
 	// WaitingNS is the clients' time without a server in the measured window: from
-	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a
-	// duration. ConnectionsLost counts connections that broke or that a member refused
-	// to serve, Reconnects connections opened in their place.
+	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a duration.
+	// ConnectionsLost counts connections that broke or were refused service by a member,
+	// Reconnects connections opened in their place.
 	WaitingNS       int64 `json:"waiting_ns,omitempty"`
 	ConnectionsLost int64 `json:"connections_lost,omitempty"`
 	Reconnects      int64 `json:"reconnects,omitempty"`
-	// Resent counts requests that the clients' library resent by itself, in the whole step,
-	// except over connections for a single read.
+	// Resent counts requests resent by the clients' library itself, in the whole step, except
+	// over connections for a single read.
 	Resent int64 `json:"resent,omitempty"`
-	// VersionReads counts the reads of versions that transactions needed after a conflict
-	// or a lost answer. They are not requests of the load.
+	// VersionReads counts the version reads that transactions needed after a conflict or a lost
+	// answer. They are not part of the load's requests.
 	VersionReads int64 `json:"version_reads,omitempty"`
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if not recorded.
 	LargestGap *Gap `json:"largest_gap,omitempty"`
 }
 
-// Backoff describes the pauses of a client without a server before it reconnects. The first
-// pause doubles after each attempt, up to the longest; each is drawn within Jitter (0.2 is
-// 20 %) around that. An attempt holds up the next one, at another member, for Overtake at most; 0 means
-// until it has ended, as in older manifests.
+// Backoff describes how a client without a server pauses before it reconnects. The first pause
+// doubles after each attempt, up to the longest; each is drawn within Jitter (0.2 is 20 %) around
+// that. An attempt holds up the next one, at another member, for Overtake at most; 0 means until
+// it has ended, as in older manifests.
 type Backoff struct {
 	FirstNS   int64   `json:"first_ns"`
 	LongestNS int64   `json:"longest_ns"`
@@ -68,8 +68,8 @@ type Backoff struct {
 	OvertakeNS int64 `json:"overtake_ns,omitempty"`
 }
 
-// manifestName maps a JSON name of [workload.Load] to its name in a manifest, where the
-// two differ.
+// manifestName maps a JSON name in [workload.Load] to its name in a manifest, where the two
+// differ.
 func manifestName(name string) string {
 	switch name {
 	case "key_size", "value_size", "value_size_max":
@@ -91,8 +91,7 @@ func loadName(name string) string {
 	return name
 }
 
-// MarshalJSON writes the names of a manifest. Parameters without effect are left
-// out.
+// MarshalJSON writes a manifest's names. Parameters without effect are left out.
 func (l Load) MarshalJSON() ([]byte, error) {
 	members, err := membersOf(l.Load)
 	if err != nil {
@@ -135,7 +134,7 @@ func (l Load) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads the names of a manifest.
+// UnmarshalJSON reads a manifest's names.
 func (l *Load) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -159,13 +158,13 @@ func (l *Load) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// member is one name and value of a JSON object.
+// member is one name and value in a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
 }
 
-// membersOf returns the members of v's JSON object in order.
+// membersOf returns the members in v's JSON object, in order.
 func membersOf(v any) ([]member, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -190,8 +189,8 @@ func membersOf(v any) ([]member, error) {
 	return members, nil
 }
 
-// Totals are the counts of a whole load, all phases. They reconcile as
-// Offered = OK + Failed + Unknown + Shed + Unsent.
+// Totals are a whole load's counts, over all phases. They reconcile as Offered = OK + Failed +
+// Unknown + Shed + Unsent.
 type Totals struct {
 	Offered int64 `json:"offered"`
 	Sent    int64 `json:"sent"`
@@ -202,17 +201,16 @@ type Totals struct {
 	Unsent  int64 `json:"unsent"`
 	Queued  int64 `json:"queued"`
 	Late    int64 `json:"late"`
-	// BytesRead are the bytes of all values that ok reads, swaps and ranges returned.
+	// BytesRead counts the bytes in all values returned by ok reads, swaps and ranges.
 	BytesRead int64 `json:"bytes_read,omitempty"`
-	// BytesWritten are the bytes of the keys and values that ok requests wrote; 0 in
-	// manifests of older versions.
+	// BytesWritten counts the key and value bytes that ok requests wrote; 0 in older manifests.
 	BytesWritten int64 `json:"bytes_written,omitempty"`
 	// Clamped counts latencies above the histogram's maximum, recorded as the maximum.
 	Clamped int64 `json:"clamped"`
 }
 
-// Add adds the counts of one row of intervals.csv. Rows do not hold the bytes read and
-// the clamped latencies.
+// Add adds the counts in one row of intervals.csv. Rows do not hold the bytes read and the
+// clamped latencies.
 func (t *Totals) Add(row *Interval) {
 	t.Offered += row.Due
 	t.Sent += row.Sent
@@ -243,28 +241,28 @@ func (t Totals) Reconcile() bool {
 	return t.Pending() == 0 && t.Sent == t.OK+t.Failed+t.Unknown
 }
 
-// Generator records one of the machines that issued a load together: it issued the requests
-// whose number modulo the number of generators is its index. Its counts are of these requests.
+// Generator records one of the machines that issued a load together: it issued the requests whose
+// number modulo the generator count is its index. Its counts cover these requests.
 type Generator struct {
-	// Addr is the address of its agent.
+	// Addr is its agent's address.
 	Addr string `json:"addr"`
 	// Host is its machine; nil if it did not answer.
 	Host *Host `json:"host,omitempty"`
 	// Clock compares the generator's clock with control's, as a member's Clock does: from the
-	// shortest exchange of the run. Each step has its own, in [GeneratorStep].
+	// run's shortest exchange. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
-	// ClockSet is by how much its wall clock was set while it was reserved: the most that was
-	// seen. The times of its samples move with its wall clock, the times of its requests do not.
+	// ClockSet is by how much its wall clock was set while it was reserved, at most. Its samples'
+	// times move with its wall clock, its requests' times do not.
 	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
 	// SelfCheck is as in [DatabaseRun], for this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// Lost is the reason why the generator sent nothing more; "" if its records are complete.
 	Lost  string          `json:"lost,omitempty"`
 	Steps []GeneratorStep `json:"steps,omitempty"`
-	// Totals are of the seconds that it sent; nil if it sent none.
+	// Totals cover the seconds that it sent; nil if it sent nothing.
 	Totals *Totals `json:"totals,omitempty"`
 	// Lateness, SchedulingLag and Stops are as in [DatabaseRun], for its process; nil if the
-	// generator was lost before the end of its first step.
+	// generator was lost before its first step ended.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"stops,omitempty"`
@@ -274,24 +272,23 @@ type Generator struct {
 type GeneratorStep struct {
 	Index   int `json:"index"`
 	Clients int `json:"clients"`
-	// FirstSentNS is when the generator sent its first request, after the agreed start of the
-	// step; -1 if it sent none.
+	// FirstSentNS is when the generator sent its first request, counted from the step's agreed
+	// start; -1 if it sent nothing.
 	FirstSentNS int64 `json:"first_sent_ns"`
-	// CPUNS is the processor time that its agent's process used during the step, user and
-	// system; -1 if not known.
+	// CPUNS is its agent process's CPU time during the step, user and system; -1 if not known.
 	CPUNS int64 `json:"cpu_ns"`
-	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS is
-	// the sum of the ok requests' response times, or of their service times in a closed
-	// loop. ClientDelayNS is the client's part of AnswerNS, as in [Step].
+	// Due, OK and Late are counts in the measured phase, as in intervals.csv. AnswerNS sums the
+	// ok requests' response times, or their service times in a closed loop. ClientDelayNS is the
+	// client's part of AnswerNS, as in [Step].
 	Due           int64 `json:"due"`
 	OK            int64 `json:"ok"`
 	Late          int64 `json:"late"`
 	AnswerNS      int64 `json:"answer_ns"`
 	ClientDelayNS int64 `json:"client_delay_ns"`
 	// ClockOffsetNS is how far its clock was ahead of control's just before the step, give or
-	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is
-	// how far the clock surely moved until the step's end, beyond the errors of the exchanges.
-	// All three are 0 in older manifests.
+	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is how
+	// far the clock surely moved until the step's end, beyond the exchanges' errors. All three
+	// are 0 in older manifests.
 	ClockOffsetNS int64 `json:"clock_offset_ns,omitempty"`
 	ClockErrorNS  int64 `json:"clock_error_ns,omitempty"`
 	ClockMovedNS  int64 `json:"clock_moved_ns,omitempty"`

@@ -11,8 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestLoadJSON pins the bytes of loads in manifests: folders of earlier releases
-// have them.
+// TestLoadJSON pins loads' bytes in manifests: earlier releases' folders have them.
 func TestLoadJSON(t *testing.T) {
 	closed := workload.Load{
 		Content: workload.Content{Operation: workload.OpWrite},
@@ -63,7 +62,7 @@ func TestLoadJSON(t *testing.T) {
 	}
 }
 
-// TestStepJSON pins the bytes of steps in manifests.
+// TestStepJSON pins steps' bytes in manifests.
 func TestStepJSON(t *testing.T) {
 	s := Step{Index: 1, Step: workload.Step{Clients: 2, Connections: 1, Requests: 3, Rate: 4, RateEnd: 5}, InsideNS: 6}
 	data, err := json.Marshal(s)
@@ -75,7 +74,7 @@ func TestStepJSON(t *testing.T) {
 	}
 }
 
-// TestSpreadOf: percentiles are the values at the nearest rank, as those of histograms are.
+// TestSpreadOf: percentiles are the values at the nearest rank, as in histograms.
 func TestSpreadOf(t *testing.T) {
 	if got := SpreadOf(nil); got != nil {
 		t.Errorf("the spread of nothing is %+v", got)

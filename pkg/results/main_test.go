@@ -56,8 +56,8 @@ func writeForever(path string) error {
 	}
 }
 
-// fillDisk writes samples to a file that may not grow over 20,000 bytes, and
-// checks the effect of a full disk.
+// fillDisk writes samples to a file that may not grow over 20,000 bytes, and checks what a full
+// disk does.
 func fillDisk(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := syscall.Rlimit{Cur: 20_000, Max: 20_000}
@@ -102,7 +102,7 @@ func testInterval(second int64, step int) Interval {
 	return i
 }
 
-// classicFile returns a file of the classic tool's recorded run. Without it the test is
+// classicFile returns a file from the classic tool's recorded run. Without it the test is
 // skipped, except in CI.
 func classicFile(t *testing.T, name string) string {
 	t.Helper()

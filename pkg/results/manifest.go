@@ -17,18 +17,18 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FormatVersion is the version of the result folder's layout and columns. It
-// rises when an older reader would misread a newer folder. Folders of every version
-// up to this one can be read; numbers that an older one lacks are [NotRecorded].
+// FormatVersion is the version of the result folder's layout and columns. It rises when an older
+// reader would misread a newer folder. Folders up to this version can be read; numbers missing
+// from an older one are [NotRecorded].
 //
-// Version 2 added progress.csv, members.csv, latency-members.hlog and the latencies of
-// declined requests. Its throughput counts the requests that ended inside the measured window.
+// Version 2 added progress.csv, members.csv, latency-members.hlog and the latencies of declined
+// requests. Its throughput counts the requests that ended inside the measured window.
 const FormatVersion = 2
 
 // State is how far a run came.
 type State string
 
-// The states of a run or of one database in it.
+// The states of a run, or of one database in it.
 const (
 	StateRunning     State = "running"
 	StateComplete    State = "complete"
@@ -37,9 +37,8 @@ const (
 )
 
 // Manifest describes one result folder: the resolved experiment, the machines and
-// versions that ran it, and the marks on its numbers. It is written before anything
-// starts and again when the run ends. Every other file of the folder can be read
-// without it.
+// versions that ran it, and the marks on its numbers. It is written before anything starts and
+// again when the run ends. The folder's other files can be read without it.
 type Manifest struct {
 	Format      int       `json:"format"`
 	State       State     `json:"state"`
@@ -57,19 +56,19 @@ type Manifest struct {
 	Trials int  `json:"trials"`
 	Tool   Tool `json:"tool"`
 	Client Host `json:"client"`
-	// SelfCheck is the result of the self-check that control was given, nil without one.
-	// A mark reports a self-check that was not made on the client.
+	// SelfCheck is the self-check result given to control, nil without one. A mark reports a
+	// self-check that was not made on the client.
 	SelfCheck *SelfCheck `json:"self_check,omitempty"`
 	// Config is the resolved experiment, every default filled in, without secrets.
 	Config json.RawMessage `json:"config,omitempty"`
-	// Need is the reader's need of a database, nil if the experiment file names none.
+	// Need is what the reader needs from a database, nil if the experiment file does not say.
 	Need      *workload.Need `json:"need,omitempty"`
 	Databases []*DatabaseRun `json:"databases"`
 	// Validity are marks on the whole run; each database has its own too.
 	Validity []Mark `json:"validity"`
 }
 
-// Mark qualifies the numbers of a run: a reader must know it to use them.
+// Mark qualifies a run's numbers: a reader must know it to use them.
 type Mark struct {
 	// Code is a short stable word: "shared host", "not durable", "keys found".
 	Code string `json:"code"`
@@ -77,7 +76,7 @@ type Mark struct {
 	Invalid bool `json:"invalid,omitempty"`
 	// Text is the mark in a sentence, as it was made when the run was judged.
 	Text string `json:"text"`
-	// Values and Words make up the sentence; nil in records of older releases.
+	// Values and Words make up the sentence; nil in records from older releases.
 	Values mark.Values `json:"values,omitempty"`
 	Words  mark.Words  `json:"words,omitempty"`
 }
@@ -95,8 +94,8 @@ func (r *DatabaseRun) Mark(code string, values mark.Values, words mark.Words) {
 	r.Validity = append(r.Validity, NewMark(code, kind.Weight == mark.Invalid, values, words))
 }
 
-// Told returns the mark with the sentence that this release makes of its values. A mark of
-// an older release, or with a code of a newer one, keeps its text.
+// Told returns the mark with this release's sentence for its values. A mark from an older
+// release, or with a code from a newer one, keeps its text.
 func (m Mark) Told() Mark {
 	if len(m.Values)+len(m.Words) > 0 {
 		if text := mark.Text(m.Code, m.Values, m.Words); text != "" {
@@ -106,17 +105,16 @@ func (m Mark) Told() Mark {
 	return m
 }
 
-// DatabaseRun records one database of a run: one folder, one column of a table. Its embedded
-// structs are on one level in JSON.
+// DatabaseRun records one database in a run: one folder, one table column. Its embedded structs
+// are on one level in JSON.
 type DatabaseRun struct {
 	ID string `json:"id"`
-	// Database is the driver's name, Label the part of the id after "__".
+	// Database is the driver's name, Label the id's part after "__".
 	Database string `json:"database"`
 	Label    string `json:"label,omitempty"`
 	// Tag names the folder and the column.
 	Tag string `json:"tag"`
-	// Asked is the version that the experiment file names; Members hold the versions
-	// that ran.
+	// Asked is the version named in the experiment file; Members hold the versions that ran.
 	Asked       string `json:"asked_version,omitempty"`
 	Description string `json:"description,omitempty"`
 	Built       string `json:"built,omitempty"`
@@ -135,23 +133,23 @@ type DatabaseRun struct {
 	Data
 	Totals *Totals `json:"totals,omitempty"`
 	Issuing
-	// Digests are the digests of the recorded files, made when the run of the database ends.
-	// They are nil in manifests of releases without digests.
+	// Digests cover the recorded files and are made when the database's run ends. They are nil in
+	// manifests from releases without digests.
 	Digests *digest.Set `json:"digests,omitempty"`
-	// Records are the records of the program's abilities, by their keys in the manifest.
+	// Records are what the program's abilities recorded, by key in the manifest.
 	Records  Records `json:"-"`
 	Validity []Mark  `json:"validity"`
 }
 
-// Setup is how the members of a database were set.
+// Setup is how a database's members were configured.
 type Setup struct {
 	Options json.RawMessage `json:"options,omitempty"`
-	// OptionTexts are Options by their names in experiment files, as texts with units;
-	// older manifests have none.
+	// OptionTexts are Options by their names in experiment files, as texts with units; nil in
+	// older manifests.
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
 	// Settings is nil for a cluster that was already running, and in older manifests.
 	Settings *Settings `json:"settings,omitempty"`
-	// Resources are the limits of each member; nil without limits.
+	// Resources are each member's limits; nil without limits.
 	Resources *resources.Limits `json:"resources,omitempty"`
 	// Fsync states when a write is on disk, and Durability is its class; both are "" if not
 	// known, as in older manifests: see [DatabaseRun.SyncClass].
@@ -165,9 +163,8 @@ type Logs struct {
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 }
 
-// Moments mark the phases of a run, in the client's clock. Started is when control requested the
-// start of the first member, Ready when a quorum served, and LoadStart to LoadEnd the load
-// window.
+// Moments mark a run's phases, in the client's clock. Started is when control asked for the first
+// member to start, Ready when a quorum served, and LoadStart to LoadEnd the load window.
 type Moments struct {
 	Started   time.Time `json:"started,omitzero"`
 	Ready     time.Time `json:"ready,omitzero"`
@@ -179,10 +176,10 @@ type Moments struct {
 // Data describes the data in the database, without the load's requests.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
-	// Shared is the part of a cluster of others that the load used; nil for a cluster of
-	// its own.
+	// Shared is the part that the load used in a cluster shared with others; nil for its own
+	// cluster.
 	Shared *Shared `json:"shared,omitempty"`
-	// Preload is the data that was written before the load, nil without any.
+	// Preload is the data written before the load, nil without any.
 	Preload *Preload `json:"preload,omitempty"`
 	// Sessions are the sessions that requests began, renewed or ended, nil without any.
 	Sessions *LoadSessions `json:"load_sessions,omitempty"`
@@ -192,28 +189,27 @@ type Data struct {
 
 // Issuing is how the clients' machines issued the load.
 type Issuing struct {
-	// Backoff is the back-off of the load's clients; nil in older manifests, whose clients
-	// had none.
+	// Backoff is how the load's clients back off; nil in older manifests, whose clients did not.
 	Backoff *Backoff `json:"backoff,omitempty"`
-	// Lateness is how long the client itself delayed each request that it sent with a rate:
-	// all of sent - due if a client waited for the due time, else at most the time in which
-	// the client was stopped since a client was last free. Format 1 has only the former.
-	// SchedulingLag is how late a timer fired in the client's process during the load,
-	// sampled every 10 ms, and Stops is when the process did not run; nil if not recorded.
+	// Lateness is how long the client itself delayed each request that it sent with a rate: the
+	// whole sent - due if a client waited for the due time, else at most the time in which the
+	// client was stopped since a client was last free. Format 1 has only the former.
+	// SchedulingLag is how late a timer fired in the client's process during the load, sampled
+	// every 10 ms, and Stops is when the process did not run; nil if not recorded.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"client_stops,omitempty"`
-	// Generators are the machines that issued the load, in the order of their parts; none
-	// if control issued it. Each generator then has its own Lateness, SchedulingLag and Stops.
+	// Generators are the machines that issued the load, in part order; empty if control issued
+	// it. Each generator then has its own Lateness, SchedulingLag and Stops.
 	Generators []Generator `json:"generators,omitempty"`
-	// SelfCheck is the latency that the client added to this load on a loopback server; nil
-	// unless it was requested.
+	// SelfCheck is the latency added by the client to this load on a loopback server; nil unless
+	// requested.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
 	// OtherLoad is the load on each sampled machine without the client and the members.
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 
-// Keys compares the database's own key counts before and after a load of writes.
+// Keys compares the database's own key counts before and after a load that writes.
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
@@ -225,17 +221,17 @@ type Keys struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Preload is data that was written before a load. No figure includes it.
+// Preload is data written before a load. No figure includes it.
 type Preload struct {
 	Keys int64 `json:"keys"`
-	// PerRequest is the largest number of keys that a request wrote.
+	// PerRequest is the most keys that one request wrote.
 	PerRequest int           `json:"keys_per_request"`
 	Took       time.Duration `json:"took_ns"`
-	// Counted is the database's own number of keys after the preload, -1 if it was not asked.
+	// Counted is the database's own key count after the preload, -1 if it was not asked.
 	Counted int64 `json:"counted"`
 }
 
-// LoadSessions counts the sessions that requests of a load began, renewed and ended. Every granted
+// LoadSessions counts the sessions that a load's requests began, renewed and ended. Every granted
 // session is also counted by how it ended: Granted + Begun = Revoked + Ended + Expired + Left.
 type LoadSessions struct {
 	// TTL is the requested one, and Took the time until the sessions before the load were granted.
@@ -247,7 +243,7 @@ type LoadSessions struct {
 	Granted  int64 `json:"granted"`
 	Begun    int64 `json:"begun"`
 	Doubtful int64 `json:"doubtful,omitempty"`
-	// Requests of the load ended the Revoked sessions; the Ended ones were ended after it. The
+	// The load's requests ended the Revoked sessions; the Ended ones were ended after it. The
 	// Expired ones ended by themselves, and the Left ones could not be ended, for the reason Why.
 	Revoked int64  `json:"revoked"`
 	Ended   int64  `json:"ended"`
@@ -255,21 +251,21 @@ type LoadSessions struct {
 	Left    int64  `json:"left,omitempty"`
 	Why     string `json:"why,omitempty"`
 	// Locks are the locks that requests acquired, while a part reports them: [Data.Locks] has
-	// the locks of all parts.
+	// those from all parts.
 	Locks *LoadLocks `json:"locks,omitempty"`
 }
 
-// LoadLocks counts the locks that requests of a load acquired. Each was given up in one way:
+// LoadLocks counts the locks that a load's requests acquired. Each was given up in one way:
 // Acquired = Released + Lost + Unclear.
 type LoadLocks struct {
-	// Recipe is the way to take a lock, By the library that has it, Fence the kind of its
-	// fences, and TTL the one that members grant to sessions.
+	// Recipe is the way to take a lock, By the library that has it, Fence its kind of fence, and
+	// TTL the one granted to sessions by members.
 	Recipe string        `json:"recipe"`
 	By     string        `json:"by"`
 	Fence  string        `json:"fence"`
 	TTL    time.Duration `json:"ttl_ns"`
-	// Opened counts contenders that were opened before steps, and Replaced contenders opened in
-	// place of others whose session had ended. Left counts contenders that could not be closed.
+	// Opened counts contenders that were opened before steps, and Replaced contenders opened to
+	// replace others whose session had ended. Left counts contenders that could not be closed.
 	Opened   int64 `json:"opened"`
 	Replaced int64 `json:"replaced,omitempty"`
 	Left     int64 `json:"left,omitempty"`
@@ -279,24 +275,23 @@ type LoadLocks struct {
 	Lost     int64 `json:"lost,omitempty"`
 	Unclear  int64 `json:"unclear,omitempty"`
 	// Overlaps counts locks acquired while another holder believed that it held the same lock.
-	// Disorder counts locks with a fence not greater than that of the previous holder. Believed
-	// counts locks that were still held after their session had ended, because the client was
-	// stopped.
+	// Disorder counts locks with a fence not greater than the previous holder's. Believed counts
+	// locks that were still held after their session had ended, because the client was stopped.
 	Overlaps int64 `json:"overlaps"`
 	Disorder int64 `json:"fences_out_of_order"`
 	Believed int64 `json:"believed,omitempty"`
-	// Parts are the machines that judged their own holders; 0 is one. Compared locks were compared
-	// with those of other parts, whose clocks are known to within ClockError. Unsure counts those of
-	// them of which neither an overlap nor its absence is certain.
+	// Parts are the machines that judged their own holders; 0 is one. Compared locks were
+	// compared with those from other parts, whose clocks are known to within ClockError. Unsure
+	// counts the compared locks for which neither an overlap nor its absence is certain.
 	Parts      int           `json:"parts,omitempty"`
 	Compared   int64         `json:"compared,omitempty"`
 	Unsure     int64         `json:"unsure,omitempty"`
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
-	// Why is the first error of the Left or Unclear ones.
+	// Why is the first error among the Left or Unclear ones.
 	Why string `json:"why,omitempty"`
 }
 
-// Add adds the locks of another part of the load.
+// Add adds the locks from another part.
 func (l *LoadLocks) Add(o LoadLocks) {
 	l.Parts = max(l.Parts, 1) + max(o.Parts, 1)
 	l.Opened, l.Replaced, l.Left = l.Opened+o.Opened, l.Replaced+o.Replaced, l.Left+o.Left
@@ -305,7 +300,7 @@ func (l *LoadLocks) Add(o LoadLocks) {
 	l.Why = cmp.Or(l.Why, o.Why)
 }
 
-// Add adds the sessions of another part of the load.
+// Add adds the sessions from another part.
 func (s *LoadSessions) Add(o LoadSessions) {
 	s.TTL, s.Took = max(s.TTL, o.TTL), max(s.Took, o.Took)
 	s.Granted, s.Begun, s.Doubtful = s.Granted+o.Granted, s.Begun+o.Begun, s.Doubtful+o.Doubtful
@@ -321,20 +316,20 @@ func (s *LoadSessions) Add(o LoadSessions) {
 	}
 }
 
-// Found returns the number of keys the load added, by the database's own count.
+// Found returns how many keys the load added, by the database's own count.
 func (k Keys) Found() int64 { return k.After - k.Before }
 
 // Shared is the part of a cluster that a load shared with others.
 type Shared struct {
-	// Prefix is the name below which all keys of the load lie.
+	// Prefix is the name below which all the load's keys lie.
 	Prefix string `json:"prefix"`
-	// Cleanup is the removal of the keys; nil if it was not requested.
+	// Cleanup is how the keys were removed; nil if that was not requested.
 	Cleanup *Cleanup `json:"cleanup,omitempty"`
-	// Left is the number of keys below the prefix at the end, -1 if not known.
+	// Left counts the keys below the prefix at the end, -1 if not known.
 	Left int64 `json:"left"`
 }
 
-// Cleanup is a removal of the keys below a prefix.
+// Cleanup records that the keys below a prefix were removed.
 type Cleanup struct {
 	Removed int64         `json:"removed"`
 	Took    time.Duration `json:"took_ns"`
@@ -342,7 +337,7 @@ type Cleanup struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Member records a member of a cluster as it ran.
+// Member records a cluster member as it ran.
 type Member struct {
 	Index    int            `json:"index"`
 	Addr     string         `json:"addr"`
@@ -350,21 +345,21 @@ type Member struct {
 	Endpoint string         `json:"endpoint"`
 	Ports    map[string]int `json:"ports,omitempty"`
 	Listen   []string       `json:"listen,omitempty"`
-	// Argv are the commands that were run, in order.
+	// Argv are the commands run, in order.
 	Argv    [][]string `json:"argv,omitempty"`
 	Version string     `json:"version,omitempty"`
-	// Release is the release in the agent's cache that the member ran; nil if it ran an
-	// executable given to the agent, or the server in the agent's binary.
+	// Release is the member's release, from the agent's cache; nil if it ran an executable given
+	// to the agent, or the server in the agent's binary.
 	Release *Release `json:"release,omitempty"`
-	// Environment is the environment of each command; empty in older manifests, and for a
-	// cluster that was already running.
+	// Environment is each command's environment; empty in older manifests, and for a cluster that
+	// was already running.
 	Environment []environment.Facts `json:"environment,omitempty"`
 	Host        *Host               `json:"host,omitempty"`
 	// Clock compares the agent's clock with the client's.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
-	// Use is the member's use of its limits until its stop; nil if it had none.
+	// Use is how much the member used up to its stop; nil without limits.
 	Use *resources.Use `json:"use,omitempty"`
 	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`
@@ -372,19 +367,19 @@ type Member struct {
 	Files []string `json:"files,omitempty"`
 	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
 	LogCuts []LogCut `json:"log_cuts,omitempty"`
-	// Records are the records of the program's abilities, by their keys in the manifest.
+	// Records are what the program's abilities recorded, by key in the manifest.
 	Records Records `json:"-"`
 	Error   string  `json:"error,omitempty"`
 }
 
-// LogCut is how much of a log is missing.
+// LogCut is how much is missing from a log.
 type LogCut struct {
 	// File is below the tag's folder.
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Release describes the files that a member ran: their origin and their hashes.
+// Release describes a member's program files: their origin and their hashes.
 type Release struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -398,37 +393,37 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Disk is the size of a data directory in bytes and the file system that holds it.
+// Disk is a data directory's size in bytes and the file system that holds it.
 type Disk struct {
 	ApparentBytes  int64  `json:"apparent_bytes"`
 	AllocatedBytes int64  `json:"allocated_bytes"`
 	Filesystem     string `json:"filesystem"`
 	Device         string `json:"device,omitempty"`
-	// MountOptions are the options of the mount and of the file system, as in mountinfo.
+	// MountOptions are the mount's and the file system's options, as in mountinfo.
 	MountOptions string `json:"mount_options,omitempty"`
 	// Model is the device's own name, and Queue its properties by the kernel, such as
 	// "not rotational, scheduler none, write cache write back".
 	Model string `json:"model,omitempty"`
 	Queue string `json:"queue,omitempty"`
-	// FsyncP50 is the median of a short fdatasync probe in the data directory's
-	// file system before the load; 0 if not probed.
+	// FsyncP50 is the median of a short fdatasync probe in the data directory's file system
+	// before the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
-	// Tap is the cost of the tap on the member's calls that put writes on disk; nil if it had
-	// none, in older manifests, and if it was not measured.
+	// Tap is what the tap on the member's calls that put writes on disk costs; nil without a tap,
+	// in older manifests, and if not measured.
 	Tap *TapCost `json:"tap,omitempty"`
 }
 
-// TapCost compares the time of appending 4 KiB and fdatasync in the data directory's file system
-// under the member's tap with the time without it: the medians of N times each, in turns, before
-// the member started.
+// TapCost compares how long appending 4 KiB and fdatasync take in the data directory's file
+// system under the member's tap and without it: the medians of N times each, in turns, before the
+// member started.
 type TapCost struct {
 	N       int           `json:"n"`
 	With    time.Duration `json:"with_p50_ns"`
 	Without time.Duration `json:"without_p50_ns"`
 }
 
-// FastestFsync is the least time that a durable fdatasync takes on any disk. A faster one
-// only reached memory.
+// FastestFsync is the least time a durable fdatasync takes on any disk. A faster one only reached
+// memory.
 const FastestFsync = 20 * time.Microsecond
 
 // LosesPower reports whether the file system loses data in a power cut: file systems in
@@ -440,9 +435,9 @@ func (d Disk) LosesPower() bool {
 // SyncsTooFast reports whether the probe was faster than [FastestFsync].
 func (d Disk) SyncsTooFast() bool { return d.FsyncP50 > 0 && d.FsyncP50 < FastestFsync }
 
-// Stopped returns the stretches of at least 100 ms in which the client did not run, in
-// order. Measurements in them do not reflect the database, so a reader may cut them.
-// The list is empty if there were none, or if the run did not record them.
+// Stopped returns the stretches, at least 100 ms long, in which the client did not run, in order.
+// Measurements in them do not reflect the database, so a reader may cut them. The list is also
+// empty if the run did not record them.
 func (r *DatabaseRun) Stopped() []Stretch {
 	if r.Stops == nil {
 		return nil
@@ -450,8 +445,8 @@ func (r *DatabaseRun) Stopped() []Stretch {
 	return r.Stops.Stretches
 }
 
-// SyncClass returns the class of the run's durability, "" if the records do not show it. Records
-// without a class have a text, of which these two forms are known.
+// SyncClass returns the run's durability class, "" if the records do not show it. Records without
+// a class have a text, known in these two forms.
 func (r *DatabaseRun) SyncClass() declared.Durability {
 	switch {
 	case r.Durability != "":
@@ -464,7 +459,6 @@ func (r *DatabaseRun) SyncClass() declared.Durability {
 	return ""
 }
 
-// Records hold the records of abilities in the record of a run or a member, by their keys: see
-// pkg/ability. They are among the keys of the run or the member itself. Records of abilities that
-// this release does not have are kept.
+// Records hold what abilities recorded for a run or a member, by key: see pkg/ability. They are
+// among the run's or member's own keys. Records from abilities unknown to this release are kept.
 type Records map[string]json.RawMessage

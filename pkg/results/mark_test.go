@@ -11,7 +11,7 @@ import (
 )
 
 // A mark comes back from a manifest as it was written, with this release's sentence for its
-// values. A mark without values keeps its text, and so does one of a later release.
+// values. A mark without values keeps its text, and so does one from a later release.
 func TestMarkTold(t *testing.T) {
 	written := NewMark(mark.Lost, true, mark.Values{"member": 2, "nothing": math.NaN()}, mark.Words{"why": "killed"})
 	data, err := json.Marshal(written)

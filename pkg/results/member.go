@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Extent is the sum and the extremes of latencies in nanoseconds.
+// Extent is the sum and the extremes of latencies, in nanoseconds.
 type Extent struct{ SumNS, MinNS, MaxNS int64 }
 
 // Add adds a latency; count is the number of latencies including it.
@@ -17,8 +17,8 @@ func (e *Extent) Add(count, ns int64) {
 }
 
 // MemberSecond counts one member's answers in one second of one step and phase: one row of
-// members.csv. A request belongs to the member that its connection went to when it was
-// sent. Rows without a request are left out.
+// members.csv. A request belongs to the member its connection went to when it was sent. Rows
+// without a request are left out.
 type MemberSecond struct {
 	// Second is the unix second in the client's clock.
 	Second int64
@@ -28,7 +28,7 @@ type MemberSecond struct {
 	Member int
 	// OK, Failed and Unknown count requests that ended in the second.
 	OK, Failed, Unknown int64
-	// Response and Service are of the ok requests. A closed loop has service only.
+	// Response and Service cover the ok requests. A closed loop has service only.
 	Response, Service Extent
 }
 

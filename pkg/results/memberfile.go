@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// memberColumns declares members.csv, in the order of its columns. A row that is read must
-// be of a member below the number of members, or of an unknown one.
+// memberColumns declares members.csv, in column order. Each row read must name a member below
+// members, or an unknown one.
 func memberColumns(members int) []linefile.Column[MemberSecond] {
 	columns := []linefile.Column[MemberSecond]{
 		linefile.IntColumn("second", func(m *MemberSecond) *int64 { return &m.Second }),
@@ -55,21 +55,19 @@ func (w *MemberWriter) Write(rows []MemberSecond) error { return w.table.Write(r
 // Close closes the file.
 func (w *MemberWriter) Close() error { return w.table.Close() }
 
-// NewMemberHistogram returns an empty histogram of nanoseconds as
-// [histogram.New] does, with two significant digits: each member of each step has
-// one, of its measured ok requests.
+// NewMemberHistogram returns an empty histogram for nanoseconds as [histogram.New] does, with two
+// significant digits: each member in each step has one, for its measured ok requests.
 func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
 
-// EachMemberSecond calls each with one row of members.csv after another. A row of a member
-// beyond the number of members is an error; other errors are as in [ReadIntervals]. A
-// row is valid until the next.
+// EachMemberSecond calls each with one members.csv row after another. A row for a member beyond
+// members is an error; other errors are as in [ReadIntervals]. A row is valid until the next.
 func EachMemberSecond(path string, members int, each func(*MemberSecond)) error {
 	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)
 }
 
-// MemberSeries names one histogram of latency-members.hlog.
+// MemberSeries names one histogram in latency-members.hlog.
 type MemberSeries struct {
 	Timing Timing
 	Step   int
@@ -77,13 +75,13 @@ type MemberSeries struct {
 	Member int
 }
 
-// Tag returns the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
+// Tag returns the series as a log line's tag: TIMING:memberN:ok:stepN:measure.
 func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
 
-// ReadMemberHistograms reads latency-members.hlog of a run with a number of members. It
-// returns the errors of [histogram.ReadLog] with the histograms read before them.
+// ReadMemberHistograms reads latency-members.hlog for a run with that many members. It returns
+// errors from [histogram.ReadLog] with the histograms read before them.
 func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistogram.Histogram, error) {
 	out := map[MemberSeries]*hdrhistogram.Histogram{}
 	for l, err := range histogram.ReadLog(path) {
@@ -107,7 +105,7 @@ func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistog
 	return out, nil
 }
 
-// Merge adds the requests of another row.
+// Merge adds another row's requests.
 func (m *MemberSecond) Merge(o *MemberSecond) {
 	for _, t := range timings() {
 		to, from := t.extent(m), t.extent(o)

@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// MinuteLog writes latency-minutes.hlog, in which the histograms of latency.hlog are merged, so that
-// reports of a day read some lines for each minute and not one for each second. A line ends where a
-// minute ends that is counted from the load's first second or from the first second of its step and
-// phase, or one second later: a measured window may begin within its first second. So a line lies
-// within one minute whichever of these minutes are meant. It is not safe for concurrent use.
+// MinuteLog writes latency-minutes.hlog, in which the histograms from latency.hlog are merged, so
+// that reports on a day read some lines for each minute and not one for each second. A line ends
+// where a minute ends, counted from the load's first second or from the first second in its step
+// and phase, or one second later: a measured window may begin within its first second. So a line
+// lies within one minute whichever minutes are meant. It is not safe for concurrent use.
 type MinuteLog struct {
 	lines *histogram.LogWriter
 	now   int64 // the second whose histograms are added
 	load  int64 // the first second; 0 before
-	// phases are the first seconds of steps and phases.
+	// phases has the first second by step and phase.
 	phases map[phaseOf]int64
 	open   map[Series]*minutePart
 	free   []*minutePart
@@ -32,14 +32,14 @@ type phaseOf struct {
 	phase Phase
 }
 
-// minutePart is a line that is not written yet: the requests that ended ok in the seconds from from
-// to last. The line ends before until.
+// minutePart is a line not yet written: the requests that ended ok in the seconds from from to
+// last. The line ends before until.
 type minutePart struct {
 	from, last, until int64
 	sum               *hdrhistogram.PackedHistogram
 }
 
-// NewMinuteLog opens or creates the log, in the memory of another log: they are not safe for
+// NewMinuteLog opens or creates the log, in another log's memory: they are not safe for
 // concurrent use with each other. Start is as for [histogram.NewLogWriter].
 func NewMinuteLog(path string, start time.Time, other *histogram.LogWriter) (*MinuteLog, error) {
 	lines, err := other.Another(path, start)
@@ -49,7 +49,7 @@ func NewMinuteLog(path string, start time.Time, other *histogram.LogWriter) (*Mi
 	return &MinuteLog{lines: lines, phases: map[phaseOf]int64{}, open: map[Series]*minutePart{}}, nil
 }
 
-// Begin begins a second, which is not before the last one, and writes the lines that end before it.
+// Begin begins a second, which is not before the last one, and writes the lines ending before it.
 func (w *MinuteLog) Begin(second time.Time) error {
 	w.now = second.Unix()
 	if w.load == 0 {
@@ -58,7 +58,7 @@ func (w *MinuteLog) Begin(second time.Time) error {
 	return w.write(func(p *minutePart) bool { return p.until <= w.now })
 }
 
-// Add adds the histogram of a series, of the shape of [histogram.New], to the second that began.
+// Add adds a series' histogram, shaped like [histogram.New], to the second that began.
 func (w *MinuteLog) Add(s Series, h *hdrhistogram.Histogram) {
 	p := w.open[s]
 	if p == nil {
@@ -69,7 +69,7 @@ func (w *MinuteLog) Add(s Series, h *hdrhistogram.Histogram) {
 	p.sum.MergeFrom(h)
 }
 
-// part returns an empty part of a series that begins now.
+// part returns an empty part for a series, beginning now.
 func (w *MinuteLog) part(s Series) *minutePart {
 	of := phaseOf{s.Step, s.Phase}
 	first, known := w.phases[of]
@@ -88,10 +88,10 @@ func (w *MinuteLog) part(s Series) *minutePart {
 	return p
 }
 
-// Flush writes all lines, at the end of a step.
+// Flush writes all lines, when a step ends.
 func (w *MinuteLog) Flush() error { return w.write(func(*minutePart) bool { return true }) }
 
-// write writes some lines, in the order of their ends and tags.
+// write writes some lines, ordered by end and tag.
 func (w *MinuteLog) write(is func(p *minutePart) bool) error {
 	var list []Series
 	for s, p := range w.open {

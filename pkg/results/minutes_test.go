@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The lines by minute hold the latencies of the lines by second, series by series and bucket by
-// bucket. Each lies within one minute, counted from the load's first second or from the start of its
-// step's window, wherever in a second that is.
+// The lines by minute hold the same latencies as the lines by second, series by series and bucket
+// by bucket. Each lies within one minute, counted from the load's first second or from where its
+// step's window starts, wherever in a second that is.
 func TestMinuteLog(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Unix(1_800_000_017, 0).UTC()
@@ -95,7 +95,7 @@ func TestMinuteLog(t *testing.T) {
 	}
 }
 
-// minuteAfter returns the number of whole minutes from one time to another.
+// minuteAfter returns the whole minutes from one time to another.
 func minuteAfter(from, at time.Time) int {
 	d := at.Sub(from)
 	if d < 0 {

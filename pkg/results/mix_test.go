@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mixedRun returns a mix of reads and updates in two steps that share second 1.
+// mixedRun returns a read and update mix in two steps that share second 1.
 func mixedRun() *DatabaseRun {
 	return &DatabaseRun{
 		Load:  Load{Load: workload.Load{Content: workload.Content{Operation: "mix", Mix: []workload.Share{{Operation: "update", Weight: 1}, {Operation: "read", Weight: 3}}}}},
@@ -18,8 +18,8 @@ func mixedRun() *DatabaseRun {
 	}
 }
 
-// recordMixed writes the records of a mixed load: a row for each operation, with gauges
-// only on an operation's last row of a second.
+// recordMixed writes a mixed load's records: a row for each operation, with gauges only on an
+// operation's last row in a second.
 func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	t.Helper()
 	dir = t.TempDir()
@@ -99,7 +99,7 @@ func TestGaugesOfAMix(t *testing.T) {
 	}, Gauges(intervals))
 }
 
-// The classic files of a mix are over all operations together.
+// A mix's classic files cover all operations together.
 func TestDeriveMix(t *testing.T) {
 	dir, _ := recordMixed(t)
 	check(t, Derive(dir, mixedRun()))

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// OtherLoad is the work of a machine during the load without the client and the members.
+// OtherLoad is a machine's work during the load without the client and the members.
 type OtherLoad struct {
 	// Host is the machine's name, and Members the members on it, from 0. Client reports
 	// whether the load came from it.
@@ -12,20 +12,20 @@ type OtherLoad struct {
 	Members []int  `json:"members,omitempty"`
 	Client  bool   `json:"client,omitempty"`
 	CPUs    int    `json:"cpus"`
-	// Length is the time between the samples that were compared.
+	// Length is the time between the compared samples.
 	Length time.Duration `json:"length_ns"`
-	// HostCPUSeconds is the use by all processes of the machine and its kernel, without
+	// HostCPUSeconds is the use by all the machine's processes and its kernel, without
 	// interrupts, and OwnCPUSeconds the use by the client and the members.
 	HostCPUSeconds float64 `json:"host_cpu_seconds"`
 	OwnCPUSeconds  float64 `json:"own_cpu_seconds"`
-	// DeviceWrittenBytes is how much the members' devices on the machine wrote, for all of its
-	// processes and including the file systems' journals. OwnWrittenBytes is how much the
-	// members passed to the page cache meanwhile. Both are 0 without a device.
+	// DeviceWrittenBytes is how much the members' devices on the machine wrote, for all its
+	// processes and including the file systems' journals. OwnWrittenBytes is how much the members
+	// passed to the page cache meanwhile. Both are 0 without a device.
 	DeviceWrittenBytes float64 `json:"device_written_bytes,omitempty"`
 	OwnWrittenBytes    float64 `json:"own_written_bytes,omitempty"`
 }
 
-// OtherCPUShare returns the share of the machine's processors that others used.
+// OtherCPUShare returns the share of the machine's processors used by others.
 func (o OtherLoad) OtherCPUShare() float64 {
 	if o.CPUs == 0 || o.Length <= 0 {
 		return 0

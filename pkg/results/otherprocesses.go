@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// OtherLoads compares, for each machine whose processors are known, its whole work between
-// the first and the last sample in the load with the work of the client and the members on
-// it. Dir is the folder of the database. Machines without two samples are left out.
+// OtherLoads compares, for each machine whose processors are known, its whole work between the
+// first and the last sample in the load with the work that the client and the members did on it.
+// Dir is the database's folder. Machines without two samples are left out.
 func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	var hosts [][]sampledProcesses
 	add := func(p sampledProcesses) {
@@ -22,7 +22,7 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 		}
 		hosts[i] = append(hosts[i], p)
 	}
-	// Clocks and samples that cannot be read are left out; the ones before them count.
+	// Unreadable clocks and samples are left out; the ones before them count.
 	tracks, _ := Tracks(dir, run)
 	read := func(member int, host *Host, file string, track clocks.Track) {
 		all, _ := ReadSamples(filepath.Join(dir, file))
@@ -47,14 +47,14 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	return others
 }
 
-// sampledProcesses are the samples of the client or of a member during the load.
+// sampledProcesses are the client's or a member's samples during the load.
 type sampledProcesses struct {
 	member  int // -1 for the client
 	host    Host
 	samples []Sample
 }
 
-// otherLoad returns the other load of one machine; false if the machine's time was not sampled.
+// otherLoad returns one machine's other load; false if the machine's time was not sampled.
 func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 	devices := map[string]bool{}
 	for _, p := range processes {
@@ -73,7 +73,7 @@ func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 			o.Host, o.CPUs, o.Length = p.host.Name, p.host.AllCPUs(), length
 			o.HostCPUSeconds = grown(metric.HostCPUSeconds)
 		}
-		// The samples of one machine cover nearly the same time.
+		// One machine's samples cover nearly the same time.
 		if length > 0 {
 			o.OwnCPUSeconds += grown(metric.CPUSeconds) * o.Length.Seconds() / length.Seconds()
 		}

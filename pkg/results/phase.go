@@ -1,7 +1,7 @@
 package results
 
-// Phase is the part of a step in which a request was due; only requests of the phase
-// measure enter the figures. The second in which a request ends does not matter.
+// Phase is the part of a step in which a request was due; only requests in the phase measure
+// enter the figures. The second in which a request ends does not matter.
 type Phase string
 
 // The phases.

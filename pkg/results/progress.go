@@ -8,14 +8,14 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// ProgressTick is the length of a row of progress.csv. Rows are shorter where the
-// step begins, where its measured window ends and where the step ends.
+// ProgressTick is the time that a row of progress.csv covers. Rows are shorter where the step
+// begins, where its measured window ends and where the step ends.
 const ProgressTick = 100 * time.Millisecond
 
-// Progress counts the requests of one operation in one tick of a step: one row of
-// progress.csv. Ticks are counted from the start of the step's measured window
-// ([DatabaseRun.Measured]) in both directions. The tick in which the window ends is two
-// rows, so that rows sum to exact counts of the window.
+// Progress counts one operation's requests in one tick of a step: one row of progress.csv. Ticks
+// are counted from the start of the step's measured window ([DatabaseRun.Measured]) in both
+// directions. The tick in which the window ends is two rows, so that rows sum to the window's
+// exact counts.
 //
 // A row in which nothing was due, ended or in flight is left out. A request whose
 // record came late adds another row for its tick: readers must add up such rows.
@@ -25,19 +25,19 @@ type Progress struct {
 	// events in [FromNS, ToNS); a step's last row also counts its last answer.
 	FromNS, ToNS int64
 	Operation    string
-	// Due counts requests that became due, Shed and Unsent requests that were given up.
-	// OK, Failed and Unknown count requests that ended, whenever they were due.
+	// Due counts requests that became due, Shed and Unsent requests given up. OK, Failed and
+	// Unknown count requests that ended, whenever they were due.
 	Due, OK, Failed, Unknown, Shed, Unsent int64
-	// InFlight is a gauge: requests that were sent and had not ended at ToNS.
+	// InFlight is a gauge: requests sent and not ended at ToNS.
 	InFlight int64
-	// FirstOKNS and LastOKNS are when the first and the last request of any operation ended
-	// ok in the tick, in nanoseconds after the step's start. Both are 0 if no request did, and
-	// in files of versions that did not write them.
+	// FirstOKNS and LastOKNS are when the first and the last request, in any operation, ended ok
+	// in the tick, in nanoseconds after the step's start. Both are 0 if no request did, and in
+	// older versions' files.
 	FirstOKNS, LastOKNS int64
 }
 
-// Answered extends the times of the first and the last ok request by those of another part
-// of the same tick.
+// Answered extends the times of the first and the last ok request by another part's in the same
+// tick.
 func (p *Progress) Answered(first, last int64) {
 	if last == 0 {
 		return
@@ -48,7 +48,7 @@ func (p *Progress) Answered(first, last int64) {
 	p.LastOKNS = max(p.LastOKNS, last)
 }
 
-// progressColumns declares progress.csv, in the order of its columns.
+// progressColumns declares progress.csv, in column order.
 func progressColumns() []linefile.Column[Progress] {
 	return []linefile.Column[Progress]{
 		linefile.IntColumn("step", func(p *Progress) *int { return &p.Step }),
@@ -67,7 +67,7 @@ func progressColumns() []linefile.Column[Progress] {
 	}
 }
 
-// optional declares a column that files of older versions do not have.
+// optional declares a column missing from older versions' files.
 func optional[T any](c linefile.Column[T]) linefile.Column[T] {
 	c.Optional = true
 	return c
@@ -99,7 +99,7 @@ func ReadProgress(path string) ([]Progress, error) {
 	return linefile.ReadTable(path, progressColumns(), linefile.ZeroRows[Progress])
 }
 
-// EachProgress calls each with one row after another of the progress.csv in a tag folder, whose
+// EachProgress calls each with one row after another from the progress.csv in a tag folder, whose
 // last line may be missing. A row is valid until the next.
 func EachProgress(dir string, each func(*Progress)) error {
 	err := linefile.EachRow(filepath.Join(dir, FileProgress), progressColumns(), linefile.OneRow[Progress], each)
@@ -116,8 +116,8 @@ type Gap struct {
 	// answer after it, or the window's end.
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
-	// FromStart reports that no ok answer came before the gap in the window, ToEnd
-	// that none came after it.
+	// FromStart reports that no ok answer came before the gap in the window, ToEnd that no ok
+	// answer came after it.
 	FromStart bool `json:"from_start,omitempty"`
 	ToEnd     bool `json:"to_end,omitempty"`
 }
@@ -125,7 +125,6 @@ type Gap struct {
 // Length returns how long the gap was.
 func (g Gap) Length() time.Duration { return time.Duration(g.ToNS - g.FromNS) }
 
-// Exact reports whether the gap's length and place are exact. A gap that is not longer than
-// [ProgressTick] is the longest of the known gaps, and every other gap is at most
-// [ProgressTick] long.
+// Exact reports whether the gap's length and place are exact. A gap not longer than
+// [ProgressTick] is the longest known gap, and every other gap is at most [ProgressTick] long.
 func (g Gap) Exact() bool { return g.Length() > ProgressTick }

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Ranked is the response time at one rank among all requests of a population.
+// Ranked is the response time at one rank among all requests in a population.
 type Ranked struct {
 	NS int64
 	// AtLeast reports that NS is only a lower bound, because an unknown or an unsent request
@@ -16,33 +16,31 @@ type Ranked struct {
 	Never bool
 }
 
-// Ranking has the response times of a population by rank: first the answered requests, ok
-// or declined, in order; then the unknown and unsent ones; then the failed and shed ones.
+// Ranking has a population's response times by rank: first the answered requests, ok or declined,
+// in order; then the unknown and unsent ones; then the failed and shed ones.
 //
-// A rank of the first kind has the time at that rank of the answered requests. A rank of
-// the second kind has a lower bound: the value at that rank among the times of the
-// answered requests and the least times of the unknown and unsent ones, all in one order.
-// The bound is certain, because each unknown or unsent request took at least its own bound,
-// whenever it was answered, if ever. It is the largest certain bound, because each may have
-// been answered at its own bound. One slow answer does not raise it. It can be below the
-// time of a lower rank, which holds only because unanswered requests rank above that rank.
-// A rank of the third kind has no response time.
+// A rank in the first group has the time at that rank among the answered requests. A rank in the
+// second has a lower bound: the value at that rank among the answered requests' times and the
+// least times for the unknown and unsent ones, all in one order. The bound is certain, because
+// each unknown or unsent request took at least its own bound, whenever it was answered, if ever.
+// It is the largest certain bound, because each may have been answered at its own bound. One slow
+// answer does not raise it. It can be below the time at a lower rank, which holds only because
+// unanswered requests rank above that rank. A rank in the third group has no response time.
 type Ranking struct {
 	n                  int64
 	answered           *hdrhistogram.Histogram
-	fastest, slowest   int64 // of the answered requests
+	fastest, slowest   int64 // among the answered requests
 	bounds             int64
 	answeredAndBounded *hdrhistogram.Histogram
-	least              int64 // of the bounds
+	least              int64 // among the bounds
 }
 
-// Population counts all requests that were due, or in a closed loop sent, in the
-// measured windows.
+// Population counts all requests due, or in a closed loop sent, in the measured windows.
 func (s *Summary) Population() int64 {
 	return s.Histogram.TotalCount() + s.Declined.TotalCount() + s.Unanswered.N
 }
 
-// Ranking returns the response times of all requests of the population.
+// Ranking returns the response times over the whole population.
 func (s *Summary) Ranking() *Ranking {
 	r := &Ranking{n: s.Population(), answered: s.Histogram, slowest: int64(histogram.MaxLatency), least: s.Unanswered.least}
 	if s.Latency.Count > 0 {
@@ -58,7 +56,7 @@ func (s *Summary) Ranking() *Ranking {
 	return r
 }
 
-// union returns a new histogram of the values of two histograms.
+// union returns a new histogram with the values from two histograms.
 func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	h := histogram.New()
 	h.Merge(a)
@@ -66,11 +64,11 @@ func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	return h
 }
 
-// Answered has the response times of the requests that were answered. It must not be changed.
+// Answered has the answered requests' response times. It must not be changed.
 func (r *Ranking) Answered() *hdrhistogram.Histogram { return r.answered }
 
-// At returns the response time that a share q of all requests of the population did not
-// exceed. Without a request it is zero.
+// At returns the response time that a share q of the population did not exceed. Without a request
+// it is zero.
 func (r *Ranking) At(q float64) Ranked {
 	if r.n == 0 {
 		return Ranked{}

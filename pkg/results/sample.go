@@ -6,14 +6,13 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Sample is one reading of a machine and of one process tree on it: one row of a
-// system-metrics CSV. Counters are cumulative, as the kernel keeps them; readers
-// make rates from two neighbouring samples and their real interval. Metrics that
-// could not be read are [metric.Unknown]. Gauges of processes (memory,
-// descriptors, threads) and the CPU percentage are also unknown when no process
-// runs; the number of processes is 0 then.
+// Sample is one reading from a machine and one process tree on it: one row of a system-metrics
+// CSV. Counters are cumulative, as the kernel keeps them; readers make rates from two
+// neighbouring samples and their real interval. Metrics that could not be read are
+// [metric.Unknown]. Process gauges (memory, descriptors, threads) and the CPU percentage are also
+// unknown when no process runs; the process count is 0 then.
 type Sample struct {
-	UnixNano int64 // wall clock of the machine
+	UnixNano int64 // by the machine's wall clock
 	// PeriodNS is the monotonic time since the sample before; 0 for the first, -1 if
 	// unknown.
 	PeriodNS int64
@@ -22,45 +21,44 @@ type Sample struct {
 	Program, State string
 	PID, PPID      int
 
-	// Device is the block device below the data directory, and Interface the network
-	// interface of the hosts' traffic.
+	// Device is the block device below the data directory, and Interface the network interface
+	// for traffic between hosts.
 	Device, Interface string
 
-	// BootID and NetNS identify the machine and the network namespace: samples that
-	// have the same ones and the same device or interface count one source.
+	// BootID and NetNS identify the machine and the network namespace: samples with the same ones
+	// and the same device or interface count one source.
 	BootID, NetNS string
-	// Group is the directory of the processes' control group, "" if no control group counts
-	// anything.
+	// Group is the processes' control group directory, "" if no control group counts anything.
 	Group string
 
-	// Values has the metrics of [metric.System]. Copies of a sample share
-	// them; [Sample.Set] separates the copy that it changes.
+	// Values has the metrics in [metric.System]. Copies of a sample share them; [Sample.Set]
+	// separates the copy it changes.
 	Values metric.Values
 
 	// Interpolated reports that [Interpolate] made the sample from two others.
 	Interpolated bool
-	// Classic reports that the sample is from a file of the classic tool: its
-	// context-switch counters hold thread counts, its bytes of memory count 1000
-	// for each 1024, and metrics without a column there are unknown.
+	// Classic reports that the sample comes from the classic tool's file: its context-switch
+	// counters hold thread counts, its memory sizes count 1000 bytes for each 1024, and metrics
+	// without a column there are unknown.
 	Classic bool
 }
 
-// Get returns the value of a metric, or [metric.Unknown].
+// Get returns a metric's value, or [metric.Unknown].
 func (s *Sample) Get(n metric.Name) float64 { return s.Values.Get(n) }
 
-// Set changes the value of a metric in s alone.
+// Set changes a metric's value in s alone.
 func (s *Sample) Set(n metric.Name, v float64) {
 	s.Values = s.Values.Clone()
 	s.Values.Set(n, v)
 }
 
-// shortestPeriod is how far two samples must be apart for the kernel's CPU ticks
-// of 10 ms to make a percentage. Samples every 100 ms are sometimes a little closer.
+// shortestPeriod is how far two samples must be apart for the kernel's 10 ms CPU ticks to make a
+// percentage. Samples every 100 ms are sometimes a little closer.
 const shortestPeriod = 80 * time.Millisecond
 
-// CPUPercent returns the growth of [metric.CPUSeconds] over a period; 100 is one
-// core. It is unknown if either reading is, if the counter fell, as it does when sampling
-// restarts, or over less than 80 ms.
+// CPUPercent returns how much [metric.CPUSeconds] grew over a period; 100 is one core. It is
+// unknown if either reading is, if the counter fell, as it does when sampling restarts, or over
+// less than 80 ms.
 func CPUPercent(before, after float64, period time.Duration) (percent float64, known bool) {
 	if before < 0 || after < before || period < shortestPeriod {
 		return 0, false
@@ -68,10 +66,10 @@ func CPUPercent(before, after float64, period time.Duration) (percent float64, k
 	return 100 * (after - before) / period.Seconds(), true
 }
 
-// KeepGauges sets each gauge, setting and counter that s does not know to the value in an
-// earlier sample. That is correct within one second, in which the earlier value was the last
-// one seen: some counters are read once a second. If no process runs any more, s takes the
-// name of the processes that did.
+// KeepGauges sets each gauge, setting and counter unknown in s to the value in an earlier sample.
+// That is correct within one second, in which the earlier value was the last one seen: some
+// counters are read once a second. If no process runs any more, s takes the name from those that
+// did.
 func (s *Sample) KeepGauges(earlier *Sample) {
 	ended := s.Get(metric.Processes) == 0 && earlier.Get(metric.Processes) > 0
 	list, own := s.Values.List(), false
@@ -93,10 +91,9 @@ func (s *Sample) KeepGauges(earlier *Sample) {
 	}
 }
 
-// Join merges an earlier sample of the same second into s. The CPU percentage becomes that
-// of the period since before, a sample of an earlier second; if that is unknown, such as
-// with a period of 0, it is the last known one. Metrics that neither sample knows stay
-// unknown.
+// Join merges an earlier sample from the same second into s. The CPU percentage then covers the
+// period since before, a sample from an earlier second; if that is unknown, such as when period
+// is 0, it is the last known one. Metrics unknown in both samples stay unknown.
 func (s *Sample) Join(earlier, before *Sample, period time.Duration) {
 	s.KeepGauges(earlier)
 	if s.Get(metric.CPUPercent) < 0 && earlier.Get(metric.CPUPercent) < 0 {

@@ -30,14 +30,14 @@ const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,V
 const ourColumns = ",PERIOD-NANOSECOND,CPU-SECONDS,RSS-ANON-BYTES,PEAK-RSS-BYTES,PROCESSES,PROCESS-READ-BYTES,PROCESS-WRITE-BYTES," +
 	"BOOT-ID,NETWORK-NAMESPACE"
 
-// unset makes metrics of a sample unknown.
+// unset makes metrics in a sample unknown.
 func unset(s *Sample, names ...metric.Name) {
 	for _, n := range names {
 		s.Set(n, metric.Unknown)
 	}
 }
 
-// testSample returns the sample of a second with every field and metric set.
+// testSample returns the sample for a second, with every field and metric set.
 func testSample(second int64) Sample {
 	n := float64(second)
 	return Sample{
@@ -73,7 +73,7 @@ func writeSamples(t testing.TB, path string, samples ...Sample) {
 	}
 }
 
-// firstColumns returns the first n columns of a CSV text without quotes.
+// firstColumns returns the first n columns in a CSV text without quotes.
 func firstColumns(text string, n int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -95,7 +95,7 @@ func TestSampleFile(t *testing.T) {
 		"102250000000,102,etcd,S (sleeping),20975,20726,5.30 %,30 MB,11 GB,256,8,10200,306,5.30,30535680,11048411136,17.64,11.66,5.62," +
 		"vda,302,1816,1 minute,504,206102,2 minutes,98304,163218,lo,8.2 MB,7548,7.0 MB,7650,8224000,7001326," +
 		"2,16,4,4002,8192,0.008192,2049024,2.049024,24 kB,148,26 B,150,24000,26,50,1000000123,114.34,20971520,32505856,1,417792,835584,b-1,net:[4026531840]\n"
-	// Metrics that are declared later have columns after these.
+	// Metrics declared later have columns after these.
 	columns := 1 + strings.Count(classicColumns+ourColumns, ",")
 	diff(t, "file", want, firstColumns(mustRead(t, path), columns))
 	got, err := ReadSamples(path)
@@ -103,7 +103,7 @@ func TestSampleFile(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(100), testSample(102)}, got)
 }
 
-// TestSampleLines: the lines are those of a new file, and the next sample replaces one that was not
+// TestSampleLines: the lines are as in a new file, and the next sample replaces one that was not
 // taken.
 func TestSampleLines(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
@@ -122,7 +122,7 @@ func TestSampleLines(t *testing.T) {
 	diff(t, "lines", mustRead(t, path), text)
 }
 
-// A value that was not read is empty in the file, not a number.
+// A value not read is empty in the file, not a number.
 func TestUnknownCounters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	a, b := testSample(1), testSample(2)
@@ -181,7 +181,7 @@ func TestTruncatedSamples(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(1), testSample(3)}, got)
 }
 
-// A file of an older version lacks the columns of newer metrics.
+// An older version's file lacks the columns for newer metrics.
 func TestSamplesOfAnOlderVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	writeSamples(t, path, testSample(1))
@@ -195,7 +195,7 @@ func TestSamplesOfAnOlderVersion(t *testing.T) {
 	diff(t, "samples", []Sample{want}, got)
 }
 
-// Copies of a sample change independently, like copies of a struct of numbers.
+// Copies of a sample change independently, like copies of a struct with numbers.
 func TestSetChangesOneCopy(t *testing.T) {
 	a := testSample(1)
 	b := a
@@ -263,8 +263,8 @@ func TestClassicFileComesOutTheSame(t *testing.T) {
 	}
 }
 
-// anySamples are samples like those of a sampler: cumulative counters, about a second
-// apart, some seconds missed and some taken twice.
+// anySamples are samples as a sampler takes them: cumulative counters, about a second apart, some
+// seconds missed and some taken twice.
 func anySamples() *rapid.Generator[[]Sample] {
 	return rapid.Custom(func(t *rapid.T) []Sample {
 		var list []Sample
@@ -288,8 +288,8 @@ func anySamples() *rapid.Generator[[]Sample] {
 	})
 }
 
-// The written deltas of every counter sum exactly to its growth, whatever was
-// missed or doubled. Counters never decrease, and there is one row per second.
+// Every counter's written deltas sum exactly to its growth, whatever was missed or doubled.
+// Counters never decrease, and there is one row per second.
 func TestInterpolatedSums(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		samples := anySamples().Draw(rt, "samples")
@@ -382,8 +382,8 @@ func TestInterpolate(t *testing.T) {
 	}
 }
 
-// The last sample of a run may find that the processes have ended: it must not
-// hide their earlier values in the same second.
+// A run's last sample may find that the processes have ended: it must not hide their earlier
+// values in the same second.
 func TestInterpolateEndedProcesses(t *testing.T) {
 	alive := func(nano, period int64, cpu, rss float64) Sample {
 		s := testSample(nano / 1e9)
@@ -448,7 +448,7 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 	}
 }
 
-// Two samples of one second share its percentage.
+// Two samples in one second share its percentage.
 func TestInterpolatePercent(t *testing.T) {
 	at := func(second, cpu, percent float64, period int64) Sample {
 		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, Values: metric.SystemValues(map[metric.Name]float64{

@@ -36,14 +36,14 @@ func sampleColumns() []linefile.Column[sampleRow] {
 		if !slices.ContainsFunc(columns, func(c linefile.Column[sampleRow]) bool { return c.Name == m.Column }) {
 			columns = append(columns, optional(metricColumn(m.Name)))
 		}
-		if m.Name == metric.HostCPUSeconds { // files of earlier versions end here
+		if m.Name == metric.HostCPUSeconds { // earlier versions' files end here
 			columns = append(columns, optional(linefile.TextColumn("CGROUP", func(r *sampleRow) *string { return &r.Group })))
 		}
 	}
 	return columns
 }
 
-// processColumns returns the columns of the process tree and the load average.
+// processColumns returns the columns for the process tree and the load average.
 func processColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		{Name: "UNIX-NANOSECOND", Format: formatNanosecond, Parse: parseNanosecond},
@@ -74,7 +74,7 @@ func processColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deviceColumns returns the columns of the block device.
+// deviceColumns returns the columns for the block device.
 func deviceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("DEVICE", func(r *sampleRow) *string { return &r.Device }),
@@ -89,7 +89,7 @@ func deviceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// interfaceColumns returns the columns of the network interface.
+// interfaceColumns returns the columns for the network interface.
 func interfaceColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		linefile.TextColumn("INTERFACE", func(r *sampleRow) *string { return &r.Interface }),
@@ -102,9 +102,8 @@ func interfaceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deltaColumns declares the growth of counters since the row before, so that a column
-// sums to its counter's growth over the file. A counter that was reset gives one
-// negative delta.
+// deltaColumns declares how much counters grew since the row before, so a column sums to its
+// counter's growth over the file. A counter that was reset gives one negative delta.
 func deltaColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		deltaColumn("READS-COMPLETED-DELTA", 1, metric.ReadsCompleted),
@@ -124,7 +123,7 @@ func deltaColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// ownColumns returns the oldest columns that the classic tool did not have.
+// ownColumns returns the oldest columns missing from the classic tool.
 func ownColumns() []linefile.Column[sampleRow] {
 	columns := []linefile.Column[sampleRow]{
 		{Name: firstOwnColumn, Format: formatPeriod, Parse: parsePeriod},
@@ -143,8 +142,7 @@ func ownColumns() []linefile.Column[sampleRow] {
 	return columns
 }
 
-// now and growth are a number of a row: the value of a metric, and its growth
-// since the row before.
+// now and growth are a number in a row: a metric's value, and its growth since the row before.
 func now(n metric.Name) func(*sampleRow) (v int64, known bool) {
 	return func(r *sampleRow) (int64, bool) { v := r.Get(n); return int64(v), v >= 0 }
 }
@@ -167,7 +165,7 @@ func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
 	return int64(now) - int64(before), before >= 0
 }
 
-// deltaColumn declares a column of a counter's growth in units of the counter times scale.
+// deltaColumn declares a column for a counter's growth, in the counter's units times scale.
 func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(counter)
@@ -178,8 +176,8 @@ func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[
 	}}
 }
 
-// megabytesColumn declares a column of the growth of a counter of sectors in 10^6 bytes, exact to
-// the byte.
+// megabytesColumn declares a column for a sector counter's growth in 10^6 bytes, exact to the
+// byte.
 func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(sectors)
@@ -190,7 +188,7 @@ func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow
 	}}
 }
 
-// humanBytesColumn declares a column of a number of bytes for people, in decimal units as the
+// humanBytesColumn declares a column with a byte count for people, in decimal units as the
 // classic tool prints them.
 func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bool)) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
@@ -206,7 +204,7 @@ func humanBytesColumn(name string, value func(*sampleRow) (bytes int64, known bo
 	}}
 }
 
-// humanMillisColumn declares a column of a duration for people, such as "2 minutes".
+// humanMillisColumn declares a column with a duration for people, such as "2 minutes".
 func humanMillisColumn(name string, millis metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		ms := int64(r.Get(millis))
@@ -235,8 +233,7 @@ func metricColumn(n metric.Name) linefile.Column[sampleRow] {
 	}
 }
 
-// parser returns a function that reads fields of a metric. Most fields are as in the row
-// before.
+// parser returns a function that reads a metric's fields. Most fields are as in the row before.
 func parser[T any](m metric.Metric, set func(row *T, v float64)) func(row *T, field string) error {
 	last, value, whole := "", metric.Unknown, m.Whole()
 	return func(row *T, field string) error {
@@ -359,16 +356,16 @@ func (w *SampleWriter) Write(s Sample) error {
 // Close closes the file.
 func (w *SampleWriter) Close() error { return w.table.Close() }
 
-// SampleLines makes the lines that [SampleWriter] appends to a new file, for a file elsewhere. It
-// is not safe for concurrent use.
+// SampleLines makes the lines that [SampleWriter] would append to a new file, for a file
+// elsewhere. It is not safe for concurrent use.
 type SampleLines struct {
 	put     func(lines []byte) error
 	columns []linefile.Column[sampleRow]
 	before  *Sample // nil before the first sample
 }
 
-// NewSampleLines returns a maker of lines that calls put with the whole lines of each sample, which
-// put may keep. The first call has the header too.
+// NewSampleLines returns a SampleLines that calls put with each sample's whole lines, which put
+// may keep. The first call has the header too.
 func NewSampleLines(put func(lines []byte) error) *SampleLines {
 	return &SampleLines{put: put, columns: sampleColumns()}
 }
@@ -387,14 +384,14 @@ func (l *SampleLines) Write(s Sample) error {
 	return nil
 }
 
-// AppendSample appends a file of one sample: the header and a row. [ParseSample] reads it.
+// AppendSample appends a file with one sample: the header and a row. [ParseSample] reads it.
 func AppendSample(b []byte, s *Sample) []byte {
 	columns := sampleColumns()
 	return linefile.AppendRow(append(b, linefile.HeaderLine(columns)...), columns, &sampleRow{Sample: *s})
 }
 
-// ParseSample parses the output of [AppendSample]. Columns that this release does not know are
-// ignored, and metrics without one are unknown.
+// ParseSample parses what [AppendSample] wrote. Columns unknown to this release are ignored, and
+// metrics without one are unknown.
 func ParseSample(text []byte) (Sample, error) {
 	rows, err := linefile.ParseTable("sample", text, sampleColumns(), func([]string) func() sampleRow {
 		return func() sampleRow { return sampleRow{Sample: Sample{PeriodNS: -1, Values: metric.System().Values()}} }

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// SelfCheck is how exactly a machine measures and paces, found by dbtester selfcheck:
-// a lower bound of the client's own part in the numbers of a run.
+// SelfCheck is how exactly a machine measures and paces, found by dbtester selfcheck: a lower
+// bound for the client's own part in a run's numbers.
 type SelfCheck struct {
-	// Date is when the check began, in the clock of its machine.
+	// Date is when the check began, by its machine's clock.
 	Date time.Time `json:"date"`
 	Tool Tool      `json:"tool"`
 	Host Host      `json:"host"`
-	// Duration is the duration of each of the two loads that were compared with the truth.
+	// Duration is how long each of the two loads compared with the truth took.
 	Duration time.Duration `json:"duration_ns"`
-	// ServiceP99 is of the load in a closed loop, ResponseP99 of the one with a rate.
+	// ServiceP99 comes from the load in a closed loop, ResponseP99 from the one with a rate.
 	ServiceP99  Compared `json:"service_p99"`
 	ResponseP99 Compared `json:"response_p99"`
-	// HighestRate is the highest rate that idle clients kept, in requests per second; 0 if
-	// they kept none.
+	// HighestRate is the highest rate that idle clients kept, in requests per second; 0 if they
+	// kept no rate.
 	HighestRate float64 `json:"highest_rate_per_second"`
-	// MissedRates are the rates that were tried and not kept. Other programs on the machine
-	// may have disturbed a rate below HighestRate.
+	// MissedRates are the rates tried and not kept. Other programs on the machine may have
+	// disturbed a rate below HighestRate.
 	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
-	// TimerLateness and ClientLateness are how much waits a millisecond apart overshoot:
-	// waits for a timer of the Go runtime, and waits of one client.
+	// TimerLateness and ClientLateness are how much waits a millisecond apart overshoot: waits
+	// for a Go runtime timer, and waits by one client.
 	TimerLateness  Spread `json:"timer_lateness"`
 	ClientLateness Spread `json:"client_lateness"`
 }
 
-// Compared is a latency and its true value; N is the number of requests of both.
+// Compared is a latency and its true value; N is the number of requests in both.
 type Compared struct {
 	N        int64 `json:"n"`
 	Measured int64 `json:"measured_ns"`
@@ -37,8 +37,8 @@ type Compared struct {
 }
 
 // LoadCheck records the latency that the client adds to a load, measured before the load: its
-// heaviest step was applied to a loopback server of the database's protocol that answers after a
-// known delay. The rest includes the connection and the protocol on both sides.
+// heaviest step was applied to a loopback server which speaks the database's protocol and answers
+// after a known delay. The rest includes the connection and the protocol on both sides.
 type LoadCheck struct {
 	// Unavailable is the reason why the load could not be checked; then all measured values
 	// are zero.
@@ -50,7 +50,7 @@ type LoadCheck struct {
 	Duration time.Duration `json:"duration_ns"`
 	// Delay is the server's intended delay; the true times below are its real ones.
 	Delay time.Duration `json:"delay_ns"`
-	// P50 and P99 are of service times.
+	// P50 and P99 are service times.
 	P50 Compared `json:"service_p50"`
 	P99 Compared `json:"service_p99"`
 	// Lateness is how late the client sent; nil for a closed loop.

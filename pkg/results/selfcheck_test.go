@@ -43,7 +43,7 @@ func TestSelfCheckElsewhere(t *testing.T) {
 		want   string
 	}{
 		"here":             {func(*Host) {}, ""},
-		"another kernel":   {func(h *Host) { h.Kernel = "7.0" }, ""}, // no boot is of two
+		"another kernel":   {func(h *Host) { h.Kernel = "7.0" }, ""}, // no boot has two kernels
 		"another name":     {func(h *Host) { h.Name = "other" }, "of another machine (client, CPUs 4, fast)"},
 		"other processors": {func(h *Host) { h.CPUModel = "slow" }, "of another machine (client, CPUs 4, fast)"},
 		"fewer processors": {func(h *Host) { h.CPUs = 2 }, "of another machine (client, CPUs 4, fast)"},

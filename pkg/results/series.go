@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Series names one histogram of a latency log.
+// Series names one histogram in a latency log.
 type Series struct {
 	Timing    Timing
 	Operation string
@@ -25,8 +25,8 @@ type Series struct {
 	Phase     Phase
 }
 
-// Tag returns the series as the tag of a log line:
-// TIMING:OPERATION:OUTCOME:stepN:PHASE, such as "response:write:ok:step0:measure".
+// Tag returns the series as a log line's tag: TIMING:OPERATION:OUTCOME:stepN:PHASE, such as
+// "response:write:ok:step0:measure".
 func (s Series) Tag() string {
 	return fmt.Sprintf("%s:%s:%s:step%d:%s", s.Timing, s.Operation, s.Outcome, s.Step, s.Phase)
 }
@@ -55,12 +55,12 @@ func ParseSeries(tag string) (Series, error) {
 	return s, nil
 }
 
-// maxSeries is how many series of a latency log are read, because each has a histogram.
+// maxSeries is how many series are read from a latency log, because each has a histogram.
 const maxSeries = 4096
 
-// ReadTotals reads a latency log into one histogram per series; lines of one
-// series are merged. With an error, which is one of [histogram.ReadLog], it also
-// returns the totals of the lines before it.
+// ReadTotals reads a latency log into one histogram per series; lines in one series are merged.
+// With an error, which comes from [histogram.ReadLog], it also returns the totals over the lines
+// before it.
 func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	totals := map[Series]*hdrhistogram.Histogram{}
 	for l, err := range histogram.ReadBuckets(path) {
@@ -84,9 +84,9 @@ func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	return totals, nil
 }
 
-// TotalHistograms returns the histograms of a tag folder by series: those of
-// latency-total.hlog, and for an ok series that a killed run had not yet totalled
-// the sum of its lines in latency.hlog. Incomplete last lines are dropped.
+// TotalHistograms returns the histograms in a tag folder by series: from latency-total.hlog, and
+// for an ok series that a killed run had not yet totalled, summed from its lines in latency.hlog.
+// Incomplete last lines are dropped.
 func TotalHistograms(dir string) (map[Series]*hdrhistogram.Histogram, error) {
 	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +117,7 @@ func totalHistograms(dir string, intervals []Interval) (map[Series]*hdrhistogram
 	return totals, nil
 }
 
-// recordedOK counts the ok latencies of intervals by series.
+// recordedOK counts the intervals' ok latencies by series.
 func recordedOK(intervals []Interval) map[Series]int64 {
 	counts := map[Series]int64{}
 	for i := range intervals {
@@ -130,8 +130,8 @@ func recordedOK(intervals []Interval) map[Series]int64 {
 	return counts
 }
 
-// ReconcileLatency proves that the lines of a tag folder's latency.hlog sum to
-// the ok histograms of its latency-total.hlog, bucket by bucket.
+// ReconcileLatency proves that the lines in a tag folder's latency.hlog sum to the ok histograms
+// in its latency-total.hlog, bucket by bucket.
 func ReconcileLatency(dir string) error {
 	lines, err := ReadTotals(filepath.Join(dir, FileLatency))
 	if err != nil {

@@ -31,8 +31,8 @@ func TestSeriesTag(t *testing.T) {
 	}
 }
 
-// writeLatencies writes a log of random latencies, one line per second and
-// series, and its totals, as a load does.
+// writeLatencies writes a log with random latencies, one line per second and series, and its
+// totals, as a load does.
 func writeLatencies(t *testing.T, dir string) map[Series]*hdrhistogram.Histogram {
 	t.Helper()
 	lines, err := histogram.NewLogWriter(filepath.Join(dir, FileLatency), epoch)
@@ -184,7 +184,7 @@ func TestReadLatencyBroken(t *testing.T) {
 	}
 }
 
-// A killed run has lines but not yet a total of its last step.
+// A killed run has lines but not yet a total for its last step.
 func TestTotalHistogramsOfAKilledRun(t *testing.T) {
 	dir := t.TempDir()
 	sums := writeLatencies(t, dir)

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Spread is a distribution in a few numbers, in nanoseconds; N is its number of values. Records of
-// earlier releases have no mean, which is 0 then.
+// Spread is a distribution in a few numbers, in nanoseconds; N is the number of values. Earlier
+// releases' records have no mean, which is 0 then.
 type Spread struct {
 	N    int64 `json:"n"`
 	Mean int64 `json:"mean_ns,omitempty"`
@@ -20,7 +20,7 @@ type Spread struct {
 }
 
 // SpreadOf returns the spread of some times, which it sorts, or nil. They may be below 0. Their
-// percentiles are at the ranks of [histogram.Rank].
+// percentiles are at the ranks from [histogram.Rank].
 func SpreadOf(times []int64) *Spread {
 	if len(times) == 0 {
 		return nil
@@ -34,9 +34,9 @@ func SpreadOf(times []int64) *Spread {
 	return &Spread{N: n, Mean: sum / n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
 }
 
-// SpreadOfHistogram returns the spread of the times in a histogram, of which the longest is known in
-// nanoseconds, or nil, and for no histogram. No percentile is above the longest, which a bucket's
-// edge may exceed by 0.1 %.
+// SpreadOfHistogram returns the spread of the times in a histogram, whose longest time is known
+// in nanoseconds; nil for an empty or nil histogram. No percentile is above the longest, which a
+// bucket's edge may exceed by 0.1 %.
 func SpreadOfHistogram(h *hdrhistogram.Histogram, longest int64) *Spread {
 	if h == nil || h.TotalCount() == 0 {
 		return nil

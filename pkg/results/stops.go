@@ -2,25 +2,25 @@ package results
 
 import "time"
 
-// Stops are the stretches of a load in which the client did not run: its process was
-// stopped, or waited for a processor. The client's watchdog sees stretches longer than
-// 10 ms, with a resolution of 10 ms.
+// Stops are the stretches in a load in which the client did not run: its process was stopped, or
+// waited for a processor. The client's watchdog sees stretches longer than 10 ms, with a
+// resolution of 10 ms.
 type Stops struct {
 	N       int64 `json:"n"`
 	TotalNS int64 `json:"total_ns"`
 	// Longest is the longest stretch.
 	Longest Stretch `json:"longest"`
-	// Stretches are the first 1,000 stretches of at least 100 ms, in order.
+	// Stretches are the first 1,000 stretches at least 100 ms long, in order.
 	Stretches []Stretch `json:"stretches,omitempty"`
 }
 
-// Stretch is a part of a run, in the client's clock.
+// Stretch is a part of a run, by the client's clock.
 type Stretch struct {
 	From   time.Time     `json:"from"`
 	Length time.Duration `json:"length_ns"`
 }
 
-// To returns the end of the stretch.
+// To returns when the stretch ends.
 func (s Stretch) To() time.Time { return s.From.Add(s.Length) }
 
 // Overlaps reports whether the stretch overlaps the half-open range [from, to).

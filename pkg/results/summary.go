@@ -18,11 +18,11 @@ import (
 // ClassUnrecorded is the class of errors that intervals count but errors.csv lacks.
 const ClassUnrecorded = "unrecorded"
 
-// Summary is the measured population of a load or of one of its steps, over all
-// operations. A load's numbers are made only here.
+// Summary is the measured population in a load or in one step, over all operations. A load's
+// numbers are made only here.
 type Summary struct {
-	// Window is the length of the measured windows ([DatabaseRun.Measured]), without
-	// pauses between steps.
+	// Window is the total length of the measured windows ([DatabaseRun.Measured]), without pauses
+	// between steps.
 	Window time.Duration
 	// Served counts the requests that ended ok inside the windows, whenever they were due.
 	// It is the throughput; OK below, which counts requests that were due inside, is not.
@@ -30,44 +30,43 @@ type Summary struct {
 
 	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
 
-	// Latency is of the ok requests, by each step's [DatabaseRun.Timing].
-	// Percentiles come from Histogram, which holds the same population; Latency.Quantile
-	// returns others.
+	// Latency covers the ok requests, by each step's [DatabaseRun.Timing]. Percentiles come from
+	// Histogram, which holds the same population; Latency.Quantile returns others.
 	Latency   Latency
 	Histogram *hdrhistogram.Histogram
 
-	// Declined is of the requests that the database answered with less than they requested,
-	// as the load makes it answer. They are part of Failed, with their own response times.
-	// Records of format 1 do not distinguish them from other failures.
+	// Declined covers the requests that the database answered with less than they requested, as
+	// the load makes it answer. They are part of Failed, with their own response times. Format 1
+	// records do not distinguish them from other failures.
 	Declined *hdrhistogram.Histogram
 	// Unanswered are requests that neither ended ok nor were declined. [Summary.Ranking] has
 	// the percentiles over all requests.
 	Unanswered Unanswered
 
-	// Errors are the failed and unknown requests by class, in order of class.
+	// Errors counts the failed and unknown requests by class, in class order.
 	Errors []ClassCount
 
-	// Steps and Operations are the same population by step and by operation, each in the
-	// order of the load. Their own Steps and Operations are empty.
+	// Steps and Operations are the same population by step and by operation, each in the load's
+	// order. Their own Steps and Operations are empty.
 	Steps      []StepSummary
 	Operations []OperationSummary
 }
 
-// StepSummary covers the measured window of one step.
+// StepSummary covers one step's measured window.
 type StepSummary struct {
 	Step    int
 	Clients int
 	Summary
 }
 
-// OperationSummary summarizes one operation of a mix, over all steps. Its window is the whole
+// OperationSummary summarizes one operation in a mix, over all steps. Its window is the whole
 // load's, so that the operations' rates sum to the load's.
 type OperationSummary struct {
 	Operation string
 	Summary
 }
 
-// ClassCount counts the requests that a class of error ended.
+// ClassCount counts the requests ended by an error class.
 type ClassCount struct {
 	Class string
 	Count int64
@@ -80,9 +79,9 @@ func (s *Summary) Throughput() float64 {
 	return average
 }
 
-// Summarize reads the canonical files of a tag folder and sums up the measured
-// population, with run as the manifest describes it. Incomplete last lines are
-// dropped; a file that is missing counts as empty, except intervals.csv.
+// Summarize reads the canonical files in a tag folder and sums up the measured population, with
+// run as the manifest describes it. Incomplete last lines are dropped; a file that is missing
+// counts as empty, except intervals.csv.
 func Summarize(dir string, run *DatabaseRun) (*Summary, error) {
 	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
 	if err != nil && !errors.Is(err, ErrTruncated) {
@@ -99,7 +98,8 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	return q.Summarize(func(int) bool { return true }), nil
 }
 
-// Requests are the records of a load's requests, read once. They are safe for concurrent use.
+// Requests are what a folder records about a load's requests, read once. They are safe for
+// concurrent use.
 type Requests struct {
 	// Totals come from [TotalHistograms].
 	Totals map[Series]*hdrhistogram.Histogram
@@ -117,9 +117,9 @@ type Requests struct {
 	served  map[int]map[string]Throughput
 }
 
-// ReadRequests reads the canonical files of a tag folder except intervals.csv, whose rows
-// are given and must stay as they are. It calls each function in also with one row of
-// progress.csv after another, as [EachProgress] does. Its errors are as in [Summarize].
+// ReadRequests reads the canonical files in a tag folder except intervals.csv, whose rows are
+// given and must stay as they are. It calls each function in also with one progress.csv row after
+// another, as [EachProgress] does. Its errors are as in [Summarize].
 func ReadRequests(dir string, run *DatabaseRun, intervals []Interval, also ...func(*Progress)) (*Requests, error) {
 	counts, err := ReadErrors(filepath.Join(dir, FileErrors))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
@@ -139,7 +139,7 @@ func ReadRequests(dir string, run *DatabaseRun, intervals []Interval, also ...fu
 	return q, nil
 }
 
-// Summarize sums up the measured population of the steps that keep accepts.
+// Summarize sums up the measured population in the steps that keep accepts.
 func (q *Requests) Summarize(keep func(step int) bool) *Summary {
 	p, run := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}, q.run
 	for _, s := range run.Steps {
@@ -190,7 +190,7 @@ func (q *Requests) Summarize(keep func(step int) bool) *Summary {
 	return p.sum(run.Load)
 }
 
-// serve sets the windows of the steps that keep accepts and the requests served in them.
+// serve sets the windows for the steps that keep accepts, and the requests served in them.
 func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, keep func(step int) bool) {
 	served := maps.Clone(all)
 	maps.DeleteFunc(served, func(step int, _ map[string]Throughput) bool { return !keep(step) })
@@ -215,8 +215,8 @@ func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, k
 	}
 }
 
-// serveOlder does the same with records of a format without progress. They only show how
-// many requests a whole step served; the number in a shorter window is not known.
+// serveOlder does the same with older records, without progress. They only show how many requests
+// a whole step served; the number in a shorter window is not known.
 func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
 	whole := map[int]bool{}
 	for _, s := range run.Steps {
@@ -246,7 +246,7 @@ func newSummary() Summary {
 	return Summary{Histogram: histogram.New(), Declined: histogram.New()}
 }
 
-// parts are the summaries of a load by step and by operation.
+// parts are a load's summaries by step and by operation.
 type parts struct {
 	steps      map[int]*StepSummary
 	operations map[string]*OperationSummary
@@ -286,7 +286,7 @@ func (p *parts) sum(load Load) *Summary {
 	return all
 }
 
-// ordered returns operations in the order of the mix, others last.
+// ordered returns operations in mix order, others last.
 func (l *Load) ordered(operations []string) []string {
 	place := func(name string) int {
 		if n := slices.IndexFunc(l.Mix, func(s workload.Share) bool { return string(s.Operation) == name }); n >= 0 {
@@ -298,7 +298,7 @@ func (l *Load) ordered(operations []string) []string {
 	return operations
 }
 
-// finish names the errors that have no record and takes the percentiles.
+// finish names the errors without a record and takes the percentiles.
 func (s *Summary) finish() {
 	unrecorded := s.Failed + s.Unknown
 	for _, e := range s.Errors {
@@ -310,7 +310,7 @@ func (s *Summary) finish() {
 	s.Latency.SetPercentiles(s.Histogram)
 }
 
-// addInterval adds the counts and ok latencies of one interval.
+// addInterval adds one interval's counts and ok latencies.
 func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Due += i.Due
 	s.Sent += i.Sent
@@ -324,7 +324,7 @@ func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Latency = s.Latency.Merge(*i.Latency(t, workload.OK))
 }
 
-// addErrors adds to the count of a class.
+// addErrors adds to a class's count.
 func (s *Summary) addErrors(class string, n int64) {
 	i, found := slices.BinarySearchFunc(s.Errors, class, func(c ClassCount, class string) int {
 		return strings.Compare(c.Class, class)
@@ -335,7 +335,7 @@ func (s *Summary) addErrors(class string, n int64) {
 	s.Errors[i].Count += n
 }
 
-// add adds the numbers of another step.
+// add adds another step's numbers.
 func (s *Summary) add(o *Summary) {
 	s.Window += o.Window
 	s.Served.add(&o.Served)

@@ -138,7 +138,7 @@ func TestReadMalformed(t *testing.T) {
 	for _, tc := range []struct {
 		name, content string
 		rows          int
-		want          string // of the error, after the path
+		want          string // the error, after the path
 	}{
 		{"not a number", errorsHeader + "1,0,measure,write,other,1,,\n2,0,measure,write,other,many,,\n", 1, `:3: count: "many" is not a whole number`},
 		{"not a time", errorsHeader + "1,0,measure,write,other,1,,noon\n", 0, `:2: first_time: "noon" is not a time`},

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Reason is why a number is missing, in the words that a report prints. It is
-// empty for a number that is present.
+// Reason is why a number is missing, in the words that a report prints. It is empty for a present
+// number.
 type Reason string
 
 // The reasons.
 const (
-	// NotRecorded is for numbers that records of an older format do not support.
+	// NotRecorded is for numbers that older records do not support.
 	NotRecorded Reason = "not recorded then"
 	// TooFewSeconds is for extremes over fewer than [MinSeconds] whole seconds.
 	TooFewSeconds Reason = "too few whole seconds"
@@ -22,21 +22,19 @@ const (
 	NoWindow Reason = "no measured time"
 )
 
-// MinSeconds is how many whole seconds the extremes of a throughput need.
+// MinSeconds is how many whole seconds a throughput's extremes need.
 const MinSeconds = 3
 
-// Throughput is how many requests ended ok inside measured windows, whenever they were
-// due. Its population differs from that of latencies, which holds the requests that were
-// due in a window, whenever they ended.
+// Throughput is how many requests ended ok inside measured windows, whenever they were due.
+// Latencies have another population: the requests that were due in a window, whenever they ended.
 type Throughput struct {
-	// OK counts requests, Window is the length of the windows without the pauses
-	// between them.
+	// OK counts requests; Window is how long the windows are, without the pauses between them.
 	OK     int64
 	Window time.Duration
-	// WholeSeconds counts the whole seconds of the windows, each from its window's
-	// start. The remainder of a window is joined to its last second.
+	// WholeSeconds counts the whole seconds in the windows, each from its window's start. A
+	// window's remainder is joined to its last second.
 	WholeSeconds int64
-	// Missing is why all of these fields are missing.
+	// Missing is why all these fields are missing.
 	Missing Reason
 
 	lowest, highest float64 // requests per second, over parts of at least a second
@@ -60,8 +58,8 @@ func (t *Throughput) Average() (perSecond float64, missing Reason) {
 	return average, ""
 }
 
-// Extremes returns the least and the most requests per second of a whole second. The
-// last second of a window is longer by the window's remainder.
+// Extremes returns the least and the most requests per second in a whole second. A window's last
+// second is longer by the window's remainder.
 func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	switch {
 	case t.Missing != "":
@@ -74,7 +72,7 @@ func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	return t.lowest, t.highest, ""
 }
 
-// add adds the throughput of another step.
+// add adds another step's throughput.
 func (t *Throughput) add(o *Throughput) {
 	if t.parts == 0 || o.parts > 0 && o.lowest < t.lowest {
 		t.lowest = o.lowest
@@ -90,7 +88,7 @@ func (t *Throughput) add(o *Throughput) {
 	}
 }
 
-// throughput returns the throughput of a window from the counts of its seconds.
+// throughput returns the throughput in a window, from the counts for its seconds.
 func (s span) throughput(seconds []int64) Throughput {
 	t := Throughput{Window: time.Duration(s.length()), WholeSeconds: s.seconds()}
 	for n, ok := range seconds {
@@ -107,8 +105,7 @@ func (s span) throughput(seconds []int64) Throughput {
 	return t
 }
 
-// stepCounts counts the requests that ended ok in each second of a step's window, by
-// operation.
+// stepCounts counts the requests that ended ok in each second in a step's window, by operation.
 type stepCounts struct {
 	window  span
 	seconds map[string][]int64
@@ -148,12 +145,12 @@ func (c *stepCounts) throughputs() map[string]Throughput {
 	return out
 }
 
-// ticks calls each with one row of progress.csv after another, and returns the read error. A
-// row is valid until the next. ticks is nil for records without progress.
+// ticks calls each with one progress.csv row after another, and returns the read error. A row is
+// valid until the next. ticks is nil for records without progress.
 type ticks func(each func(*Progress)) error
 
-// progressIn returns the progress of a tag folder, whose file may lack its last line. A
-// folder of an older format has none.
+// progressIn returns the progress in a tag folder, whose file may lack its last line. It is nil
+// for a folder in an older format.
 func progressIn(dir string) ticks {
 	if _, err := os.Stat(filepath.Join(dir, FileProgress)); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -161,15 +158,15 @@ func progressIn(dir string) ticks {
 	return func(each func(*Progress)) error { return EachProgress(dir, each) }
 }
 
-// served returns the measured windows of all steps and the throughput in them by
-// operation, "" for all operations; nil for records without progress. Ok counts all requests
-// that ended ok, inside the windows or not. Each row is passed once to each function in also.
+// served returns all steps' measured windows and the throughput in them by operation, "" for all
+// operations; nil for records without progress. Ok counts all requests that ended ok, inside the
+// windows or not. Each row is passed once to each function in also.
 func (r *DatabaseRun) served(progress ticks, also ...func(*Progress)) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
 	if progress == nil {
 		return nil, nil, 0, nil
 	}
 	windows = r.recordedSpans()
-	counts, ends := map[int]*stepCounts{}, map[int]int64{} // ends of steps that were not recorded
+	counts, ends := map[int]*stepCounts{}, map[int]int64{} // when unrecorded steps end
 	for step, window := range windows {
 		counts[step] = newStepCounts(window)
 	}

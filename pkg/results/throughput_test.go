@@ -29,7 +29,7 @@ func TestProgressRoundTrip(t *testing.T) {
 	}
 }
 
-// ticksOf makes a row for every tick of a window that begins at 0.
+// ticksOf makes a row for every tick in a window that begins at 0.
 func ticksOf(window time.Duration, ok func(tick int) int64) (rows []Progress) {
 	for from := time.Duration(0); from < window; from += ProgressTick {
 		to := min(from+ProgressTick, window)
@@ -66,7 +66,7 @@ func TestExtremesOfSeconds(t *testing.T) {
 	}
 }
 
-// counted returns the throughputs of the rows of a step.
+// counted returns the throughputs from a step's rows.
 func counted(window span, step int, rows []Progress) map[string]Throughput {
 	c := newStepCounts(window)
 	for i := range rows {
@@ -77,8 +77,8 @@ func counted(window span, step int, rows []Progress) map[string]Throughput {
 	return c.throughputs()
 }
 
-// TestAverageLiesBetweenExtremes: whenever requests end, in windows of any length and
-// any number of steps.
+// TestAverageLiesBetweenExtremes: whenever requests end, however long the windows and however
+// many the steps.
 func TestAverageLiesBetweenExtremes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		windows, rows := map[int]span{}, []Progress(nil)
@@ -108,8 +108,8 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// TestOlderFormat: a folder of format 1 has no progress. The number of requests served in
-// whole steps is known, but not the number in parts of steps.
+// TestOlderFormat: a format 1 folder has no progress. How many requests whole steps served is
+// known, but not how many parts of steps did.
 func TestOlderFormat(t *testing.T) {
 	folder, err := Open(filepath.Join("testdata", "format1"))
 	check(t, err)

@@ -1,7 +1,7 @@
 package results
 
-// Timing is the moment from which a latency counts. It is the prefix of the columns, and the first
-// word of the tags in histogram logs.
+// Timing is the moment from which a latency counts. It is the columns' prefix, and the tags'
+// first word in histogram logs.
 type Timing string
 
 // The timings.
@@ -12,5 +12,5 @@ const (
 	TimingService Timing = "service"
 )
 
-// Timings lists all timings in the order of the columns.
+// Timings lists all timings in column order.
 var Timings = [...]Timing{TimingResponse, TimingService}

@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Unanswered are the requests of a population that neither ended ok nor were declined.
-// They have no response time and rank above every request that was answered.
+// Unanswered are a population's requests that neither ended ok nor were declined. They have no
+// response time and rank above every answered request.
 type Unanswered struct {
 	// N counts them.
 	N int64
-	// bounds holds the least response time of each request that may still have been
-	// answered later. For an unknown request it is the time after which it was given up, for
-	// an unsent request the time from due until then. Failed and shed requests have no bound.
+	// bounds holds the least response time for each request that may still have been answered
+	// later. For an unknown request it is the time after which it was given up, for an unsent
+	// request the time from due until then. Failed and shed requests have no bound.
 	bounds *hdrhistogram.Histogram
-	// least is exact and not above any of the bounds.
+	// least is exact and not above any bound.
 	least int64
 }
 
@@ -45,7 +45,7 @@ func (u *Unanswered) own() {
 
 func (u *Unanswered) atLeast(ns int64) { u.least = min(u.least, ns) }
 
-// merge adds the unanswered requests of another population.
+// merge adds another population's unanswered requests.
 func (u *Unanswered) merge(o *Unanswered) {
 	u.N += o.N
 	if o.bounds == nil {
@@ -62,7 +62,7 @@ type stepOperation struct {
 	operation string
 }
 
-// unanswered finds the measured requests that were not answered, by step and operation.
+// unanswered finds the measured requests without an answer, by step and operation.
 func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals map[Series]*hdrhistogram.Histogram) map[stepOperation]*Unanswered {
 	rows := map[stepOperation][]*Interval{}
 	for i := range intervals {
@@ -93,8 +93,8 @@ func (r *DatabaseRun) unanswered(intervals []Interval, progress ticks, totals ma
 	return out
 }
 
-// unknown adds n requests whose times until they were given up are in h. Requests that
-// a killed run did not total have no bound of their own.
+// unknown adds n requests whose times until they were given up are in h. Requests that a killed
+// run did not total have no bound of their own.
 func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interval, timing Timing) {
 	if h != nil && h.TotalCount() > 0 {
 		u.own()
@@ -115,8 +115,8 @@ func (u *Unanswered) unknown(n int64, h *hdrhistogram.Histogram, rows []*Interva
 type dueBy struct{ n, until int64 }
 
 // dueTimes returns when the measured requests became due, in order, for each step and operation
-// that has unsent ones. They are exact to the tick of their progress, or in records without
-// progress to the second.
+// with unsent ones. They are exact to the progress tick, or in records without progress to the
+// second.
 func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress ticks) map[stepOperation][]dueBy {
 	due := map[stepOperation][]dueBy{}
 	for at, list := range rows {
@@ -149,11 +149,10 @@ func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress tick
 	return due
 }
 
-// unsent adds n requests that waited from due until stop, in unix nanoseconds. The records
-// do not name these requests, so they count as the ones that were due last, each at the end
-// of its tick or second: a bound is below the request's real wait by at most one tick or
-// second. Every request was due before issuing ended, so it waited at least for the drain
-// time.
+// unsent adds n requests that waited from due until stop, in unix nanoseconds. The records do not
+// name these requests, so they count as the ones due last, each at the end of its tick or second:
+// a bound is below the request's real wait by at most one tick or second. Every request was due
+// before issuing ended, so it waited at least for the drain time.
 func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	for i := len(due) - 1; i >= 0 && n > 0 && stop > 0; i-- {
 		of := min(n, due[i].n)

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// summaryOf returns a population of ok response times and of requests that did not end ok.
+// summaryOf returns a population with ok response times and requests that did not end ok.
 func summaryOf(ok []time.Duration, u Unanswered) *Summary {
 	s := &Summary{Histogram: histogram.New(), Declined: histogram.New(), Unanswered: u}
 	for _, d := range ok {
@@ -22,8 +22,8 @@ func summaryOf(ok []time.Duration, u Unanswered) *Summary {
 	return s
 }
 
-// Unknown requests rank above all that ended ok, with their time-out as bound. Failed or
-// shed requests rank above these without a bound: any bound would be a guess.
+// Unknown requests rank above all ok ones, with their time-out as bound. Failed or shed requests
+// rank above these without a bound: any bound would be a guess.
 func TestRankedOverRequestsThatDidNotEndOK(t *testing.T) {
 	u := Unanswered{N: 100}
 	u.bound(int64(200*time.Millisecond), 50)
@@ -48,11 +48,11 @@ func TestRankedOverRequestsThatDidNotEndOK(t *testing.T) {
 	}
 }
 
-// Ten requests, computed by hand. One slow answer does not raise the bound of a rank
-// above it, and the bound is that of its own rank.
+// Ten requests, computed by hand. One slow answer does not raise the bound for a rank above it,
+// and each rank has its own bound.
 func TestBoundsByHand(t *testing.T) {
 	const ms = time.Millisecond
-	type at = map[int]Ranked // by rank of ten
+	type at = map[int]Ranked // by rank among ten
 	exact := func(d time.Duration) Ranked { return Ranked{NS: int64(d)} }
 	least := func(d time.Duration) Ranked { return Ranked{NS: int64(d), AtLeast: true} }
 	for name, tc := range map[string]struct {
@@ -99,9 +99,9 @@ func TestBoundsByHand(t *testing.T) {
 	}
 }
 
-// A bound is at most the true response time of the request at its rank, whenever the
-// given-up requests are answered later, and as large as if they were answered at once. No
-// bound is below that of a lower rank.
+// A bound is at most the true response time for the request at its rank, whenever the given-up
+// requests are answered later, and as large as if they were answered at once. No bound is below a
+// lower rank's.
 func TestRankedIsASureBound(t *testing.T) {
 	for seed := range uint64(50) {
 		draw := rand.New(rand.NewPCG(seed, 1))
@@ -149,8 +149,7 @@ func TestRankedIsASureBound(t *testing.T) {
 	}
 }
 
-// Unsent requests waited from due until the drain ended; requests that were due first
-// waited longest.
+// Unsent requests waited from due until the drain ended; requests due first waited longest.
 func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 	run := &DatabaseRun{
 		Load:  Load{Load: workload.Load{Pace: workload.Pace{Rate: 100}, Limits: workload.Limits{Drain: 2 * time.Second}}},
@@ -178,8 +177,8 @@ func TestUnsentRequestsWaitedUntilTheDrainEnded(t *testing.T) {
 	}
 }
 
-// All unknown requests timed out: the bound is the least of their exact times, not
-// the start of a histogram's bucket below it.
+// All unknown requests timed out: the bound is their least exact time, not the start of a
+// histogram bucket below it.
 func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	run := &DatabaseRun{Steps: []Step{{}}}
 	row := Interval{Second: 1, Phase: PhaseMeasure, Operation: "write", Unknown: 2}
@@ -195,8 +194,7 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	}
 }
 
-// The progress of a load is read once, however many steps and operations have requests
-// that were never sent.
+// A load's progress is read once, however many steps and operations have requests never sent.
 func TestProgressIsReadOnce(t *testing.T) {
 	start := time.Unix(100, 0)
 	run := &DatabaseRun{}
@@ -225,8 +223,8 @@ func TestProgressIsReadOnce(t *testing.T) {
 	}
 }
 
-// With ticks of 100 ms the bounds are lower than the truth by one tick at most. Ticks of
-// other steps, operations and phases do not count.
+// With 100 ms ticks the bounds are lower than the truth by one tick at most. Ticks in other
+// steps, operations and phases do not count.
 func TestUnsentRequestsByTick(t *testing.T) {
 	start := time.Unix(100, 333e6)
 	run := &DatabaseRun{

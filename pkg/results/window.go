@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing returns the timing of a step's figures: see [TimingOf].
+// Timing returns the timing for a step's figures: see [TimingOf].
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -17,10 +17,10 @@ func (r *DatabaseRun) Timing(step int) Timing {
 	return TimingOf(rate > 0)
 }
 
-// Measured returns the measured window of a recorded step. It begins when the step's warm-up
-// ends. With a duration it ends when issuing ended or the cool-down began, whichever was first,
-// so that a straggler does not lengthen it; without a duration it ends just after the last
-// answer. It includes from and excludes to.
+// Measured returns a recorded step's measured window. It begins when the step's warm-up ends.
+// With a duration it ends when issuing ended or the cool-down began, whichever was first, so that
+// a straggler does not lengthen it; without a duration it ends just after the last answer. It
+// includes from and excludes to.
 //
 // Requests per second are the requests that ended ok in the window over its length. The
 // window is in wall-clock time, because a record must give the same window in memory and
@@ -51,7 +51,7 @@ func (r *DatabaseRun) duration(s *Step) time.Duration {
 	return s.Duration
 }
 
-// recordedSpans returns the measured windows of the recorded steps, by step.
+// recordedSpans returns the recorded steps' measured windows, by step.
 func (r *DatabaseRun) recordedSpans() map[int]span {
 	spans := map[int]span{}
 	for _, s := range r.Steps {
@@ -64,9 +64,9 @@ func (r *DatabaseRun) recordedSpans() map[int]span {
 	return spans
 }
 
-// unrecordedSpan returns the measured window of a step that a killed run did not record. The
-// step lasted until its last row, which ended last nanoseconds after its start, or until
-// its cool-down began.
+// unrecordedSpan returns the measured window for a step not recorded by a killed run. The step
+// lasted until its last row, which ended last nanoseconds after its start, or until its cool-down
+// began.
 func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	s := span{int64(r.Load.WarmUp), last}
 	if stretches := r.Load.Stretches(); step < len(stretches) && stretches[step].Duration > 0 {
@@ -76,12 +76,12 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	return s
 }
 
-// windows returns the lengths of all steps' measured windows, by step, for records without
-// progress. A step that a killed run did not record lasted for the seconds that its
-// intervals cover. Intervals of steps that keep does not accept are left out.
+// windows returns how long all steps' measured windows are, by step, for records without
+// progress. A step not recorded by a killed run lasted for the seconds that its intervals cover.
+// Intervals in steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
 	windows := map[int]time.Duration{}
-	var end time.Time // of the step before
+	var end time.Time // when the step before ended
 	for _, s := range r.Steps {
 		if !s.Start.IsZero() && !s.End.IsZero() {
 			from, to := r.Measured(s)
@@ -117,11 +117,11 @@ type span struct{ from, to int64 }
 
 func (s span) length() int64 { return max(s.to-s.from, 0) }
 
-// seconds counts the whole seconds of the window.
+// seconds counts the window's whole seconds.
 func (s span) seconds() int64 { return s.length() / int64(time.Second) }
 
-// second returns the whole second of the window that a row belongs to, from 0. A window of less
-// than a second counts as one second.
+// second returns the window's whole second to which a row belongs, from 0. A window shorter than
+// a second counts as one second.
 func (s span) second(p *Progress) int64 {
 	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
 }

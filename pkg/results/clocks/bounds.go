@@ -8,17 +8,17 @@ import (
 )
 
 // slew is how much faster or slower a clock may run than another while a time service keeps it:
-// 500 ppm, the most that kernels let it correct by.
+// 500 ppm, the largest correction that kernels allow.
 const slew = 500e-6
 
-// Bounds are between which offsets the clock of a member was ahead of the client's, over time. They
-// hold if the clocks never run apart by more than 500 ppm. They do not change.
+// Bounds are the offsets between which a member's clock was ahead of the client's, over time.
+// They hold if the clocks never run apart by more than 500 ppm. They do not change.
 type Bounds struct {
 	at              []int64 // when the exchanges were, in the member's clock, in order
 	before, onwards []bound // offsets by all exchanges up to one, and by all from it on
 }
 
-// bound is a range of offsets. It is empty if exchanges contradict one another: the clock was set.
+// bound is an offset range. It is empty if exchanges contradict one another: the clock was set.
 type bound struct{ least, most int64 }
 
 func (b bound) and(o bound) bound { return bound{max(b.least, o.least), min(b.most, o.most)} }
@@ -31,7 +31,7 @@ func (b bound) after(ns int64) bound {
 
 func (b bound) empty() bool { return b.least > b.most }
 
-// unless returns the intersection of both, or b alone if the other contradicts it.
+// unless returns where both overlap, or b alone if the other contradicts it.
 func (b bound) unless(o bound) bound {
 	if both := b.and(o); !both.empty() {
 		return both
@@ -39,7 +39,7 @@ func (b bound) unless(o bound) bound {
 	return b
 }
 
-// NewBounds returns the bounds of exchanges with one member.
+// NewBounds returns the bounds from exchanges with one member.
 func NewBounds(exchanges []Exchange) Bounds {
 	byMember := slices.Clone(exchanges)
 	slices.SortStableFunc(byMember, func(a, b Exchange) int { return cmp.Compare(a.member(), b.member()) })
@@ -49,7 +49,7 @@ func NewBounds(exchanges []Exchange) Bounds {
 		own := bound{e.least(), e.most()}.after(e.RoundTripNS) // its stamps were not taken at one moment
 		b.at[i], b.before[i], b.onwards[i] = e.member(), own, own
 	}
-	// Exchanges that contradict one another start over: the clock was set between them.
+	// Contradicting exchanges start over: the clock was set between them.
 	for i := 1; i < n; i++ {
 		b.before[i] = b.before[i].unless(b.before[i-1].after(b.at[i] - b.at[i-1]))
 	}
@@ -62,9 +62,9 @@ func NewBounds(exchanges []Exchange) Bounds {
 // member returns about when the exchange was, in the member's clock.
 func (e Exchange) member() int64 { return e.UnixNano + e.OffsetNS }
 
-// Client returns the earliest and the latest time of the client's clock at which the member's clock
-// can have shown a time, all in unix nanoseconds. It returns false if that is not known: without
-// exchanges, or if the clock was set between the two around it.
+// Client returns the earliest and the latest time by the client's clock at which the member's
+// clock can have shown a time, all in unix nanoseconds. It returns false if that is not known:
+// without exchanges, or if the clock was set between the two around it.
 func (b Bounds) Client(memberNS int64) (earliest, latest int64, ok bool) {
 	next := sort.Search(len(b.at), func(i int) bool { return b.at[i] >= memberNS })
 	var is bound

@@ -38,8 +38,8 @@ func TestNewExchange(t *testing.T) {
 	}
 }
 
-// exchange returns an exchange at a second, with a clock that is ahead by offset, and with the
-// one-way times there and back.
+// exchange returns an exchange at a second, with a clock ahead by offset, and with the one-way
+// times there and back.
 func exchange(second, offset, there, back int64) Exchange {
 	sent := base + second*s
 	return NewExchange(1, sent, sent+there+offset, sent+there+offset, sent+there+back)
@@ -69,7 +69,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// An exchange that was delayed in one direction does not bend the track.
+// An exchange delayed in one direction does not bend the track.
 func TestTrackIgnoresDelays(t *testing.T) {
 	t.Parallel()
 	var all []Exchange
@@ -92,8 +92,8 @@ func TestTrackIgnoresDelays(t *testing.T) {
 	}
 }
 
-// A clock that drifts and then is set: times are right within the bounds of the
-// exchanges, except between the exchanges around the step, and stay in order.
+// A clock that drifts and then is set: times are right within the exchanges' bounds, except
+// between the exchanges around the step, and stay in order.
 func TestTrackFollows(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -136,7 +136,7 @@ func TestTrackOfNobody(t *testing.T) {
 	}
 }
 
-// An agent's clock that is set far back leaves a track that still converts.
+// An agent's clock set far back leaves a track that still converts.
 func TestTrackOfAClockSetBack(t *testing.T) {
 	t.Parallel()
 	var all []Exchange

@@ -1,5 +1,5 @@
-// Package clocks compares the clocks of members with the client's: exchanges of time
-// stamps, their record over time, and times of one clock in another.
+// Package clocks compares members' clocks with the client's: time stamp exchanges, their record
+// over time, and one clock's times converted to another.
 package clocks
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Exchange records four time stamps exchanged with the agent of a member, as in NTP (RFC 5905,
-// section 8): one row of clock.csv.
+// Exchange records four time stamps exchanged with a member's agent, as in NTP (RFC 5905, section
+// 8): one row of clock.csv.
 type Exchange struct {
 	// UnixNano is when the answer arrived, in the client's clock.
 	UnixNano int64
@@ -23,9 +23,9 @@ type Exchange struct {
 	RoundTripNS int64
 }
 
-// NewExchange returns the exchange of four time stamps in unix nanoseconds: sent and
-// back by the client's clock, received and replied by the agent's. A round trip below 0
-// is impossible, so its size counts as uncertainty, like that of a real round trip.
+// NewExchange returns the exchange with four time stamps in unix nanoseconds: sent and back by
+// the client's clock, received and replied by the agent's. A round trip below 0 is impossible, so
+// its size counts as uncertainty, like a real round trip's.
 func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	trip := (back - sent) - (replied - received)
 	bound := trip
@@ -38,7 +38,7 @@ func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	}
 }
 
-// least and most are the bounds of the agent's true offset, in nanoseconds.
+// least and most bound the agent's true offset, in nanoseconds.
 func (e Exchange) least() int64 { return e.OffsetNS - e.ErrorNS }
 func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
 
@@ -47,8 +47,8 @@ func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
 type Estimate struct {
 	best Exchange
 	n    int
-	// least is the largest of the lower bounds, most the smallest of the upper ones. A
-	// clock that does not move has its offset between them.
+	// least is the largest lower bound, most the smallest upper one. A clock that does not move
+	// has its offset between them.
 	least, most int64
 }
 
@@ -77,11 +77,10 @@ func (s *Estimate) Best() Exchange { return s.best }
 func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
 
 // Furthest returns how far the clock surely was from the client's at some time: the largest
-// distance that is not within the error of its exchange.
+// distance not within its exchange's error.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 
-// columns declares clock.csv, in the order of its columns. A row that is read must be of a member
-// below the number of members.
+// columns declares clock.csv, in column order. Each row read must name a member below members.
 func columns(members int) []linefile.Column[Exchange] {
 	return []linefile.Column[Exchange]{
 		linefile.IntColumn("unix_ns", func(e *Exchange) *int64 { return &e.UnixNano }),
@@ -113,9 +112,9 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 // Close closes the file.
 func (w *Writer) Close() error { return w.table.Close() }
 
-// Read reads clock.csv of a run; a row of a member beyond the number of members is an error. The
-// rows before an error are good; the error matches [linefile.ErrTruncated] if only an incomplete
-// last line was dropped.
+// Read reads a run's clock.csv; a row for a member beyond members is an error. The rows before an
+// error are good; the error matches [linefile.ErrTruncated] if only an incomplete last line was
+// dropped.
 func Read(path string, members int) ([]Exchange, error) {
 	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])
 }

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// Window is the time from which only the exchange with the shortest round trip counts:
-	// the others were delayed, and most of a delay is in one direction.
+	// Window is the time from which only the exchange with the shortest round trip counts: the
+	// others were delayed, and a delay is mostly in one direction.
 	Window = 16 * time.Second
-	// drift bounds the error of a clock that nothing keeps: 100 ppm.
+	// drift bounds the error of a clock that no time service keeps: 100 ppm.
 	drift = 100e-6
 )
 
-// Track is how far the clock of a member was ahead of the client's, over time. The offset
-// is interpolated between exchanges that count, unless the clock surely was set between
-// two exchanges. The zero value is a clock that agrees. Tracks do not change.
+// Track is how far a member's clock was ahead of the client's, over time. The offset is
+// interpolated between exchanges that count, unless the clock surely was set between two
+// exchanges. The zero value is a clock that agrees. Tracks do not change.
 type Track struct {
 	points []point // by the member's time
 }
@@ -25,10 +25,10 @@ type Track struct {
 // point is one moment in both clocks, in unix nanoseconds.
 type point struct{ client, agent int64 }
 
-// ahead returns the offset of the member's clock.
+// ahead returns the member clock's offset.
 func (p point) ahead() int64 { return p.agent - p.client }
 
-// window is a time of one offset.
+// window is a time with one offset.
 type window struct {
 	best     Exchange // the exchange with the shortest round trip
 	from, to int64    // the first and the last exchange, in the client's clock
@@ -37,13 +37,13 @@ type window struct {
 	set bool
 }
 
-// Fixed returns the track of a clock that is always offset ahead of the client's.
+// Fixed returns the track for a clock always offset ahead of the client's.
 func Fixed(offset time.Duration) Track {
 	return Track{points: []point{{client: 0, agent: int64(offset)}}}
 }
 
-// NewTrack returns the track of a member; exchanges with others are left out. It returns
-// false if no exchange is left.
+// NewTrack returns a member's track; exchanges with others are left out. It returns false if no
+// exchange is left.
 func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 	own := slices.DeleteFunc(slices.Clone(exchanges), func(e Exchange) bool { return e.Member != member })
 	if len(own) == 0 {
@@ -64,18 +64,18 @@ func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 		}
 		t.add(w.best.UnixNano, w.best)
 	}
-	// A clock that was set back has some times twice; the times in between are right.
+	// A clock set back has some times twice; the times in between are right.
 	slices.SortStableFunc(t.points, func(a, b point) int { return cmp.Compare(a.agent, b.agent) })
 	return t, true
 }
 
-// add adds the offset of an exchange at a time of the client's clock.
+// add adds an exchange's offset at a time by the client's clock.
 func (t *Track) add(at int64, e Exchange) {
 	t.points = append(t.points, point{client: at, agent: at + e.OffsetNS})
 }
 
-// windows divides exchanges, sorted by time, into windows of at most one [Window]; the last
-// window may be half a Window longer. A clock that was set begins a new window.
+// windows divides exchanges, sorted by time, into windows no longer than [Window]; the last one
+// may be half a Window longer. Setting the clock begins a new window.
 func windows(sorted []Exchange) []window {
 	var list []window
 	last := sorted[len(sorted)-1].UnixNano
@@ -111,14 +111,14 @@ func contradicts(a, b Exchange) bool {
 	return max(differ, -differ) > reach(a, b)
 }
 
-// explains reports whether an exchange bounds the offset at the time of e better than e
-// itself does, even if the clock drifted, and does not contradict e.
+// explains reports whether better bounds the offset at e's time better than e itself does, even
+// if the clock drifted, and does not contradict e.
 func explains(better, e Exchange) bool {
 	return reach(better, e)-e.ErrorNS < e.ErrorNS && !contradicts(better, e)
 }
 
-// Client converts a time of the member's clock, in unix nanoseconds, into the client's.
-// Later times stay later, unless the clock was set back.
+// Client converts a time by the member's clock, in unix nanoseconds, into the client's. Later
+// times stay later, unless the clock was set back.
 func (t Track) Client(agentNS int64) int64 {
 	if len(t.points) == 0 {
 		return agentNS

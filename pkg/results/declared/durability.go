@@ -1,15 +1,15 @@
-// Package declared holds the declarations of drivers about their servers that manifests keep, as
-// data: durability, settings, rules for the lines of logs.
+// Package declared holds, as data, what drivers declare about their servers and manifests keep:
+// durability, settings, rules for log lines.
 package declared
 
-// Durability is when a write that was answered is on disk. The set is closed.
+// Durability is when an answered write is on disk. The set is closed.
 type Durability string
 
-// The classes of durability.
+// The durability classes.
 const (
 	// EveryWrite is on disk before it is answered.
 	EveryWrite Durability = "every write"
-	// InBackground means that writes are synced after they were answered, at intervals.
+	// InBackground means that writes are synced after their answers, at intervals.
 	InBackground Durability = "in the background"
 	// NeverSynced means that the database syncs nothing.
 	NeverSynced Durability = "none"

@@ -2,8 +2,8 @@ package declared
 
 import "fmt"
 
-// CheckMember returns an error if a record names a member that its run does not have. index
-// counts from first, and the run has that many members.
+// CheckMember returns an error if a record names a member missing from its run. index counts from
+// first, and members is how many the run has.
 func CheckMember(index, first, members int) error {
 	if index >= first && index < first+members {
 		return nil

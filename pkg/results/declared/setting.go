@@ -1,10 +1,10 @@
 package declared
 
-// Setting records a setting of a server, by the name and in the unit of its own release.
+// Setting records a server's setting, by its own release's name and unit.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Default is the release's default; "" if it has none.
+	// Default is the release's default; "" without one.
 	Default string `json:"default,omitempty"`
 }
 

@@ -1,5 +1,5 @@
-// Package digest has the sizes and hashes of files as they were recorded, so that loss and
-// damage of them show. It does not protect against changes of both.
+// Package digest keeps the sizes and hashes that files had when recorded, so that lost and
+// damaged files show. It does not protect against changes to both files and digests.
 package digest
 
 import (
@@ -18,17 +18,17 @@ import (
 )
 
 // Largest is the size above which a file has no hash, in bytes: no record is as large, and
-// hashing a file that others made must end.
+// hashing a file made by others must end.
 const Largest = 16 << 30
 
-// Digest is the size and the hash of a file.
+// Digest is a file's size and hash.
 type Digest struct {
 	Bytes int64 `json:"bytes"`
 	// SHA256 is in hexadecimal; "" for a file above [Largest].
 	SHA256 string `json:"sha256"`
 }
 
-// Set has the digests of the files of one folder, by their slash-separated paths below it.
+// Set has the digests for one folder's files, by slash-separated path below it.
 type Set struct {
 	// ByFile is empty as long as the files are being written.
 	ByFile map[string]Digest `json:"by_file,omitempty"`
@@ -36,18 +36,18 @@ type Set struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change lists files that were changed on purpose and whose digests were renewed.
+// Change lists files changed on purpose, with renewed digests.
 type Change struct {
-	// By names the command that changed the files, such as "submit".
+	// By names the command which changed the files, such as "submit".
 	By      string   `json:"by"`
 	Changed []string `json:"changed,omitempty"`
-	// Shortened are files that are smaller than before.
+	// Shortened are files smaller than before.
 	Shortened []string `json:"shortened,omitempty"`
 	Removed   []string `json:"removed,omitempty"`
 	Added     []string `json:"added,omitempty"`
 }
 
-// Files returns the number of changed files.
+// Files returns how many files changed.
 func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
 
 // String lists the changes, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
@@ -64,7 +64,7 @@ func (c Change) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// Difference is a file that is not as it was recorded.
+// Difference is a file not as recorded.
 type Difference struct {
 	File string
 	Was  Digest
@@ -73,13 +73,13 @@ type Difference struct {
 	Err error
 }
 
-// OfData returns the digest of a file's contents.
+// OfData returns the digest for a file's contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)
 	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}
 }
 
-// OfFile returns the digest of a regular file, which is read piece by piece.
+// OfFile returns a regular file's digest, reading it piece by piece.
 func OfFile(path string) (Digest, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -101,8 +101,8 @@ func OfFile(path string) (Digest, error) {
 	return Digest{n, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// OfFolder returns the digests of the regular files in a folder and below it that keep
-// accepts, by their paths. Hidden files are left out.
+// OfFolder returns the digests for the regular files in a folder and below it that keep accepts,
+// by path. Hidden files are left out.
 func OfFolder(dir string, keep func(file string) bool) (map[string]Digest, error) {
 	all := map[string]Digest{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -124,12 +124,12 @@ func OfFolder(dir string, keep func(file string) bool) (map[string]Digest, error
 	return all, nil
 }
 
-// Check returns the files in a folder that are not as recorded, in the order of their names.
-// Files without a digest do not count.
+// Check returns the files in a folder that are not as recorded, in name order. Files without a
+// digest do not count.
 func (s *Set) Check(dir string) (list []Difference) {
 	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {
 		d := Difference{File: file, Was: s.ByFile[file]}
-		if filepath.IsLocal(file) && fs.ValidPath(file) { // the set may be of others
+		if filepath.IsLocal(file) && fs.ValidPath(file) { // the set may come from others
 			d.Is, d.Err = OfFile(filepath.Join(dir, filepath.FromSlash(file)))
 		} else {
 			d.Err = errors.New("the name leads out of the folder")
@@ -141,8 +141,8 @@ func (s *Set) Check(dir string) (list []Difference) {
 	return list
 }
 
-// Renew replaces the digests by now, those of the current files, and lists the differences
-// as a change. A set without digests gets them without a list.
+// Renew replaces the digests by now, the current files' digests, and lists the differences as a
+// change. A set without digests gets them without a list.
 func (s *Set) Renew(by string, now map[string]Digest) {
 	change := Change{By: by}
 	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {
@@ -168,8 +168,8 @@ func (s *Set) Renew(by string, now map[string]Digest) {
 	s.ByFile = now
 }
 
-// Amend renews the digests of some files in a folder. The digests of all others stay, so
-// that their damage still shows.
+// Amend renews the digests for some files in a folder. All other digests stay, so that damage
+// still shows.
 func (s *Set) Amend(by, dir string, files []string) error {
 	now := maps.Clone(s.ByFile)
 	if now == nil {

@@ -33,7 +33,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// of returns the digests of a folder, without files whose names begin with "made".
+// of returns a folder's digests, without files whose names begin with "made".
 func of(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	all, err := digest.OfFolder(dir, func(file string) bool { return !strings.HasPrefix(file, "made") })
@@ -101,7 +101,7 @@ func TestRenew(t *testing.T) {
 	}
 }
 
-// Amend renews only some files: damage of the others still shows.
+// Amend renews only some files: damage to the others still shows.
 func TestAmend(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.csv": "12", "b.csv": "b"})
@@ -122,7 +122,7 @@ func TestAmend(t *testing.T) {
 	}
 }
 
-// TestLargest: a file that is larger than any record has only its size, and is not read.
+// TestLargest: a file larger than any record has only its size, and is not read.
 func TestLargest(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, map[string]string{"a.csv": ""})

@@ -1,5 +1,5 @@
-// Package effect measures the effect of events of a kind on the latencies of a load: it compares
-// the seconds that they touched with all others.
+// Package effect measures how a kind of event affects a load's latencies: it compares the seconds
+// that such events touched with all others.
 package effect
 
 import (
@@ -14,18 +14,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Effect is a kind of event during a load, and its effect on latency.
+// Effect is how one kind of event affected latency during a load.
 type Effect struct {
-	// Kind is the kind of event.
+	// Kind names the events.
 	Kind string `json:"kind"`
-	// Times is the number of events, Took their total duration; Failed of them did not succeed.
+	// Times counts the events and Took is their total duration; Failed counts those without
+	// success.
 	Times   int           `json:"times"`
 	Failed  int           `json:"failed,omitempty"`
 	Took    time.Duration `json:"took_ns"`
 	Longest time.Duration `json:"longest_ns"`
-	// Seconds counts the measured seconds that the events touched. Requests ended ok in them,
-	// with that 99th percentile. Rest is of the seconds without any of the events. 0 requests
-	// have no percentile.
+	// Seconds counts the measured seconds touched by the events. Requests ended ok in them, with
+	// that 99th percentile. Rest covers the seconds without these events. 0 requests have no
+	// percentile.
 	Seconds      int           `json:"seconds"`
 	Requests     int64         `json:"requests"`
 	P99          time.Duration `json:"p99_ns"`
@@ -33,14 +34,14 @@ type Effect struct {
 	RestP99      time.Duration `json:"rest_p99_ns"`
 }
 
-// Latency is the p99 of the requests of some seconds that ended ok.
+// Latency is the p99 over the requests that ended ok in some seconds.
 type Latency struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
 }
 
-// Latency returns the latency in the seconds that the events touched, nil without requests.
+// Latency returns the latency in the seconds touched by the events, nil without requests.
 func (e Effect) Latency() *Latency {
 	if e.Requests == 0 {
 		return nil
@@ -48,17 +49,16 @@ func (e Effect) Latency() *Latency {
 	return &Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
 }
 
-// Around returns the effect of each of the kinds among the events of a tag's folder: their
-// duration, the p99 of the seconds that they touched, and the p99 of all seconds without any
-// of them. Latencies are of ok requests of the measured phase: response times of steps with
-// a rate, else service times.
+// Around returns each kind's effect, from the events in a tag's folder: their duration, the p99
+// in the seconds that they touched, and the p99 in all other seconds. Latencies cover ok requests
+// in the measured phase: response times for steps with a rate, else service times.
 func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect, error) {
 	events, err := results.ReadEvents(filepath.Join(dir, results.FileEvents), len(record.Members))
 	if err != nil {
 		return nil, err
 	}
 	var effects []Effect
-	touched := map[int64][]int{} // by unix second, indexes of effects
+	touched := map[int64][]int{} // by unix second, indexes into effects
 	for _, e := range events {
 		if !slices.Contains(kinds, e.Kind) {
 			continue
@@ -86,8 +86,8 @@ func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect,
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
-// Of returns, as [Around] does for events, the effect of each of some times of a load: the
-// p99 of the seconds that it touched, and the p99 of all seconds that none touched.
+// Of returns, as [Around] does for events, each time's effect on a load: the p99 in the seconds
+// that it touched, and the p99 in all untouched seconds.
 func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Effect, error) {
 	effects := make([]Effect, len(times))
 	touched := map[int64][]int{}
@@ -100,7 +100,7 @@ func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Eff
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
-// Seconds returns the 99th percentile of each measured second that some times touched, by unix
+// Seconds returns the 99th percentile in each measured second touched by some times, by unix
 // second. Seconds without an ok request are left out.
 func Seconds(dir string, record *results.DatabaseRun, times []results.Stretch) (map[int64]time.Duration, error) {
 	touched := map[int64]*histogram.Sum{}
@@ -128,15 +128,14 @@ func Seconds(dir string, record *results.DatabaseRun, times []results.Stretch) (
 	return seconds, nil
 }
 
-// measured reports whether a line of the latency log has the latencies of ok requests of the
-// measured phase: response times of steps with a rate, else service times.
+// measured reports whether a latency log line has latencies for ok requests in the measured
+// phase: response times for steps with a rate, else service times.
 func measured(tag string, record *results.DatabaseRun) bool {
 	s, err := results.ParseSeries(tag)
 	return err == nil && s.Outcome == workload.OK && s.Phase == results.PhaseMeasure && s.Timing == record.Timing(s.Step)
 }
 
-// addLatencies adds the latencies of the seconds that each effect touched, and of the
-// others.
+// addLatencies adds the latencies in the seconds that each effect touched, and in the others.
 func addLatencies(path string, record *results.DatabaseRun, effects []Effect, touched map[int64][]int) error {
 	during := make([]*hdrhistogram.Histogram, len(effects))
 	seconds := make([]map[int64]bool, len(effects))

@@ -16,14 +16,14 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// Buckets are the counts of a histogram by value, in rising order, without the empty
-// ones. Each value is the least of its bucket.
+// Buckets are a histogram's counts by value, in rising order, without the empty ones. Each value
+// is the least in its bucket.
 type Buckets []Bucket
 
-// Bucket is the number of values in one bucket.
+// Bucket counts the values in one bucket.
 type Bucket struct{ Value, Count int64 }
 
-// Total returns the number of values. It is at most [math.MaxInt64].
+// Total returns the number of values, at most [math.MaxInt64].
 func (b Buckets) Total() (n int64) {
 	for _, one := range b {
 		if n > math.MaxInt64-one.Count {
@@ -44,7 +44,7 @@ func (b Buckets) AddTo(h *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
-// BucketsOf returns the buckets of a histogram.
+// BucketsOf returns a histogram's buckets.
 func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 	for _, bar := range h.Distribution() {
 		if bar.Count > 0 {
@@ -54,7 +54,7 @@ func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 	return b
 }
 
-// PackedBuckets are buckets of the shape of [New] in a fifth of the memory.
+// PackedBuckets are buckets with the shape of [New] in a fifth of the memory.
 type PackedBuckets []byte
 
 // Pack returns the buckets as bytes: for each bucket its distance from the one before and
@@ -71,7 +71,7 @@ func (b Buckets) Pack() PackedBuckets {
 
 // Buckets inverts [Buckets.Pack].
 func (p PackedBuckets) Buckets() (b Buckets) {
-	ends := 0 // of numbers, two a bucket
+	ends := 0 // numbers, two a bucket
 	for _, one := range p {
 		if one < 0x80 {
 			ends++
@@ -88,15 +88,15 @@ func (p PackedBuckets) Buckets() (b Buckets) {
 	return b
 }
 
-// Sum adds up buckets that have the shape of [New]. Values over [MaxLatency] are left
-// out. It is not safe for concurrent use.
+// Sum adds up buckets shaped like [New]. Values over [MaxLatency] are left out. It is not safe
+// for concurrent use.
 type Sum struct {
 	counts []int64
-	low    int // of the buckets in use; high is one beyond them
+	low    int // bounds the buckets in use; high is one beyond them
 	high   int
 }
 
-// Add adds the counts of buckets.
+// Add adds counts by bucket.
 func (s *Sum) Add(b Buckets) {
 	for _, one := range b {
 		s.add(one)
@@ -117,7 +117,7 @@ func (s *Sum) add(b Bucket) {
 	}
 }
 
-// Buckets returns the sum, nil if there is none.
+// Buckets returns the sum, nil if it is empty.
 func (s *Sum) Buckets() (b Buckets) {
 	n := 0
 	for i := s.low; i < s.high; i++ {
@@ -147,7 +147,7 @@ func (s *Sum) Take() Buckets {
 	return b
 }
 
-// each passes each bucket to a function until that returns false.
+// each passes each bucket to yield until that returns false.
 func (b Buckets) each(yield func(value, count int64) bool) {
 	for _, one := range b {
 		if !yield(one.Value, one.Count) {
@@ -156,8 +156,8 @@ func (b Buckets) each(yield func(value, count int64) bool) {
 	}
 }
 
-// Min and Max are the least and the greatest value that the buckets may hold, 0 if
-// there are none. The buckets have the shape of [New].
+// Min and Max are the least and the greatest value that the buckets may hold, 0 without buckets.
+// The buckets are shaped like [New].
 func (b Buckets) Min() int64 {
 	if len(b) == 0 {
 		return 0
@@ -173,10 +173,10 @@ func (b Buckets) Max() int64 {
 	return b[len(b)-1].last()
 }
 
-// last returns the greatest value of a bucket.
+// last returns a bucket's greatest value.
 func (b Bucket) last() int64 { return b.Value + BucketWidth(b.Value) - 1 }
 
-// Quantile returns [Quantile] of the histogram.
+// Quantile returns [Quantile] for the histogram.
 func (b Buckets) Quantile(q float64) int64 {
 	rank := Rank(q, b.Total())
 	for _, one := range b {
@@ -187,7 +187,7 @@ func (b Buckets) Quantile(q float64) int64 {
 	return 0
 }
 
-// BucketLine is a line of a log.
+// BucketLine is a log line.
 type BucketLine struct {
 	Start  time.Time
 	Length time.Duration
@@ -236,8 +236,8 @@ type decoder struct {
 	buckets  Buckets
 }
 
-// decode decodes histograms of the shape of [New] by itself, and leaves broken ones and
-// other shapes to the library.
+// decode decodes histograms shaped like [New] by itself, and leaves broken ones and other shapes
+// to the library.
 func (d *decoder) decode(text string) (Buckets, *linefile.SyntaxError) {
 	if d.own(text) {
 		return d.buckets, nil
@@ -270,8 +270,8 @@ func (d *decoder) own(text string) bool {
 	return d.counts(b[encodedHeaderSize:])
 }
 
-// counts reads each count as a variable-length integer; a negative one is the length of
-// a run of empty buckets.
+// counts reads each count as a variable-length integer; a negative one is how many empty buckets
+// follow one another.
 func (d *decoder) counts(b []byte) bool {
 	last := bucketIndex(int64(MaxLatency))
 	d.buckets = d.buckets[:0]

@@ -24,7 +24,7 @@ func (w *LogWriter) writeOther(at time.Time, length time.Duration, tag string, h
 	return w.lines.Append(append(append(appendLine(nil, at, length, tag, h), encoded...), '\n'))
 }
 
-// manyShapes writes a log with histograms of our shape and of others.
+// manyShapes writes a log with histograms in our shape and in others.
 func manyShapes(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "latency.hlog")
 	start := time.Unix(1_800_000_000, 0)
@@ -43,7 +43,7 @@ func manyShapes(t testing.TB) string {
 			h, write = hdrhistogram.New(1000, 1<<45, 3), w.writeOther
 		}
 		for range noise.IntN(500) + 1 {
-			// The library's only error is of values over the maximum.
+			// The library's only error is for values over the maximum.
 			_ = h.RecordValues(noise.Int64N(1<<(10+noise.IntN(30))), 1+noise.Int64N(1<<noise.IntN(20)))
 		}
 		_ = h.RecordValue(int64(MaxLatency))
@@ -55,7 +55,7 @@ func manyShapes(t testing.TB) string {
 	return path
 }
 
-// Both readers of a log give the same histograms.
+// Both log readers give the same histograms.
 func TestBucketsAreTheHistogram(t *testing.T) {
 	path := manyShapes(t)
 	var lines []LogLine

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// maxInflated is the largest histogram that is decoded, in bytes: one with every
-	// bucket of the finest resolution in use takes a tenth.
+	// maxInflated is the largest histogram decoded, in bytes: one in the finest resolution with
+	// every bucket in use takes a tenth.
 	maxInflated = 4 << 20
-	// maxDigits is the finest resolution that is decoded, in significant digits. Each
-	// further digit costs ten times the memory.
+	// maxDigits is the finest resolution decoded, in significant digits. Each further digit costs
+	// ten times the memory.
 	maxDigits = 3
 )
 
-// checkHistogram returns why a compressed histogram must not be decoded: decoders
-// allocate as much as its header and its compression request. The layout is that of
-// HdrHistogram's V2 encoding, big endian.
+// checkHistogram returns why a compressed histogram must not be decoded: decoders allocate as
+// much as its header and its compression request. The layout is HdrHistogram's V2 encoding, big
+// endian.
 func checkHistogram(text string) error {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// histogramOf encodes a compressed histogram with a header of its own and some zeros.
+// histogramOf encodes a compressed histogram with its own header and some zeros.
 func histogramOf(digits int32, highest int64, zeros int) string {
 	var payload, out bytes.Buffer
 	for _, v := range []any{uint32(0x1c849303), int32(zeros), int32(0), digits, int64(1), highest, float64(1)} {

@@ -10,11 +10,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// encoder makes the payload of a log line, with the same bytes as
-// [hdrhistogram.Histogram.Encode]. Encode leaves more than a megabyte of garbage behind, most
-// of it a compressor's tables, and a load writes a few lines every second: the longer it ran,
-// the larger its heap became. An encoder keeps its buffers from the start, with room for any
-// histogram. It is not safe for concurrent use.
+// encoder makes a log line's payload, with the same bytes as [hdrhistogram.Histogram.Encode].
+// Encode leaves more than a megabyte of garbage behind, mostly a compressor's tables, and a load
+// writes a few lines every second: the longer it ran, the larger its heap became. An encoder
+// keeps its buffers from the start, with room for any histogram. It is not safe for concurrent
+// use.
 type encoder struct {
 	v2         V2
 	plain      []byte
@@ -23,21 +23,20 @@ type encoder struct {
 }
 
 const (
-	// The low byte of a cookie is the word size, 1 << 4: counts are variable.
+	// A cookie's low byte is the word size, 1 << 4: counts are variable.
 	encodingCookie    = uint32(hdrhistogram.V2EncodingCookieBase | 0x10)
 	compressedCookie  = uint32(hdrhistogram.V2CompressedEncodingCookieBase | 0x10)
 	encodedHeaderSize = 40
 )
 
-// newEncoder returns an encoder with room for a histogram that has
-// counts in every bucket.
+// newEncoder returns an encoder with room for a histogram with counts in every bucket.
 func newEncoder() *encoder {
 	buckets := bucketIndex(int64(MaxLatency)) + 1
 	e := &encoder{plain: make([]byte, 0, encodedHeaderSize+3*buckets)}
 	packed := hdrhistogram.NewPacked(1, int64(MaxLatency), Digits)
 	for i := range buckets {
-		// packed has no other way to make room; the count takes four bytes, as counts of a
-		// second may. Both are in range by construction.
+		// packed has no other way to make room; the count takes four bytes, as a second's counts
+		// may. Both are in range by construction.
 		_ = packed.RecordValues(bucketValue(i), 1<<16)
 	}
 	packed.Compact()
@@ -57,13 +56,13 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return e.compress(b)
 }
 
-// appendBuckets appends the buckets of a histogram of the shape of [New], of which there are some.
+// appendBuckets appends the buckets in a histogram shaped like [New]; it has at least one.
 func (e *encoder) appendBuckets(b []byte, buckets iter.Seq2[int64, int64]) ([]byte, error) {
 	e.plain = appendV2(e.plain[:0], buckets, Digits)
 	return e.compress(b)
 }
 
-// compress appends the compressed payload of e.plain.
+// compress appends e.plain as compressed payload.
 func (e *encoder) compress(b []byte) ([]byte, error) {
 	e.compressed.Reset()
 	e.compressed.Write(make([]byte, 8)) // the compressed header, filled in below

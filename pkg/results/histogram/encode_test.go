@@ -56,8 +56,7 @@ func TestEncodeAsLibrary(t *testing.T) {
 	})
 }
 
-// TestEncodeKeepsItsMemory: a line leaves no garbage that a long load's heap would
-// grow by.
+// TestEncodeKeepsItsMemory: a line leaves no garbage to grow a long load's heap.
 func TestEncodeKeepsItsMemory(t *testing.T) {
 	h := New()
 	for i := range int64(10_000) {
@@ -83,7 +82,7 @@ func TestEncodeOtherShape(t *testing.T) {
 	}
 }
 
-// A log has the same line of a histogram, of a packed one and of their buckets.
+// A log has the same line for a histogram, for a packed one and for their buckets.
 func TestLinesOfAllKinds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h, packed := New(), Packed()

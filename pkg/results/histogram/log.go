@@ -22,15 +22,15 @@ type LogWriter struct {
 	buf     []byte
 }
 
-// NewLogWriter opens or creates the log. A new one gets the standard header with
-// the whole second of start as its StartTime: standard readers skip lines that are
-// stamped before it, and the first line is stamped with its whole second.
+// NewLogWriter opens or creates the log. A new one gets the standard header with start's whole
+// second as its StartTime: standard readers skip lines stamped before it, and the first line is
+// stamped with its whole second.
 func NewLogWriter(path string, start time.Time) (*LogWriter, error) {
 	return newLogWriter(path, start, newEncoder())
 }
 
-// Another opens another log as [NewLogWriter] does. It works in the memory of
-// this one, so the two are not safe for concurrent use with each other.
+// Another opens another log as [NewLogWriter] does. It works in this one's memory, so the two are
+// not safe for concurrent use with each other.
 func (w *LogWriter) Another(path string, start time.Time) (*LogWriter, error) {
 	return newLogWriter(path, start, w.encoder)
 }
@@ -49,26 +49,25 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 	return &LogWriter{lines: lines, encoder: encoder}, nil
 }
 
-// Write appends one line: the histogram of the requests that ended in [at, at+length),
-// to the millisecond. A tag, or "", has no commas, spaces, line breaks or "=". An
-// empty histogram writes nothing. The histogram, which holds 1 ns to [MaxLatency] with one to
-// three digits, is not changed. After a failed write every Write returns that error.
+// Write appends one line: the histogram for the requests that ended in [at, at+length), to the
+// millisecond. A tag, or "", has no commas, spaces, line breaks or "=". An empty histogram writes
+// nothing. The histogram, which holds 1 ns to [MaxLatency] with one to three digits, is not
+// changed. After a failed write every Write returns that error.
 func (w *LogWriter) Write(at time.Time, length time.Duration, tag string, h *hdrhistogram.Histogram) error {
 	return w.write(at, length, tag, h, func(b []byte) ([]byte, error) { return w.encoder.append(b, h) })
 }
 
-// WritePacked writes like [LogWriter.Write], for a histogram of the shape of [Packed].
+// WritePacked writes like [LogWriter.Write], for a histogram shaped like [Packed].
 func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, p *hdrhistogram.PackedHistogram) error {
 	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, p.ForEachBucket) })
 }
 
-// WriteBuckets writes like [LogWriter.Write], for the buckets of a histogram of the shape of
-// [New].
+// WriteBuckets writes like [LogWriter.Write], for the buckets in a histogram shaped like [New].
 func (w *LogWriter) WriteBuckets(at time.Time, length time.Duration, tag string, buckets Buckets) error {
 	return w.write(at, length, tag, total{buckets}, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, buckets.each) })
 }
 
-// counts is a histogram of any kind.
+// counts is any kind of histogram.
 type counts interface {
 	TotalCount() int64
 	Max() int64
@@ -120,9 +119,9 @@ type LogLine struct {
 	Histogram *hdrhistogram.Histogram
 }
 
-// ReadLog reads a latency log line by line, because the histograms of an hour do not fit in
-// memory. An error is the last pair: it matches [linefile.ErrTruncated] for an incomplete last
-// line, and is a [*linefile.SyntaxError] for malformed data.
+// ReadLog reads a latency log line by line, because an hour's histograms do not fit in memory. An
+// error is the last pair: it matches [linefile.ErrTruncated] for an incomplete last line, and is
+// a [*linefile.SyntaxError] for malformed data.
 func ReadLog(path string) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {
 		for line, err := range linefile.Lines(path) {

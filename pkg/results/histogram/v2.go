@@ -17,7 +17,7 @@ type V2 struct {
 	packed [maxDigits + 1]*hdrhistogram.PackedHistogram // by digits
 }
 
-// exactBits is, by digits, the number of bits of the values that have a bucket each.
+// exactBits is, by digits, the number of bits up to which each value has its own bucket.
 var exactBits = [maxDigits + 1]int{1: 5, 2: 8, 3: 11}
 
 // Append appends an encoded histogram. It holds 1 ns to [MaxLatency] with one to three
@@ -36,7 +36,7 @@ func (v *V2) Append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return appendV2(b, p.ForEachBucket, digits), nil
 }
 
-// checkShape returns an error if a histogram's shape differs from those of loads.
+// checkShape returns an error if a histogram's shape differs from those in loads.
 func checkShape(lowest, highest, digits int64) error {
 	if lowest != 1 || highest != int64(MaxLatency) || digits < 1 || digits > maxDigits {
 		return fmt.Errorf("a histogram must hold 1 to %d with 1 to %d digits, got %d to %d with %d", int64(MaxLatency), maxDigits, lowest, highest, digits)
@@ -44,7 +44,7 @@ func checkShape(lowest, highest, digits int64) error {
 	return nil
 }
 
-// appendV2 appends the V2 encoding of buckets in rising order: a header, then each count as a
+// appendV2 appends the V2 encoding for buckets in rising order: a header, then each count as a
 // variable-length integer, with a run of empty buckets as its negative length.
 func appendV2(b []byte, buckets iter.Seq2[int64, int64], digits int) []byte {
 	start := len(b)
@@ -67,12 +67,12 @@ func appendV2(b []byte, buckets iter.Seq2[int64, int64], digits int) []byte {
 	binary.BigEndian.PutUint32(header[12:], uint32(digits))
 	binary.BigEndian.PutUint64(header[16:], 1)
 	binary.BigEndian.PutUint64(header[24:], uint64(MaxLatency))
-	binary.BigEndian.PutUint64(header[32:], math.Float64bits(1)) // of the conversion to doubles
+	binary.BigEndian.PutUint64(header[32:], math.Float64bits(1)) // the conversion to doubles
 	return b
 }
 
-// DecodeV2 fills h with a histogram that [V2.Append] encoded. It must have the shape of h.
-// After an error h is empty.
+// DecodeV2 fills h with a histogram that [V2.Append] encoded. It must have h's shape. After an
+// error h is empty.
 func DecodeV2(data []byte, h *hdrhistogram.Histogram) error {
 	h.Reset()
 	err := decodeV2(data, h)

@@ -37,7 +37,7 @@ func matcher(t testing.TB) *Matcher {
 	return m
 }
 
-// event is the part of a line that a test compares.
+// event is what a test compares in a line.
 type event struct {
 	Line   int64
 	Event  string
@@ -133,8 +133,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Whatever a log holds, a scan ends, counts its lines, and yields values that records can
-// hold.
+// Whatever a log holds, a scan ends, counts its lines, and yields values fit for records.
 func FuzzScan(f *testing.F) {
 	f.Add([]byte(`{"level":"warn","ts":"2026-11-22T11:30:13.123456+0100","msg":"apply request took too long","took":"1.062s"}` + "\n"))
 	f.Add([]byte("2026-11-22 10:30:13,123 WARN fsync-ing the write ahead log in SyncThread:1 took 22978ms which\nraft\r\n\r\n"))

@@ -1,4 +1,4 @@
-// Package logrule turns lines of logs into events: the time, the kind, and the duration or the
+// Package logrule turns log lines into events: the time, the kind, and the duration or the
 // amount, where the line has it. Rules are data, which drivers declare and manifests keep. A line
 // takes time and memory in proportion to its length, which is bounded.
 package logrule
@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// durations returns the units of durations that lines give as numbers.
+// durations returns the units in which lines give durations as numbers.
 func durations() map[string]time.Duration {
 	return map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond, "s": time.Second}
 }
@@ -26,7 +26,7 @@ type rule struct {
 	unit           time.Duration  // 0 if the value is an amount, or text
 }
 
-// stamp is the time of a line, compiled.
+// stamp finds a line's time, compiled.
 type stamp struct {
 	pattern *regexp.Regexp
 	layout  string
@@ -38,8 +38,7 @@ type Matcher struct {
 	times []stamp
 }
 
-// Compile returns a matcher that applies the rules. Rules that cannot be used are left out;
-// the error names them all.
+// Compile returns a matcher for the rules. Unusable rules are left out; the error names them all.
 func Compile(rules []declared.LogRule, times []declared.LogTime) (*Matcher, error) {
 	m := &Matcher{}
 	var errs []error
@@ -80,7 +79,7 @@ func compile(r declared.LogRule) (c rule, err error) {
 	return c, err
 }
 
-// oneGroup compiles an expression that must have one group.
+// oneGroup compiles an expression, which must have one group.
 func oneGroup(pattern string) (*regexp.Regexp, error) {
 	e, err := regexp.Compile(pattern)
 	if err == nil && e.NumSubexp() != 1 {
@@ -91,7 +90,7 @@ func oneGroup(pattern string) (*regexp.Regexp, error) {
 
 // Found is an event in a line.
 type Found struct {
-	// Event is the kind of event.
+	// Event is the event kind.
 	Event string
 	// Duration is the event's duration; 0 if the line does not give one.
 	Duration time.Duration
@@ -100,7 +99,7 @@ type Found struct {
 	Unit   string
 }
 
-// Match returns the events of a line, in the order of the rules.
+// Match returns the events in a line, in rule order.
 func (m *Matcher) Match(line []byte) []Found {
 	var found []Found
 	for i := range m.rules {
@@ -119,7 +118,7 @@ func (m *Matcher) Match(line []byte) []Found {
 	return found
 }
 
-// take sets the value of an event. A value that is not a number is left out.
+// take sets an event's value. A value that is not a number is left out.
 func (r *rule) take(text string, f *Found) {
 	if r.Unit == declared.UnitText {
 		if d, err := time.ParseDuration(text); err == nil {
@@ -143,8 +142,7 @@ const maxDuration = 365 * 24 * time.Hour
 // maxAmount is more than any event counts.
 const maxAmount = 1e18
 
-// Time returns the time of a line, false for a line without a time. A time without a year
-// is in year.
+// Time returns a line's time, false for a line without one. A time without a year is in year.
 func (m *Matcher) Time(line []byte, year int) (time.Time, bool) {
 	for _, s := range m.times {
 		groups := s.pattern.FindSubmatch(line)

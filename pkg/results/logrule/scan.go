@@ -21,10 +21,10 @@ type Line struct {
 	Found
 	// Number counts lines from 1.
 	Number int64
-	// Time is the time of the line, or of the last line before it that has a time; zero if there
-	// is none. It is in the clock of the machine that wrote the log.
+	// Time is the line's, or that of the last line before it with a time; zero without one. It is
+	// by the clock on the machine that wrote the log.
 	Time time.Time
-	// Cut is a missing part of the log. Event is then empty.
+	// Cut is a part missing from the log. Event is then empty.
 	Cut logfile.Cut
 
 	line []byte
@@ -41,8 +41,8 @@ func (l *Line) Text() string {
 	}, text))
 }
 
-// Scan calls each with every event of a log, in order, and with each cut. Times without
-// a year are in year. It stops at the first error.
+// Scan calls each with every event in a log, in order, and with each cut. Times without a year
+// are in year. It stops at the first error.
 func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
 	lines := bufio.NewReaderSize(r, maxLine)
 	now := Line{}
@@ -62,13 +62,13 @@ func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
 		if err := m.scanLine(&now, each); err != nil {
 			return err
 		}
-		for more && err == nil { // the rest of a long line
+		for more && err == nil { // a long line's rest
 			_, more, err = lines.ReadLine()
 		}
 	}
 }
 
-// scanLine calls each with the events of a line.
+// scanLine calls each with a line's events.
 func (m *Matcher) scanLine(l *Line, each func(*Line) error) error {
 	if cut, ok := logfile.ParseCut(l.line); ok {
 		l.Found, l.Cut = Found{}, cut

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Live follows a load while it runs, and waits until the load has recovered by the rule of
+// Live follows a load while it runs, and waits until the load has recovered by the rule in
 // [Timeline.Of]. It is safe for concurrent use.
 type Live struct {
 	warmUp time.Duration
@@ -25,12 +25,12 @@ type Live struct {
 	before *Recovery
 }
 
-// NewLive returns a Live that has seen nothing of a load.
+// NewLive returns a Live that has seen no ticks yet.
 func NewLive(l workload.Load) *Live {
 	return &Live{warmUp: l.WarmUp, timeline: Timeline{rated: l.Rated()}, more: make(chan struct{})}
 }
 
-// See takes the next ticks of a step that began at a time.
+// See takes the next ticks from a step that began at start.
 func (l *Live) See(step int, start time.Time, rows []results.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *Live) See(step int, start time.Time, rows []results.Progress) {
 	l.more = make(chan struct{})
 }
 
-// forget removes ticks that no level needs.
+// forget removes ticks no longer needed for a level.
 func (l *Live) forget() {
 	t := &l.timeline
 	if len(t.ticks) == 0 {
@@ -81,8 +81,8 @@ func (l *Live) Await(ctx context.Context, over time.Time) bool {
 	}
 }
 
-// recovered reports whether the load has recovered. It also returns a channel that is closed when
-// that may have changed.
+// recovered reports whether the load has recovered. It also returns a channel, closed when that
+// may have changed.
 func (l *Live) recovered(over time.Time) (bool, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

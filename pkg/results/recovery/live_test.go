@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// shown shows a load of 100 requests a tick second by second from now on. ok returns how many of a
-// tick end ok, and failed how many fail.
+// shown shows a load with 100 requests a tick, second by second from now on. ok returns how many
+// requests in a tick end ok, and failed how many fail.
 func shown(t *testing.T, live *Live, step int, ticks int, ok, failed func(tick int) int64) {
 	t.Helper()
 	start, tick := time.Now(), int64(results.ProgressTick)
@@ -42,7 +42,7 @@ func within(from, to int, is, otherwise int64) func(tick int) int64 {
 	}
 }
 
-// Await waits until a load has recovered by the rule of its records.
+// Await waits until a load has recovered by the rule for its records.
 func TestLive(t *testing.T) {
 	all := func(int) int64 { return 100 }
 	for name, tc := range map[string]struct {
@@ -116,7 +116,7 @@ func TestLiveAgain(t *testing.T) {
 	})
 }
 
-// Late rows add to their ticks, and change the pending requests of these and of later ticks.
+// Late rows add to their ticks, and change the pending requests in these and later ticks.
 func TestLate(t *testing.T) {
 	length := int64(results.ProgressTick)
 	row := func(n, due, ok int64) results.Progress {

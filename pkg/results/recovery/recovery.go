@@ -9,7 +9,7 @@ import (
 // Disturbance is a time in which a cluster was disturbed, for example by a fault.
 type Disturbance struct {
 	From, To time.Time
-	// Since is the end of the previous disturbance, and Until the beginning of the next one;
+	// Since is when the previous disturbance ended, and Until when the next one begins; either
 	// may be zero.
 	Since, Until time.Time
 	// Before is the recovery from the previous disturbance, whose level applies if the time
@@ -17,14 +17,13 @@ type Disturbance struct {
 	Before *Recovery
 }
 
-// Recovery is the effect of a disturbance on a load. Times count from the beginning of the
-// disturbance; -1 is a time that did not come before the next disturbance or the end of the
-// measured load.
+// Recovery is a disturbance's effect on a load. Times count from when the disturbance begins; -1
+// is a time that did not come before the next disturbance or the measured load's end.
 type Recovery struct {
 	// Level is the ok requests per second in the time Before the disturbance, and with a rate no
 	// more than were due: a load that catches up does not stay that fast. If that time was too
-	// short, Before is 0 and the level is that of the previous disturbance.
-	// Pending is the largest number of requests that were pending then.
+	// short, Before is 0 and the level is the previous disturbance's. Pending is the most
+	// requests pending then.
 	Level   float64       `json:"level"`
 	Before  time.Duration `json:"before_ns"`
 	Pending int64         `json:"pending"`
@@ -33,7 +32,8 @@ type Recovery struct {
 	Blackout   time.Duration `json:"blackout_ns"`
 	BlackoutAt time.Duration `json:"blackout_at_ns"`
 	// Below is the time in which seconds had less than 95 % of the level. To95 is when every
-	// second had 95 % again for two seconds, with answers in each tick; 0 if none ever had less.
+	// second had 95 % again for two seconds, with answers in each tick; 0 if no second ever had
+	// less.
 	Below time.Duration `json:"below_ns"`
 	To95  time.Duration `json:"to_95_ns"`
 	// BacklogGone is when no more requests were pending than before. It is 0 for loads without
@@ -49,25 +49,24 @@ type Recovery struct {
 }
 
 const (
-	// before is how much of the load before a disturbance determines the level, and least the
-	// least of it.
+	// before is how much load before a disturbance determines the level, and least the shortest
+	// such time.
 	before = 10 * time.Second
 	least  = time.Second
-	// share of the level is as before.
+	// share is the part of the level that counts as recovered.
 	share = 0.95
 	// dip is the time over which a rate is compared with the level, and steadyFor the time for
 	// which a recovered load keeps the level.
 	dip       = time.Second
 	steadyFor = 2 * time.Second
-	// fewest is the number of requests in a tick at the level from which each tick must have an
-	// answer.
+	// fewest is how many requests a tick must have at the level for each tick to need an answer.
 	fewest = 5
-	// Never stands for a time that did not come.
+	// Never is a time that did not come.
 	Never = -1
 )
 
-// Of returns the recovery from a disturbance, nil if no second of the load comes before it to
-// compare with.
+// Of returns the recovery from a disturbance, nil if the load has no second before it to compare
+// with.
 func (t *Timeline) Of(d Disturbance) *Recovery {
 	from, end := d.From.UnixNano(), t.end(d)
 	level := t.before(d)
@@ -132,15 +131,15 @@ func (t *Timeline) before(d Disturbance) (s sum) {
 	return s
 }
 
-// look looks at a load from the beginning of a disturbance until an end.
+// look looks at a load from a disturbance's beginning until an end.
 type look struct {
 	t         *Timeline
 	from, end int64
 	r         *Recovery
 }
 
-// low reports whether the second from a time on has less than the level's share. A second
-// that is not over when the look ends is low.
+// low reports whether the second from a time on has less than the level's share. A second not
+// over when the look ends is low.
 func (l look) low(at int64) bool {
 	until := at + int64(dip)
 	return until > l.end || l.t.over(l.t.since(at), at, until).rate() < share*l.r.Level
@@ -163,14 +162,14 @@ func (l look) steady(at int64) (steady, clean bool) {
 	return true, s.bad == 0
 }
 
-// settled returns the end of the shortest look that finds that the load had recovered, or else
-// the end of this one: later changes are no effect of the disturbance. So a look at a running
-// load finds the same as a later look.
+// settled returns when the shortest look ends that finds the load recovered, or else when this
+// one ends: later changes do not come from the disturbance. So a look at a running load finds the
+// same as a later look.
 func (l look) settled(over int64) int64 {
 	const tick = int64(results.ProgressTick)
 	low, back := int64(Never), int64(Never)
 	b := backlog{l: l, next: l.t.since(l.from), gone: Never}
-	begin, at := int64(Never), int64(0) // of the steady time behind all effects
+	begin, at := int64(Never), int64(0) // the steady time after all effects
 	for end := l.from + int64(dip); end <= l.end; end += tick {
 		if low == Never && l.low(end-int64(dip)) {
 			low = end - int64(dip)
@@ -200,8 +199,8 @@ func (l look) settled(over int64) int64 {
 type backlog struct {
 	l    look
 	next int // tick
-	// grew is whether more were pending than before the disturbance, and gone when no more were
-	// for the first time after that.
+	// grew is whether more were pending than before the disturbance, and gone is when this first
+	// ended.
 	grew bool
 	gone int64
 }
@@ -271,7 +270,7 @@ func (l look) blackout() {
 		case k.lastOK <= l.from: // the last answer before, so far
 			last = k.lastOK
 			continue
-		case k.firstOK <= l.from: // the disturbance began between two answers of the tick
+		case k.firstOK <= l.from: // the disturbance began between two answers in the tick
 			last = k.lastOK
 			continue
 		}

@@ -13,8 +13,8 @@ import (
 // begin is when the loads of tests begin.
 var begin = time.Unix(1_000_000, 0).UTC()
 
-// load returns a load of 100 requests due in each tick of 100 ms for some ticks. ok returns how
-// many of a tick end ok, and failed how many fail.
+// load returns a load with 100 requests due in each 100 ms tick, for some ticks. ok returns how
+// many requests in a tick end ok, and failed how many fail.
 func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 	tick := int64(results.ProgressTick)
 	end := begin.Add(time.Duration(int64(ticks) * tick))
@@ -35,7 +35,7 @@ func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 
 func none(int) int64 { return 0 }
 
-// after returns a time after the beginning of a load.
+// after returns a time after a load begins.
 func after(d time.Duration) time.Time { return begin.Add(d) }
 
 // A disturbance at 10 s lasts 3 s. No request is answered from 10.5 s to 12.5 s; then each tick
@@ -62,7 +62,7 @@ func TestOf(t *testing.T) {
 	if want := 2*time.Second + 20; r.Blackout != want || r.BlackoutAt != 500*time.Millisecond-10 {
 		t.Errorf("blackout %v at %v, want %v at 500 ms", r.Blackout, r.BlackoutAt, want)
 	}
-	// The last tick before the gap's end may be the first of two seconds: one tick may be empty.
+	// The last tick before the gap's end may begin the two seconds: one tick may be empty.
 	if r.To95 < 2400*time.Millisecond || r.To95 > 2500*time.Millisecond {
 		t.Errorf("95 %% after %v, want the end of the gap", r.To95)
 	}
@@ -78,7 +78,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A second without an answer is not hidden by the backlog that is answered right after it.
+// A second without an answer is not hidden by the backlog answered right after it.
 func TestOfShort(t *testing.T) {
 	timeline := load(300, func(tick int) int64 {
 		switch {
@@ -190,7 +190,7 @@ func TestOfCatchingUp(t *testing.T) {
 	}
 }
 
-// The behaviour of a load after it has recovered changes nothing: neither a late dip nor a late
+// How a load behaves after it has recovered changes nothing: neither a late dip nor a late
 // backlog.
 func TestOfLater(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))

@@ -1,5 +1,5 @@
-// Package recovery measures the effect of a disturbance on a load and the time until the load was
-// as before, from the ticks of its records.
+// Package recovery measures how a disturbance affects a load and how long the load takes to be as
+// before, from the ticks in its records.
 package recovery
 
 import (
@@ -24,15 +24,15 @@ type tick struct {
 	step                     int
 	from, to                 int64
 	due, ok, failed, unknown int64
-	// firstOK and lastOK are when the first and the last request ended ok; 0 if none did.
+	// firstOK and lastOK are when the first and the last request ended ok; 0 if no request did.
 	firstOK, lastOK int64
-	// pending counts the requests that were due or sent and had no outcome at the end, more how
-	// many more these were than at the beginning.
+	// pending counts the requests due or sent without an outcome at the end; more is how many
+	// more these are than at the beginning.
 	pending, more int64
 	measured      bool
 }
 
-// Read reads the ticks of a run's folder.
+// Read reads the ticks from a run's folder.
 func Read(dir string, run *results.DatabaseRun) (*Timeline, error) {
 	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
 	if err != nil && !errors.Is(err, results.ErrTruncated) {
@@ -41,7 +41,7 @@ func Read(dir string, run *results.DatabaseRun) (*Timeline, error) {
 	return newTimeline(rows, run), nil
 }
 
-// newTimeline sums rows of progress.csv over the operations.
+// newTimeline sums progress.csv rows over the operations.
 func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
 	t := &Timeline{rated: run.Load.Rated()}
 	for _, s := range run.Steps {
@@ -50,23 +50,23 @@ func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
 	return t
 }
 
-// addStep adds the ticks of a step. Nothing is pending at the end of a step.
+// addStep adds a step's ticks. Nothing is pending when a step ends.
 func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s results.Step) {
 	from, to := run.Measured(s)
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part has the bounds of the measured part of a step.
+// part has the bounds for a step's measured part.
 type part struct {
 	step     int
-	start    int64 // of the step
+	start    int64 // the step's
 	from, to int64
 }
 
-// add adds rows of a step that is not earlier than the steps added before. A row of a known tick
-// adds to that tick.
+// add adds rows from a step, not earlier than the steps added before. A row for a known tick adds
+// to that tick.
 func (t *Timeline) add(rows []results.Progress, p part) {
-	first := len(t.ticks) // of the ticks that change
+	first := len(t.ticks) // among the ticks that change
 	for _, r := range rows {
 		if r.Step != p.step {
 			continue
@@ -121,12 +121,12 @@ func (t *Timeline) since(at int64) int {
 	return i
 }
 
-// sum adds the counts of some ticks.
+// sum adds up the counts of some ticks.
 type sum struct {
 	length time.Duration
 	ok     int64
 	bad    int64 // failed and unknown
-	most   int64 // the most that were pending
+	most   int64 // the most pending
 	// answered are the ticks with an ok request.
 	answered int
 }

@@ -1,5 +1,5 @@
-// Package sidecar keeps the manifest of a run next to its classic files, which have no
-// place for versions, marks and totals.
+// Package sidecar keeps a run's manifest next to its classic files, which have no place for
+// versions, marks and totals.
 package sidecar
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// maxSize is the largest file that is read, in bytes.
+// maxSize is the largest file read, in bytes.
 const maxSize = 64 << 20
 
-// ErrOtherRun is the error for a manifest that lies next to the classic files of another run.
+// ErrOtherRun is the error for a manifest next to another run's classic files.
 var ErrOtherRun = errors.New("the classic summary of this manifest does not exist any more")
 
-// record is the manifest of one database's run, with the summary that it belongs to.
+// record is the manifest for one database's run, with the summary to which it belongs.
 type record struct {
-	// Summary is the SHA-256, in hexadecimal, of the summary next to which the manifest was
-	// written: the next run overwrites classic files.
+	// Summary is the hexadecimal SHA-256 of the summary next to which the manifest was written:
+	// the next run overwrites classic files.
 	Summary string `json:"summary_sha256"`
 	results.Manifest
 }
@@ -36,8 +36,7 @@ func Path(summary string) string {
 	return strings.TrimSuffix(summary, filepath.Ext(summary)) + ".run.json"
 }
 
-// Write writes a manifest of one database next to a classic summary that
-// lies there already.
+// Write writes one database's manifest next to an existing classic summary.
 func Write(summary string, m *results.Manifest) error {
 	hash, err := hashOf(summary)
 	if err != nil {
@@ -56,9 +55,9 @@ func Write(summary string, m *results.Manifest) error {
 	return nil
 }
 
-// Read reads the manifest next to a classic summary: of one database, as it was in the
-// result folder. The error is [os.ErrNotExist] without a manifest, and [ErrOtherRun] if
-// the manifest was written next to another summary.
+// Read reads the manifest next to a classic summary, for one database, as it was in the result
+// folder. The error is [os.ErrNotExist] without a manifest, and [ErrOtherRun] if the manifest was
+// written next to another summary.
 func Read(summary string) (*results.Manifest, error) {
 	path := Path(summary)
 	data, err := regularfile.Read(path, maxSize)
@@ -79,7 +78,7 @@ func Read(summary string) (*results.Manifest, error) {
 	return &s.Manifest, nil
 }
 
-// hashOf returns the SHA-256 of a small file in hexadecimal.
+// hashOf returns a small file's SHA-256 in hexadecimal.
 func hashOf(path string) (string, error) {
 	data, err := regularfile.Read(path, maxSize)
 	if err != nil {

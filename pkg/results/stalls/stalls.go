@@ -1,5 +1,5 @@
-// Package stalls finds the stretches of a load in which far fewer requests ended ok than were due,
-// from the ticks of its records.
+// Package stalls finds the stretches in a load in which far fewer requests ended ok than were
+// due, from the ticks in its records.
 package stalls
 
 import (
@@ -14,22 +14,22 @@ const (
 	// Share is a fraction of a slot's expected requests: a slot with fewer is stalled.
 	Share = 0.5
 	// leastExpected is the fewest requests to be expected in a slot on average: with fewer, only
-	// half would often end in a slot by chance. leastDue is the fewest in one slot that is judged.
+	// half would often end in a slot by chance. leastDue is the fewest in one judged slot.
 	leastExpected, leastDue = 50, 25
-	// mostTicks is the largest number of ticks in a slot, and mostJudged in a run (three days).
+	// mostTicks is the most ticks in a slot, and mostJudged in a run (three days).
 	mostTicks, mostJudged = 10, 3_000_000
 )
 
-// Step lists the stalls of a step. Its measured window is cut into slots, one tick long or, if
-// few requests end in a tick, several.
+// Step lists a step's stalls. Its measured window is cut into slots, one tick long or, if few
+// requests end in a tick, several.
 type Step struct {
 	Index int
 	From  time.Time
-	// Slot is the length of a slot, 0 if the step is not judged, for the reason Why.
+	// Slot is a slot's length, 0 if the step is not judged, for the reason Why.
 	Slot time.Duration
 	Why  string
-	// Slots is the number of slots in the window. In Stopped of them this client did not run,
-	// so they were not judged.
+	// Slots counts the slots in the window. Stopped counts those in which this client did not
+	// run; they were not judged.
 	Slots, Stopped int
 	// Median reports that slots were compared with the median slot instead of the due requests.
 	Median bool
@@ -38,17 +38,17 @@ type Step struct {
 	stopped []bool // by slot, nil if the client always ran
 }
 
-// Stretch is the slots [From, To) of a step, with the requests that ended ok in them and the
-// requests that were to be expected.
+// Stretch is the slots [From, To) in a step, with the requests that ended ok in them and the
+// requests to be expected.
 type Stretch struct {
 	From, To     int
 	OK, Expected int64
 }
 
-// At returns the beginning of a slot.
+// At returns when a slot begins.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
 
-// Judged returns how many of the slots [from, to) were judged.
+// Judged returns how many slots in [from, to) were judged.
 func (s *Step) Judged(from, to int) (n int) {
 	for i := from; i < to; i++ {
 		if s.stopped == nil || !s.stopped[i] {
@@ -61,11 +61,10 @@ func (s *Step) Judged(from, to int) (n int) {
 // Length returns how long a stretch is.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
 
-// count has the requests that were due, and that ended ok, in a tick or a slot.
+// count counts the requests that were due, and those that ended ok, in a tick or a slot.
 type count struct{ due, ok int64 }
 
-// Finder finds the stalls of a run from the rows of its progress.csv. It is not safe for concurrent
-// use.
+// Finder finds a run's stalls from its progress.csv rows. It is not safe for concurrent use.
 type Finder struct {
 	run    *results.DatabaseRun
 	steps  []Step
@@ -73,7 +72,7 @@ type Finder struct {
 	window map[int]time.Duration // from a step's start to its window
 }
 
-// NewFinder returns a finder that has no rows yet.
+// NewFinder returns a finder without rows yet.
 func NewFinder(run *results.DatabaseRun) *Finder {
 	f := &Finder{run: run, ticks: map[int][]count{}, window: map[int]time.Duration{}}
 	all := int64(0)
@@ -119,8 +118,8 @@ func (f *Finder) Steps() []Step {
 	return f.steps
 }
 
-// Read finds the stalls in the records of a run, whose folder is dir. Its errors are as in
-// [results.EachProgress]; records of older formats have no ticks.
+// Read finds the stalls in a run's records, in folder dir. Its errors are as in
+// [results.EachProgress]; records in older formats have no ticks.
 func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 	f := NewFinder(run)
 	if err := results.EachProgress(dir, f.Add); err != nil {
@@ -129,7 +128,7 @@ func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 	return f.Steps(), nil
 }
 
-// judge finds the stalls of a step.
+// judge finds a step's stalls.
 func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
 	var sum count
 	for _, t := range ticks {
@@ -162,8 +161,8 @@ func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
 	}
 }
 
-// without reports, by slot, which slots are not judged because the client did not run in a part of
-// them.
+// without reports, by slot, which slots are not judged because the client did not run for a part
+// of them.
 func (s *Step) without(stopped []results.Stretch) []bool {
 	out := make([]bool, s.Slots)
 	for _, stop := range stopped {
@@ -175,7 +174,7 @@ func (s *Step) without(stopped []results.Stretch) []bool {
 	return out
 }
 
-// find joins the stalled slots that follow one another.
+// find joins adjacent stalled slots.
 func (s *Step) find(slots []count, rated bool, without []bool) {
 	var oks []int64
 	low, judged := 0, 0

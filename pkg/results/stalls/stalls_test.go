@@ -15,8 +15,8 @@ import (
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// read judges a step of 6 s with a warm-up of 1 s: due and ok are the requests that were due and that
-// ended ok in each tick of the measured 5 s.
+// read judges a 6 s step with a 1 s warm-up: due and ok are the requests that were due and that
+// ended ok in each tick in the measured 5 s.
 func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(tick int) int64) Step {
 	t.Helper()
 	dir := t.TempDir()
@@ -111,7 +111,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Records without ticks show no stalls, and steps without an end, or of years, cost no memory.
+// Records without ticks show no stalls, and steps without an end, or years long, cost no memory.
 func TestReadNothing(t *testing.T) {
 	dir := t.TempDir()
 	run := &results.DatabaseRun{}
