@@ -49,6 +49,26 @@ type Merger struct {
 	err     error // of the sink
 }
 
+// Part takes the records of one generator, in the order in which its recorder makes them.
+// Parts are safe for concurrent use with each other. An error is the generator's: it sent a
+// record that cannot be merged, which changes nothing, or it is lost.
+type Part struct {
+	merger *Merger
+	index  int
+	name   string
+
+	// The merger's lock guards the fields below.
+	begun bool   // it has sent a second
+	at    moment // the last second that it sent
+	last  bool   // its step has no later second
+	ended int    // the last step that it ended, -1 before
+	done  int    // the last step of which its last second was written, -1 before
+	keys  int64  // created by the last second that was written
+	lost  error  // why it is lost, nil if it is not
+	// members are the series of its step whose histograms it has sent.
+	members map[results.MemberSeries]bool
+}
+
 // New returns a merger that writes to a sink: also the totals of members if it is a
 // [load.MemberSink].
 func New(out load.Sink, o Options) *Merger {
@@ -84,43 +104,12 @@ func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
 	return m.gaps.Longest(int64(from), int64(to))
 }
 
-// Loss is a generator that was lost before its load ended.
-type Loss struct {
-	Generator string
-	Part      int
-	// Step and Second name the last second that it sent; Second is 0 if it sent none.
-	Step   int
-	Second int64
-	Cause  error
-}
-
-// String names the generator.
-func (l Loss) String() string {
-	if l.Second == 0 {
-		return fmt.Sprintf("generator %s was lost before its first second: %v", l.Generator, l.Cause)
-	}
-	return fmt.Sprintf("generator %s was lost after %s of step %d: %v", l.Generator, time.Unix(l.Second, 0).UTC().Format(time.TimeOnly), l.Step, l.Cause)
-}
-
 // Losses returns the lost generators, in the order in which their losses were noticed.
 func (m *Merger) Losses() []Loss {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.losses)
 }
-
-// moment is one second of one step.
-type moment struct {
-	step   int
-	second int64
-}
-
-func (a moment) compare(b moment) int {
-	return cmp.Or(cmp.Compare(a.step, b.step), cmp.Compare(a.second, b.second))
-}
-
-// start returns when the second begins.
-func (a moment) start() time.Time { return time.Unix(a.second, 0).UTC() }
 
 // second returns the second of a moment, and adds it if there is none. The lock is held,
 // as in all methods below.
@@ -259,4 +248,50 @@ func (m *Merger) keep(err error) {
 	if err != nil && !errors.Is(m.err, err) {
 		m.err = errors.Join(m.err, err)
 	}
+}
+
+// lose notes a loss. The lock is held, as in all methods below.
+func (p *Part) lose(cause error) Loss {
+	if cause == nil {
+		cause = errors.New("no cause is known")
+	}
+	p.lost = cause
+	l := Loss{Generator: p.name, Part: p.index, Cause: cause}
+	if p.begun {
+		l.Step, l.Second = p.at.step, p.at.second
+	}
+	p.merger.losses = append(p.merger.losses, l)
+	return l
+}
+
+// covers reports whether the generator has sent a second, or will not send it.
+func (p *Part) covers(at moment) bool {
+	return p.lost != nil || p.begun && (p.at.compare(at) >= 0 || p.at.step == at.step && p.last)
+}
+
+// through reports whether the generator sends nothing more of a step.
+func (p *Part) through(step int) bool { return p.lost != nil || p.ended >= step }
+
+// next returns the moment of a second, or an error if it cannot follow the one before.
+func (p *Part) next(s *load.Second) (moment, error) {
+	if p.lost != nil {
+		return moment{}, fmt.Errorf("%w: %w", ErrLost, p.lost)
+	}
+	if len(s.Intervals) == 0 {
+		return moment{}, errors.New("it must have rows, got none")
+	}
+	at := moment{s.Intervals[0].Step, s.Intervals[0].Second}
+	switch {
+	case at.step < 0:
+		return at, fmt.Errorf("a step must not be negative, got %d", at.step)
+	case !p.begun:
+		return at, nil
+	case at.compare(p.at) <= 0:
+		return at, fmt.Errorf("it must be later than second %d of step %d, got second %d of step %d", p.at.second, p.at.step, at.second, at.step)
+	case at.step == p.at.step && p.last:
+		return at, fmt.Errorf("step %d had its last second before second %d", at.step, at.second)
+	case at.step > p.at.step && p.ended < p.at.step:
+		return at, fmt.Errorf("step %d must end before step %d begins", p.at.step, at.step)
+	}
+	return at, nil
 }

@@ -59,6 +59,9 @@ func (sh shape) series(i, step int) results.Series {
 	}
 }
 
+// maxMembers bounds the index of a member.
+const maxMembers = 1 << 10
+
 // check returns an error if a second has records of other moments, rows or shapes, or if
 // its histograms and rows differ in their counts.
 func (sh shape) check(s *load.Second, at moment) error {
