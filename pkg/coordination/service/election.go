@@ -27,10 +27,6 @@ const takeAgain = 100 * time.Millisecond
 
 var errNoLeader = errors.New("there was no leader that could die")
 
-// leader returns the instance in the names of leaders' keys. The key that is for one alone has
-// the next one.
-func (s *Service) leader() int { return s.Plan.Instances + 1 }
-
 // elect has the instances follow the leaders and compete to be the next. It returns once there is the
 // first leader.
 func (s *Service) elect(ctx context.Context) error {

@@ -94,6 +94,10 @@ type act struct {
 // markerName returns the name of the instance that is registered after the load.
 func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
 
+// leader returns the instance in the names of leaders' keys. The key that is for one alone has
+// the next one.
+func (s *Service) leader() int { return s.Plan.Instances + 1 }
+
 // tell wakes the barrier, if it waits.
 func (s *Service) tell() {
 	select {
