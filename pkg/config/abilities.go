@@ -20,12 +20,12 @@ func wholeAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole || a.Search != nil })
 }
 
-// searches are the abilities that search for the rates of a load.
+// searches are the abilities that search for a load's rates.
 func searches() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Search == nil })
 }
 
-// Search returns how an ability searches for the rates of the load, nil for none.
+// Search returns how an ability searches for the load's rates, or nil.
 func (e *Experiment) Search() *ability.Search {
 	for _, a := range searches() {
 		if a.Search.Asked(e.Abilities) {
@@ -35,7 +35,7 @@ func (e *Experiment) Search() *ability.Search {
 	return nil
 }
 
-// overFlags lays the texts of a command line over a file's values.
+// overFlags lays a command line's texts over a file's values.
 func (r *reader) overFlags(f *fileSpec) {
 	for _, keys := range keysOf(all.Abilities()) {
 		name := keys.Row(false).Name
@@ -46,7 +46,7 @@ func (r *reader) overFlags(f *fileSpec) {
 	}
 }
 
-// keysOf returns the keys of abilities in the order in which they are resolved.
+// keysOf returns the abilities' keys in the order in which they are resolved.
 func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	for _, a := range list {
 		keys = append(append(keys, a.More...), a.Keys)
@@ -54,10 +54,10 @@ func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	return keys
 }
 
-// abilitiesOfFile returns the keys of abilities at the top of a file.
+// abilitiesOfFile returns the abilities' keys at the top of a file.
 func abilitiesOfFile(f *fileSpec) *given { return &f.given }
 
-// abilityFields declares the keys of abilities, in a database or at the top of a file.
+// abilityFields declares the abilities' keys, in a database or at the top of a file.
 func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
 	for _, keys := range keysOf(list) {
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
@@ -105,7 +105,7 @@ func (r *reader) wholeAbilities(f *fileSpec) {
 	}
 }
 
-// MarshalJSON encodes a database with the values of its abilities.
+// MarshalJSON encodes a database with its abilities' values.
 func (d Database) MarshalJSON() ([]byte, error) {
 	type plain Database
 	others, err := d.Abilities.Others()

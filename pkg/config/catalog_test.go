@@ -33,7 +33,7 @@ func (*etcdOptions) MaxTxnValue(_, keys int) int {
 	return 1_000_000 / keys
 }
 
-// The size of an etcd member's store is known, and its upkeep is possible.
+// An etcd member's store size is known, and upkeep is possible.
 func (*etcdOptions) Fill(context.Context, database.Target) (size, limit int64, err error) {
 	panic("asked")
 }
@@ -42,7 +42,7 @@ func (*etcdOptions) CompactEvery() time.Duration                                
 func (*etcdOptions) Defragment(context.Context, database.Target, int) error        { return nil }
 func (*etcdOptions) Snapshot(context.Context, database.Target, int) (int64, error) { return 0, nil }
 
-// NotDriven has the methods of a driver that a configuration does not call.
+// NotDriven has the driver methods that a configuration does not call.
 type NotDriven struct{}
 
 func (NotDriven) Plan(database.Member) (database.Plan, error)                    { panic("planned") }
@@ -71,8 +71,8 @@ func (Holding) DialLocks(context.Context, database.Target, database.LockOptions)
 	panic("dialed")
 }
 
-// testLocks are facts of locks whose sessions end after their TTL, with a time for which a lock
-// is delayed, "" for none.
+// testLocks returns facts about locks whose sessions end after their TTL. delayed names the time
+// for which a lock is delayed, "" if it is not.
 func testLocks(delayed string) *database.LockFacts {
 	f := &database.LockFacts{
 		What: "key", Recipes: []database.LockRecipe{{Name: "library", Fence: "a number"}, {Name: "direct", Fence: "a number"}},
@@ -92,12 +92,12 @@ func (Watched) DialWatches(context.Context, database.Target, database.WatchKind,
 	panic("dialed")
 }
 
-// bareOptions are those of a driver without any.
+// bareOptions are for a driver that has no options.
 type bareOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 }
 
-// watchedOptions are those of a driver with watches.
+// watchedOptions are for a driver with watches.
 type watchedOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 	Watched   `yaml:"-" json:"-"`
@@ -118,7 +118,7 @@ type zooOptions struct {
 	Jute          int         `yaml:"java_d_jute_max_buffer" classic:"java_d_jute_max_buffer"`
 }
 
-// FitMemory fits the heap into half of the memory.
+// FitMemory fits the heap into half the memory.
 func (o *zooOptions) FitMemory(bytes int64, given func(string) bool) error {
 	if bytes < 64<<20 {
 		return errors.New("memory is too little")
@@ -168,7 +168,7 @@ type consulLimits struct {
 	Rate float64 `yaml:"rate"`
 }
 
-// ledOptions are those of a driver that finds the leader.
+// ledOptions are for a driver that finds the leader.
 type ledOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 	Led       `yaml:"-" json:"-"`
@@ -183,7 +183,7 @@ func ends(ttls int, more time.Duration) func(time.Duration, int) (earliest, late
 	}
 }
 
-// testCatalog has databases with fewer options than those of their names.
+// testCatalog has databases with fewer options than the real ones.
 func testCatalog() Catalog {
 	common := []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"}
 	return Catalog{

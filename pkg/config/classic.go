@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// classic reads a file of the classic schema into the keys of a compact one.
+// classic reads a file in the classic schema into a compact file's keys.
 func (r *reader) classic(root *yamlfile.Node) written[fileSpec] {
 	c := classic.Read(r.Reader, root, func(_ *yamlfile.Reader, id *yamlfile.Node) (classic.Known, bool) {
 		entry, ok := r.catalog.entry(r.Reader, id)
@@ -115,12 +115,12 @@ func (r *reader) classicLoad(path string, c classic.Load) written[loadSpec] {
 	return l
 }
 
-// typed returns a given word as a word of a closed set.
+// typed returns a given word with the type of a closed set.
 func typed[T ~string](g yamlfile.Given[string]) yamlfile.Given[T] {
 	return yamlfile.Given[T]{Is: T(g.Is), Key: g.Key, At: g.At}
 }
 
-// anySteps returns the steps that any database has, with the places of the first one.
+// anySteps returns the steps that any database has, each with its first place.
 func anySteps(list []*written[databaseSpec]) written[Steps] {
 	s := stepsSection()
 	all := s.None()

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// classicConfigs is the folder of the classic tool's shipped files, which are not
-// part of this repository.
+// classicConfigs is the folder with the classic tool's shipped files, which are not in this
+// repository.
 func classicConfigs(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join("..", "..", "..", "shared", "classic", "configs")

@@ -38,8 +38,8 @@ func TestConsistencyProblems(t *testing.T) {
 	}
 }
 
-// TestConsistencyShown: the default is shown as a word that reads as the default, also in a database of
-// a file that turns judging off.
+// TestConsistencyShown: the default is shown as a word that reads as the default, even in a file
+// that turns judging off for its other databases.
 func TestConsistencyShown(t *testing.T) {
 	e := parse(t, "hosts: [a]\nconsistency: false\ndatabases: {etcd: {consistency: auto}, consul: , zookeeper: {consistency: true}}\n")
 	shown, err := Show(e)

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// tlsSection declares the files of encrypted connections.
+// tlsSection declares the files for encrypted connections.
 func tlsSection() section[TLS] {
 	return section[TLS]{
 		Fields: []field[TLS]{
@@ -24,7 +24,7 @@ func tlsSection() section[TLS] {
 	}
 }
 
-// authSection declares the credentials of clients.
+// authSection declares the clients' credentials.
 func authSection() section[Auth] {
 	return section[Auth]{
 		Fields: []field[Auth]{
@@ -55,8 +55,8 @@ func checkAuth(r *yamlfile.Reader, w *written[Auth]) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable is the name of an environment variable. A problem does not repeat a wrong
-// name, because it may be the password itself.
+// variable accepts an environment variable's name. A problem does not repeat a wrong name, because
+// it may be the password itself.
 func variable() kind[string] {
 	k := yamlfile.TextKind()
 	k.Parse = func(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
@@ -70,8 +70,8 @@ func variable() kind[string] {
 	return k
 }
 
-// tls resolves the files of a database's encrypted connections: its own, else the
-// file's. It returns nil for plaintext.
+// tls resolves the PEM files for a database's connections: its own, else the experiment file's. It
+// returns nil for plaintext.
 func (r *databaseResolver) tls() *TLS {
 	t := r.file.tls
 	if r.spec.tls.Given() {
@@ -102,8 +102,8 @@ func (r *databaseResolver) memberTLS(t written[TLS]) {
 	}
 }
 
-// auth resolves the credentials of a database's clients: its own, else the file's.
-// It returns nil if there are none.
+// auth resolves the credentials for a database's clients: its own, else the file's. It returns nil
+// if neither has credentials.
 func (r *databaseResolver) auth() *Auth {
 	a, own := r.file.auth, r.spec.auth.Given()
 	if own {
@@ -123,8 +123,7 @@ func (r *databaseResolver) auth() *Auth {
 	return &is
 }
 
-// undo returns the end of a message: how to override a key of the whole file for one
-// database.
+// undo returns how a message ends: how one database can override a key at the top of the file.
 func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
 		return ""
@@ -139,7 +138,7 @@ func showTLS(d *databaseSpec) *yamlfile.Node {
 	return tlsSection().Show(d.TLS).Flow()
 }
 
-// showAuth shows the place of the password, never the password.
+// showAuth shows where the password is, never the password.
 func showAuth(d *databaseSpec) *yamlfile.Node {
 	if d.Auth == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// databaseSection declares the keys of a database of the catalog. Some, such as hosts
-// and options, are also keys of the whole file or of a driver.
+// databaseSection declares a database's keys. Some, such as hosts and options, are also keys at the
+// top of the file or a driver's.
 func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	return section[databaseSpec]{Fields: slices.Concat(
 		releaseFields(), memberFields(), sharedFields(),
@@ -120,8 +120,7 @@ func databaseLoadFields(c Catalog) []field[databaseSpec] {
 	}
 }
 
-// optionsField declares the options of a driver. They are decoded over its
-// defaults.
+// optionsField declares a driver's options. They are decoded over its defaults.
 func optionsField(options schema) field[databaseSpec] {
 	return field[databaseSpec]{
 		Row:    row{Name: "options", Unit: "mapping", Usually: "the driver's", Meaning: "options of the database; `config show` lists them with their meaning"},
@@ -177,7 +176,7 @@ func showHosts(d *databaseSpec) *yamlfile.Node {
 // tagPattern matches valid names for a folder below a result folder and for a column.
 var tagPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+,=@-]*$`)
 
-// validTag returns the reason why a tag cannot name a folder, or "".
+// validTag returns why a tag cannot name a folder, or "".
 func validTag(tag string) string {
 	switch {
 	case !tagPattern.MatchString(tag):
@@ -220,7 +219,7 @@ func showOptions(d *databaseSpec) *yamlfile.Node {
 	return node
 }
 
-// databasesSchema describes the mapping of databases by their ids.
+// databasesSchema describes the mapping that holds databases by id.
 func databasesSchema(c Catalog) schema {
 	ids := schema{}
 	for _, e := range c {

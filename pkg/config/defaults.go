@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The words of the key defaults.
+// The words for the key defaults.
 const (
 	DefaultsOwn      = "dbtester"
 	DefaultsUpstream = "upstream"

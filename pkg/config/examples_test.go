@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestExamples loads every example of the repository: without errors or warnings, and
-// with the same result after config show.
+// TestExamples loads every example in the repository: without errors or warnings, and with the same
+// result after config show.
 func TestExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*.yaml"))
 	if err != nil || len(files) < 15 {
@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTables compares the tables of keys in the documentation with the declarations.
+// TestTables compares the documentation's key tables with the declarations.
 func TestTables(t *testing.T) {
 	pages := map[string]string{}
 	for _, name := range []string{"experiment.md", "workloads.md", "profiles.md", "sweep.md"} {
@@ -88,7 +88,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestWorkloadsDoc reads every example of the page on workloads, and searches it for every
+// TestWorkloadsDoc reads every example on the page on workloads, and searches the page for every
 // key.
 func TestWorkloadsDoc(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "workloads.md"))

@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Experiment is an experiment file of the compact or the classic schema, with every
-// default filled in.
+// Experiment is an experiment file in the compact or the classic schema, with every default filled
+// in.
 type Experiment struct {
 	// Path is the file from which it was read, "" for a built-in one.
 	Path string `json:"path,omitempty"`
@@ -29,30 +29,30 @@ type Experiment struct {
 	Description string `json:"description,omitempty"`
 	// Seed determines keys and values; it is not 0.
 	Seed uint64 `json:"seed"`
-	// Trials is the number of runs, each on fresh data directories. The order of the
-	// databases rotates from run to run. Settle is the pause between runs.
+	// Trials is the number of runs, each on fresh data directories. The databases' order rotates
+	// from run to run. Settle is the pause between runs.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
-	// Sample is the time between two samples of a machine. Metrics means that agents, or
-	// control where there are none, read the members' own metrics.
+	// Sample is the time between two samples on a machine. Metrics means that agents, or control
+	// where there are none, read the members' own metrics.
 	Sample  time.Duration `json:"sample_ns"`
 	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`
-	Databases []Database `json:"databases"` // in the order of the file
-	// Generators are the machines whose agents issue the load together, each a part of it;
-	// empty if control issues the load.
+	Databases []Database `json:"databases"` // in the file's order
+	// Generators are the machines whose agents each issue a part of the load; empty if control
+	// issues it.
 	Generators []Host  `json:"generators,omitempty"`
 	Plots      []Plot  `json:"plots,omitempty"`
 	Upload     *Upload `json:"upload,omitempty"`
-	// Need is the reader's need of a database, nil if the file has none.
+	// Need is what the reader needs from a database, nil if the file does not say.
 	Need *workload.Need `json:"need,omitempty"`
-	// AgentCerts is the folder of control's certificate for agents; "" if the file names
-	// none.
+	// AgentCerts is the folder with control's certificate for agents; "" if the file names no
+	// folder.
 	AgentCerts string `json:"agent_certs,omitempty"`
-	// Abilities are the values of the program's abilities for every database. In JSON each
-	// is a key of the experiment.
+	// Abilities are the abilities' values for every database. In JSON each is a key in the
+	// experiment.
 	Abilities ability.Values `json:"-"`
 	// Export holds the paths to which control copies result files, by their names in a
 	// tag's folder ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf]
@@ -64,12 +64,12 @@ type Experiment struct {
 	// Report is where analyze writes for a classic file; zero for compact ones.
 	Report Report `json:"report,omitzero"`
 
-	// places holds the place of every value that the file gives, by path.
+	// places says where the file gives each value, by path.
 	places map[string]string
 	// several means that the file has several databases, even if [Experiment.Select] kept
 	// only one.
 	several bool
-	// origins maps the ids of a sweep's points to the ids of databases in the file.
+	// origins maps a sweep's point ids to database ids in the file.
 	origins map[string]string
 }
 
@@ -86,14 +86,14 @@ func (e *Experiment) ExportOf(tag string) map[string]string {
 	return paths
 }
 
-// Place returns where the file gives the value of a key, as file:line:col. The path
-// consists of the compact keys: load.rate, databases.ID.steps.upload. Values of a
-// classic file have the paths of the corresponding compact keys. Place returns "" if
-// the file does not give the value, or gives it inside a list.
+// Place returns where the file gives a key's value, as file:line:col. The path consists of the
+// compact keys: load.rate, databases.ID.steps.upload. Values in a classic file have the
+// corresponding compact paths. Place returns "" if the file does not give the value, or gives it
+// inside a list.
 func (e *Experiment) Place(path string) string { return e.places[path] }
 
-// DatabasePlace returns the place of a database's key, as [Experiment.Place] does. Points of
-// a sweep have the places of the database in the file.
+// DatabasePlace returns where a database's key is, as [Experiment.Place] does. A sweep's points
+// share the places of their database in the file.
 func (e *Experiment) DatabasePlace(db *Database, key string) string {
 	for _, id := range []string{db.ID, e.origins[db.ID]} {
 		if place := e.Place("databases." + id + "." + key); place != "" {
@@ -103,7 +103,7 @@ func (e *Experiment) DatabasePlace(db *Database, key string) string {
 	return ""
 }
 
-// EndpointHosts returns the distinct hosts of a cluster that runs without agents.
+// EndpointHosts returns the distinct hosts in a cluster that runs without agents.
 func (d *Database) EndpointHosts() (hosts []string) {
 	for _, e := range d.Endpoints {
 		host, _, err := net.SplitHostPort(e)
@@ -125,7 +125,7 @@ func (e *Experiment) GeneratorAgents() (addrs []string) {
 	return addrs
 }
 
-// Select keeps only the database with that id, or all points of its sweep.
+// Select keeps only the database with that id, or all its points in a sweep.
 func (e *Experiment) Select(id string) error {
 	var ids []string
 	var chosen []Database
@@ -150,43 +150,39 @@ type Steps struct {
 	Upload bool `json:"upload"`
 }
 
-// Database is one database of an experiment: one column of its table.
+// Database is one database in an experiment: one column in its table.
 type Database struct {
 	// ID is the key in the file: NAME or NAME__LABEL.
 	ID    string `json:"id"`
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty"`
-	// Tag names the folder and the column; it is unique in the file. By default it is
-	// NAME-VERSION or NAME-LABEL; in a classic file it is made of the description by
-	// the classic rule.
+	// Tag names the folder and the column; it is unique in the file. By default it is NAME-VERSION
+	// or NAME-LABEL; in a classic file it is made from the description by the classic rule.
 	Tag         string `json:"tag"`
 	Description string `json:"description,omitempty"`
 	// Version is the release to run, such as "v3.6.16"; "" leaves it to the driver.
 	Version string `json:"version,omitempty"`
-	// UseVersion is the release that runs instead of Version; "" for none. No file gives
-	// it.
+	// UseVersion is the release that runs instead of Version if it is not "". No file gives it.
 	UseVersion string `json:"use_version,omitempty"`
 	Install    bool   `json:"install,omitempty"`
-	// Binary is another executable for the driver's first tool; "" the default.
+	// Binary is another executable for the driver's first tool; "" means the default.
 	Binary string `json:"binary,omitempty"`
 	Hosts  []Host `json:"hosts"`
-	// Endpoints are client addresses of a cluster that already runs; Hosts may then
-	// be empty.
+	// Endpoints are client addresses for a cluster that already runs; Hosts may then be empty.
 	Endpoints []string `json:"endpoints,omitempty"`
 	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" means
 	// DefaultPrefix. Cleanup means that the keys are removed after the load.
 	Prefix string `json:"prefix,omitempty"`
-	// Reuse means that keys of others may lie below the prefix.
+	// Reuse means that others' keys may lie below the prefix.
 	Reuse   bool `json:"reuse,omitempty"`
 	Cleanup bool `json:"cleanup,omitempty"`
-	// Abilities are the values of the program's abilities for the database. In JSON each is
-	// a key of the database.
+	// Abilities are the abilities' values for the database. In JSON each is a key in the database.
 	Abilities ability.Values `json:"-"`
 	// TLS is nil for plaintext, Auth for clients without credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
 	Auth *Auth `json:"auth,omitempty"`
-	// Defaults is the source of options that the file does not give: [DefaultsUpstream]
-	// means the release that the file names, "" means dbtester.
+	// Defaults says where options come from that the file does not give: [DefaultsUpstream] means
+	// the release that the file names, "" means dbtester.
 	Defaults string `json:"defaults,omitempty"`
 	// Options is the driver's options struct from the Catalog, decoded over its
 	// defaults.
@@ -195,7 +191,7 @@ type Database struct {
 	// agents. It is nil if the database has no options.
 	OptionsYAML []byte        `json:"-"`
 	Load        workload.Load `json:"load"`
-	// Swept is the database's part of a sweep, nil without a sweep.
+	// Swept is the database's part in a sweep, nil without a sweep.
 	Swept *workload.Swept `json:"swept,omitempty"`
 	// Steps overlays the experiment's steps (classic files give steps per database).
 	Steps Steps `json:"steps"`
@@ -208,7 +204,7 @@ type Host struct {
 	Addr string `json:"addr"`
 	// AgentPort is the port on which its agent listens.
 	AgentPort int `json:"agent_port"`
-	// Ports are all ports of the database on this host, by role ("client", "peer").
+	// Ports are all the database's ports on this host, by role ("client", "peer").
 	Ports map[string]int `json:"ports,omitempty"`
 	// DNS is a name that is resolved when a run starts, "" for a fixed Addr. If several
 	// hosts have the same name, they stand for its addresses in order.
@@ -220,14 +216,14 @@ func (h Host) Agent() string {
 	return net.JoinHostPort(cmp.Or(h.DNS, h.Addr), strconv.Itoa(h.AgentPort))
 }
 
-// Plot requests a figure of one column over time.
+// Plot requests a figure that shows one column over time.
 type Plot struct {
 	Column string `json:"column"`
 	XAxis  string `json:"x_axis"`
 	YAxis  string `json:"y_axis"`
 }
 
-// Upload is the destination of result folders.
+// Upload says where result folders are uploaded.
 type Upload struct {
 	// URL is a bucket: gs://bucket/prefix, s3://bucket/prefix, file:///dir.
 	URL string `json:"url"`
@@ -238,16 +234,16 @@ type Upload struct {
 
 // Inputs are one database's classic files, as paths.
 type Inputs struct {
-	// Files maps names of a tag's folder to paths.
+	// Files maps names in a tag's folder to paths.
 	Files map[string]string `json:"files"`
 	// Servers are the interpolated samples, one per server, in order.
 	Servers []string `json:"servers"`
-	// Outputs maps names of the files that analyze writes for one database to paths
+	// Outputs maps the names of files that analyze writes for one database to paths
 	// ("all-aggregated.csv", "server-memory-by-key-number.csv").
 	Outputs map[string]string `json:"outputs,omitempty"`
 }
 
-// Report is where analyze writes the outputs of a classic file.
+// Report is where analyze writes the outputs for a classic file.
 type Report struct {
 	TableCSV string  `json:"table_csv,omitempty"`
 	TableTXT string  `json:"table_txt,omitempty"`
@@ -256,17 +252,17 @@ type Report struct {
 	Images   []Image `json:"images,omitempty"`
 }
 
-// Image is one picture of a classic README; Type is local or remote.
+// Image is one picture in a classic README; Type is local or remote.
 type Image struct {
 	Title string `json:"title"`
 	Path  string `json:"path"`
 	Type  string `json:"type"`
 }
 
-// TLS names the PEM files of encrypted connections. Paths are as in the file, relative
-// to the working directory like every other path of the file. For a cluster that agents
-// start they are absolute, and the files exist on the client and on every member's
-// machine: members serve with the certificate that clients present.
+// TLS names the PEM files for encrypted connections. Paths are as in the experiment file, relative
+// to the working directory like its other paths. For a cluster that agents start they are absolute,
+// and the files exist on the client and on every member's machine: members serve with the
+// certificate that clients present.
 type TLS struct {
 	// CA signs the members' certificates; "" trusts the system's.
 	CA string `json:"ca,omitempty"`
@@ -275,13 +271,13 @@ type TLS struct {
 	Key  string `json:"key,omitempty"`
 }
 
-// Auth names the clients' user and the place of the password. It never contains the
-// password itself: an experiment is shown, recorded and shared. One of PasswordFile
-// and PasswordEnv is set, and is read when a run starts.
+// Auth names the clients' user and says where the password is. It never contains the password
+// itself: an experiment is shown, recorded and shared. One of PasswordFile and PasswordEnv is set,
+// and is read when a run starts.
 type Auth struct {
 	User string `json:"user,omitempty"`
 	// PasswordFile contains the password; a trailing newline does not count.
 	PasswordFile string `json:"password_file,omitempty"`
-	// PasswordEnv names the environment variable of control with the password.
+	// PasswordEnv names the variable in control's environment that holds the password.
 	PasswordEnv string `json:"password_env,omitempty"`
 }

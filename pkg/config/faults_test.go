@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// everyKind is an experiment with a fault of each kind.
+// everyKind is an experiment with each kind of fault.
 const everyKind = `faults:
   - {kind: kill,      member: leader, at: 20s, for: 10s}
   - {kind: restart,   member: each,   at: 90s, gap: 20s, version: v3.7.3}
@@ -97,7 +97,7 @@ databases: {etcd: {version: v3.6.16}}
 `
 
 // A file with every kind is refused at impossible requests: members that are upgraded twice, and a
-// command without a statement whether it is undone. Without these the file is accepted.
+// command that does not say whether it is undone. Without these the file is accepted.
 func TestFaultsOfEveryKind(t *testing.T) {
 	_, _, err := Parse("test.yaml", []byte(everyKind), testCatalog())
 	if err == nil || !strings.Contains(err.Error(), "test.yaml:3:67: members are upgraded once") || !strings.Contains(err.Error(), "test.yaml:9:86: a command needs undo") || strings.Count(err.Error(), "\n") != 1 {
@@ -127,8 +127,8 @@ func TestFaultOfNoKind(t *testing.T) {
 	}
 }
 
-// A database's faults, even an empty list, replace those of the file. A file that shows them reads
-// back unchanged.
+// A database's faults, even an empty list, replace the file's. A file that shows them reads back
+// unchanged.
 func TestFaultsOfDatabase(t *testing.T) {
 	const text = "faults: [{kind: kill, at: 10s, for: 2s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\n" +
 		"databases: {etcd: , etcd__calm: {faults: []}, etcd__own: {probe: 5ms, faults: [{kind: restart, member: 1, at: 20s}]}}\n"

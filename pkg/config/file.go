@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// fileSection declares the top-level keys of a file.
+// fileSection declares a file's top-level keys.
 func fileSection(c Catalog) section[fileSpec] {
 	return section[fileSpec]{Fields: slices.Concat(runFields(), clusterFields(c), reportFields())}
 }
@@ -60,8 +60,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 	return slices.Concat(machineFields(), accessFields(), abilityFields(eachAbilities(), false, abilitiesOfFile, nil), stepFields(c), []field[fileSpec]{databasesField(c)})
 }
 
-// machineFields declares the machines of members and of generators, and how control reaches
-// them.
+// machineFields declares the members' and the generators' machines, and how control reaches them.
 func machineFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
@@ -96,8 +95,8 @@ func machineFields() []field[fileSpec] {
 	}
 }
 
-// accessFields declares how clients connect to clusters, and how they treat other users of a
-// cluster.
+// accessFields declares how clients connect to clusters, and how they treat a cluster's other
+// users.
 func accessFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		part[fileSpec, TLS]{
@@ -115,7 +114,7 @@ func accessFields() []field[fileSpec] {
 	}
 }
 
-// stepFields declares the load, and the steps of a run.
+// stepFields declares the load and a run's steps.
 func stepFields(c Catalog) []field[fileSpec] {
 	return slices.Concat([]field[fileSpec]{
 		scenarioField(),
@@ -158,7 +157,7 @@ func databasesField(c Catalog) field[fileSpec] {
 	}
 }
 
-// reportFields declares reports and copies of the records.
+// reportFields declares reports, and where records are copied.
 func reportFields() []field[fileSpec] {
 	return slices.Concat([]field[fileSpec]{
 		fileKey[[]Plot]{
@@ -194,7 +193,7 @@ func reportFields() []field[fileSpec] {
 	})
 }
 
-// inputsKind is a mapping of tags to their inputs, shown in alphabetical order.
+// inputsKind maps tags to their inputs, shown in alphabetical order.
 func inputsKind() kind[map[string]Inputs] {
 	return kind[map[string]Inputs]{
 		Unit: "mapping",

@@ -42,7 +42,7 @@ func TestGeneratorProblems(t *testing.T) {
 	}
 }
 
-// TestGeneratorsWithKeysOfTheirOwn: a verdict is accepted where each generator has keys of its own.
+// TestGeneratorsWithKeysOfTheirOwn: a verdict is accepted where each generator has its own keys.
 func TestGeneratorsWithKeysOfTheirOwn(t *testing.T) {
 	for _, load := range []string{
 		"load: {clients: 4, requests: 9, mix: {read: 50, update: 50}, keys: 8, key_law: sequential, value_size: 32}\n",

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// hostSection declares the keys of a host.
+// hostSection declares a host's keys.
 func hostSection() section[hostSpec] {
 	return section[hostSpec]{
 		Fields: []field[hostSpec]{
@@ -38,7 +38,7 @@ func hostSection() section[hostSpec] {
 	}
 }
 
-// portMap is a mapping of roles to ports.
+// portMap maps roles to ports.
 func portMap() kind[[]yamlfile.Given[int]] {
 	return kind[[]yamlfile.Given[int]]{
 		Unit: "mapping",
@@ -66,8 +66,8 @@ func showPorts(h *hostSpec) *yamlfile.Node {
 	return m.Flow()
 }
 
-// hostList is a list of machines with the places of their values. Machines without a
-// valid address are left out.
+// hostList is a list of machines whose values have their places. Machines without a valid address
+// are left out.
 func hostList() kind[[]written[hostSpec]] {
 	return kind[[]written[hostSpec]]{
 		Unit: "list",
@@ -98,8 +98,8 @@ func (h *hostSpec) named() {
 	}
 }
 
-// mentions repeats a single host that is a DNS name once per member of the database: it
-// stands for all addresses of that name. Other hosts are returned unchanged.
+// mentions repeats a single host that is a DNS name once per member, as it stands for all that
+// name's addresses. Other hosts are returned unchanged.
 func mentions(hosts []written[hostSpec], members int) []written[hostSpec] {
 	if len(hosts) != 1 || hosts[0].Is.DNS == "" || members < 2 || members > maxMentions {
 		return hosts
@@ -155,8 +155,8 @@ func showGenerators(f *fileSpec) *yamlfile.Node {
 	return yamlfile.ListNode(f.Generators, false, showHost)
 }
 
-// generators resolves the machines that issue the load together, and reports loads that
-// cannot be issued in parts. at is the value of the key.
+// generators resolves the machines that issue the load together, and reports loads that cannot be
+// issued in parts. at is the key's value.
 func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 	var list []Host
 	for _, h := range f.generators {
@@ -211,7 +211,7 @@ func (h Host) sameAgent(other Host) bool {
 	return !named && address.Canonical(h.Addr) == address.Canonical(other.Addr) && h.AgentPort == other.AgentPort
 }
 
-// parts reports why generators cannot issue the load of a database.
+// parts reports why generators cannot issue a database's load.
 func (r *reader) parts(f *fileSpec, spec *written[databaseSpec], d *Database, generators int, at *yamlfile.Node) {
 	for _, s := range d.Load.Stretches() {
 		if s.Clients < generators || s.Connections < generators {

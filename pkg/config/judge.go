@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// verdict declares the bounds of one share.
+// verdict declares the bounds on one share.
 type verdict struct {
 	name, meaning string
 	// low means that a share must not be below its bounds. Other shares must not be above.
@@ -64,7 +64,7 @@ func verdictFields() []field[loadSpec] {
 	}
 }
 
-// judgeSection declares the bounds of every verdict.
+// judgeSection declares the bounds for every verdict.
 func judgeSection() section[judgeSpec] {
 	var s section[judgeSpec]
 	preset := workload.DefaultJudge()
@@ -80,7 +80,7 @@ func judgeSection() section[judgeSpec] {
 	return s
 }
 
-// boundsSection declares the two bounds of a verdict.
+// boundsSection declares a verdict's two bounds.
 func boundsSection(v verdict, preset workload.Bounds) section[workload.Bounds] {
 	bound := func(name, meaning string, is workload.Percent, at func(*workload.Bounds) *workload.Percent) field[workload.Bounds] {
 		return key[workload.Bounds, workload.Percent]{
@@ -111,7 +111,7 @@ func expectSection() section[workload.Expect] {
 	}}
 }
 
-// judge resolves the bounds of a load and reports those that exclude one another.
+// judge resolves a load's bounds and reports those that exclude one another.
 func (r *loadResolver) judge() workload.Judge {
 	spec := r.spec.Is.judge.Is
 	is := workload.DefaultJudge()

@@ -2,7 +2,7 @@ package config
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// Short names for declarations of keys.
+// Short names for declaring keys.
 type (
 	section[S any] = yamlfile.Section[S]
 	field[S any]   = yamlfile.Field[S]
@@ -14,7 +14,7 @@ type (
 	schema         = yamlfile.Schema
 )
 
-// leftOut returns the value of a key that `config show` does not write.
+// leftOut is for keys that `config show` does not write.
 func leftOut[S any](*S) *yamlfile.Node { return nil }
 
 // optionalText declares a text that `config show` leaves out if it is empty.

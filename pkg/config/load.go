@@ -11,18 +11,17 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// loadSection declares every key of a load. To add one, add it here and to
-// [workload.Load].
+// loadSection declares a load's keys. To add one, add it here and to [workload.Load].
 func loadSection(c Catalog) section[loadSpec] {
 	return section[loadSpec]{Check: checkLoad, Fields: slices.Concat(
 		operationFields(c), sessionFields(), lockFields(), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
 }
 
-// markdownLink is a link in the meaning of a key.
+// markdownLink matches a link in a key's meaning.
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// LoadKeys describes the keys of a load, which a command line may give, by name. Their meanings
-// are plain text.
+// LoadKeys describes a load's keys, which a command line may give, by name. Their meanings are
+// plain text.
 func LoadKeys(c Catalog) map[string]yamlfile.Row {
 	rows := map[string]yamlfile.Row{}
 	for _, f := range loadSection(c).Fields {
@@ -101,7 +100,7 @@ func existingFields() []field[loadSpec] {
 	}
 }
 
-// reachFields declares how much of the keys one request reads or writes.
+// reachFields declares how many keys one request reads or writes.
 func reachFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[int]{
@@ -128,7 +127,7 @@ func reachFields() []field[loadSpec] {
 // plain reports whether a load has no steps.
 func plain(l *loadSpec) bool { return len(l.Steps) == 0 }
 
-// lengthFields declares the length of a load and its number of clients.
+// lengthFields declares how long a load lasts and how many clients it has.
 func lengthFields() []field[loadSpec] {
 	clients := func(loadSpec) []string { return []string{"clients", "steps"} }
 	return []field[loadSpec]{
@@ -225,7 +224,7 @@ func paceFields() []field[loadSpec] {
 	}
 }
 
-// dataFields declares the sizes of keys and values, and how they are read.
+// dataFields declares key and value sizes, and how keys are read.
 func dataFields(c Catalog) []field[loadSpec] {
 	onOneKey := func(l loadSpec) []string {
 		if l.SameKey {
@@ -302,7 +301,7 @@ func limitFields() []field[loadSpec] {
 	}
 }
 
-// checkLoad reports keys of one mapping that exclude one another.
+// checkLoad reports keys in one mapping that exclude one another.
 func checkLoad(r *yamlfile.Reader, w *written[loadSpec]) {
 	if clients, steps := w.NodeOf("clients"), w.NodeOf("steps"); clients != nil && steps != nil {
 		r.Errorf(clients, "clients: steps (line %d) give the number of clients; give one of the two", steps.Line)

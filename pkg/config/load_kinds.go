@@ -17,7 +17,7 @@ func sharesOf(mix []shareSpec) []workload.Share {
 	return shares
 }
 
-// mix holds the operations of a load and their weights, in the order of the file.
+// mix holds a load's operations and their weights, in the file's order.
 func mix(c Catalog) kind[[]shareSpec] {
 	known := c.operations()
 	return kind[[]shareSpec]{
@@ -127,7 +127,7 @@ func sizeRange(r *yamlfile.Reader, key string, node *yamlfile.Node) ([2]int, boo
 	return [2]int{}, false
 }
 
-// checkSizes stores the size of values, which is a range if its ends differ.
+// checkSizes stores the value size, which is a range if its ends differ.
 func checkSizes(r *yamlfile.Reader, w *written[loadSpec]) {
 	g := w.Is.sizes
 	if !g.Set() {
@@ -146,7 +146,7 @@ func checkSizes(r *yamlfile.Reader, w *written[loadSpec]) {
 	}
 }
 
-// clientCount is a number of clients, or a list of such numbers.
+// clientCount is a number of clients or a list of numbers.
 func clientCount() kind[int] {
 	k := yamlfile.SmallKind()
 	k.Schema = schema{"anyOf": []schema{k.Schema, {"type": "array", "items": k.Schema}}}

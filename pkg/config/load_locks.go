@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Defaults for how long requests hold a lock, and for the TTL of their sessions.
+// Defaults for how long requests hold a lock, and for their sessions' TTL.
 const (
 	lockHold = time.Millisecond
 	lockTTL  = 10 * time.Second
@@ -39,7 +39,7 @@ func lockFields() []field[loadSpec] {
 	}
 }
 
-// locks resolves how the operations of the load take locks.
+// locks resolves how the load's operations take locks.
 func (r *loadResolver) locks(l *workload.Load) {
 	hold, recipe, ttl := r.spec.Place("lock_hold"), r.spec.Place("lock_recipe"), r.spec.Place("lock_ttl")
 	facts := database.LockFactsOf(r.db.entry.Info, r.db.Options)

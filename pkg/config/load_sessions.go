@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// someSessions is the least number of sessions granted before a load.
+	// someSessions is how many sessions are granted before a load at least.
 	someSessions = 1000
-	// sessionTTL and searchTTL are the TTLs of sessions of a load, and of a search for its rates,
+	// sessionTTL and searchTTL are the session TTLs for a load, and for a search for its rates,
 	// whose length is unknown.
 	sessionTTL = 10 * time.Minute
 	searchTTL  = time.Hour
@@ -95,7 +95,7 @@ func (r *loadResolver) sessionTTL(l *workload.Load) {
 	}
 }
 
-// renewedInTime warns of sessions that end before the next keepalive renews them.
+// renewedInTime warns about sessions that end before the next keepalive renews them.
 func (r *loadResolver) renewedInTime(l workload.Load) {
 	mix := l.Shares()
 	perBlock := int64(0)

@@ -58,7 +58,7 @@ func TestLocksProblems(t *testing.T) {
 	}
 }
 
-// A file's locks are those of each database that has some, with its own values and defaults.
+// A file's locks apply to each database that has locks, with its own values and defaults.
 func TestLocks(t *testing.T) {
 	e, warnings, err := Parse("x.yaml", []byte(`
 load: {rate: 10, duration: 60s}

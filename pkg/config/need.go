@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// needSection declares the reader's need of a database.
+// needSection declares what the reader needs from a database.
 func needSection() section[workload.Need] {
 	return section[workload.Need]{
 		Fields: []field[workload.Need]{
@@ -105,7 +105,7 @@ func readNeed(r *yamlfile.Reader, path, key string, node *yamlfile.Node) written
 	return w
 }
 
-// resolvedNeed returns the reader's need; nil if the file has none.
+// resolvedNeed returns the reader's need, or nil if the file does not give it.
 func (f *fileSpec) resolvedNeed() *workload.Need {
 	if !f.need.Given() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// plotSection declares the keys of a plot.
+// plotSection declares a plot's keys.
 func plotSection() section[Plot] {
 	return section[Plot]{
 		Fields: []field[Plot]{
@@ -33,7 +33,7 @@ func plotSection() section[Plot] {
 	}
 }
 
-// plotKind is a column, or a mapping with a column and the titles of its axes.
+// plotKind is a column, or a mapping with a column and its axes' titles.
 func plotKind() kind[Plot] {
 	section := plotSection()
 	return kind[Plot]{
@@ -76,7 +76,7 @@ func checkColumn(r *yamlfile.Reader, p Plot, at *yamlfile.Node) Plot {
 	return p
 }
 
-// yAxis returns the default title of a column's axis.
+// yAxis returns the default title for a column's axis.
 func yAxis(column string) string {
 	for _, d := range DefaultPlots() {
 		if d.Column == column {
@@ -97,8 +97,8 @@ func renamedColumns() map[string]string {
 	}
 }
 
-// knownColumn reports whether reports always have a column; those of a single
-// server end in its number.
+// knownColumn reports whether reports always have a column. Columns for a single server end in its
+// number.
 func knownColumn(column string) bool {
 	if slices.Contains(columns(), column) {
 		return true
@@ -107,8 +107,7 @@ func knownColumn(column string) bool {
 	return i > 0 && i+1 < len(column) && strings.Trim(column[i+1:], "0123456789") == ""
 }
 
-// columns returns the columns of a database's per-second table that concern all
-// servers.
+// columns returns the columns in a database's per-second table that concern all servers.
 func columns() []string {
 	names := strings.Fields(`
 		UNIX-SECOND SECOND CONTROL-CLIENT-NUM
@@ -119,8 +118,8 @@ func columns() []string {
 	return names
 }
 
-// DefaultPlots returns the fifteen time plots of the classic reports: two for the
-// clients, and one for each metric series with an axis.
+// DefaultPlots returns the classic reports' fifteen time plots: two for the clients, and one for
+// each metric series with an axis.
 func DefaultPlots() []Plot {
 	plots := []Plot{
 		{Column: "AVG-LATENCY-MS", YAxis: "Latency(millisecond)"},

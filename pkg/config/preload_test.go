@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPreload: the data before a load by keys or bytes, its meaning for the keys of
-// operations, and the shown file.
+// TestPreload: data before a load by keys or bytes, what it means for the operations' keys, and the
+// shown file.
 func TestPreload(t *testing.T) {
 	e := parse(t, `title: Preload
 hosts: [10.0.0.1]
@@ -33,7 +33,7 @@ databases:
 	}
 }
 
-// TestMembers: the first of the hosts are members, of all databases or of one.
+// TestMembers: the first hosts are members, in all databases or in one.
 func TestMembers(t *testing.T) {
 	e := parse(t, `title: Members
 hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5]

@@ -13,7 +13,7 @@ import (
 func TestProfile(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		cpu  time.Duration // 0 for none
+		cpu  time.Duration // 0 for no profile
 		want string        // part of the error
 	}{
 		{"", 0, ""},
@@ -41,7 +41,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfilesDoc reads the example of the page on profiles.
+// TestProfilesDoc reads the example on the page on profiles.
 func TestProfilesDoc(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "profiles.md"))
 	if err != nil {

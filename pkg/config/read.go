@@ -9,10 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Read reads an experiment file, compact or classic, against the databases of
-// the catalog. It returns the experiment with every default filled in and the
-// warnings about the file. The error is a [*yamlfile.Problems] with every problem
-// of the file, or the reason why the file cannot be opened.
+// Read reads an experiment file, compact or classic, against the catalog's databases. It returns
+// the experiment with every default filled in and the warnings about the file. The error is a
+// [*yamlfile.Problems] with every problem in the file, or says why the file cannot be opened.
 func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	return Variant{}.Read(path, catalog)
 }
@@ -49,7 +48,7 @@ func (v Variant) Parse(name string, data []byte, catalog Catalog) (*Experiment, 
 	return e, r.Warnings(), nil
 }
 
-// experiment reads a document by the schema of its keys.
+// experiment reads a document by the schema to which its keys belong.
 func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	s := fileSection(r.catalog)
 	inCompact, inClassic := firstKey(root, s.Names()), firstKey(root, classic.Keys())
@@ -70,7 +69,7 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	}
 }
 
-// mixed reports a file with keys of both schemas, at the later key.
+// mixed reports a file with keys from both schemas, at the later key.
 func (r *reader) mixed(compact, classic *yamlfile.Node) {
 	later, is, earlier, was := compact, "compact", classic, "classic"
 	if compact.Line < classic.Line {
@@ -80,7 +79,7 @@ func (r *reader) mixed(compact, classic *yamlfile.Node) {
 		later.Value, is, earlier.Value, earlier.Line, was)
 }
 
-// firstKey returns the first key of a document that is one of the known keys.
+// firstKey returns a document's first known key.
 func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
 	for _, key := range yamlfile.TopKeys(root) {
 		if slices.Contains(known, key.Value) {
@@ -90,7 +89,7 @@ func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
 	return nil
 }
 
-// looksLike reports whether a key of a document is similar to one of the known keys.
+// looksLike reports whether a document has a key that is similar to a known one.
 func looksLike(root *yamlfile.Node, known []string) bool {
 	return slices.ContainsFunc(yamlfile.TopKeys(root), func(key *yamlfile.Node) bool {
 		return yamlfile.Nearest(key.Value, known) != ""

@@ -7,10 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SetRequests sets the number of requests of every load, split over its steps like
-// the file's own number. A duration remains as a second bound. SetRequests returns an
-// error and changes nothing if n is too small for the clients or too large for the
-// keys.
+// SetRequests sets every load's number of requests, split over its steps like the file's own
+// number. A duration remains as a second bound. SetRequests returns an error and changes nothing if
+// n is too small for the clients or too large for the keys.
 func (e *Experiment) SetRequests(n int64) error {
 	if s := e.Search(); s != nil {
 		return fmt.Errorf("%s has windows, and no number of requests", s.Words)
@@ -33,7 +32,7 @@ func (e *Experiment) SetRequests(n int64) error {
 	return nil
 }
 
-// fits returns the reason why a load cannot have n requests.
+// fits returns why a load cannot have n requests.
 func fits(l workload.Load, n int64) error {
 	if n < 1 {
 		return fmt.Errorf("requests must be positive, got %d", n)
@@ -52,12 +51,12 @@ func fits(l workload.Load, n int64) error {
 	return nil
 }
 
-// digits returns the number of digits of the largest of that many numbers, from 0 on.
+// digits returns how many digits the largest of that many numbers has, counted from 0.
 func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }
 
-// split divides requests among n steps by the classic rule: equal parts, rounded down
-// to a multiple of ten thousand or of a thousand if they are larger. The last step gets
-// the rest: a million over eight is seven times 120,000 and once 160,000.
+// split divides requests among n steps by the classic rule: equal parts, rounded down to a multiple
+// of ten thousand or a thousand if they are larger. The last step gets the rest: a million over
+// eight is seven times 120,000 and once 160,000.
 func split(requests int64, n int) []int64 {
 	if n == 0 {
 		return nil

@@ -14,11 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// shortestSample bounds the cost of sampling on the machines that are measured.
+// shortestSample bounds what sampling costs on the machines that are measured.
 const shortestSample = 100 * time.Millisecond
 
-// resolve fills in every default of a file and reports values that contradict one
-// another.
+// resolve fills in a file's defaults and reports values that contradict one another.
 func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Experiment {
 	f := fileSection(r.catalog).Filled(w)
 	f.hostsAt, f.membersAt = w.NodeOf("hosts"), w.NodeOf("members")
@@ -79,7 +78,7 @@ func (r *reader) distinctTags(f *fileSpec) {
 	}
 }
 
-// bucket resolves the destination of result folders.
+// bucket resolves where result folders are uploaded.
 func (r *reader) bucket(f *fileSpec) *Upload {
 	wanted := f.Steps.Upload || slices.ContainsFunc(f.Databases, func(d Database) bool { return d.Steps.Upload })
 	u := f.upload
@@ -108,7 +107,7 @@ func (r *reader) bucket(f *fileSpec) *Upload {
 	return &is
 }
 
-// uploadStep returns the first step of the file that requests an upload.
+// uploadStep returns the file's first step that requests an upload.
 func uploadStep(f *fileSpec) *yamlfile.Node {
 	if f.steps.Is.Upload {
 		return f.steps.NodeOf("upload")

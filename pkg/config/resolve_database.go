@@ -40,8 +40,7 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	return d
 }
 
-// steps resolves the steps of the database. A cluster that already runs is neither
-// started nor stopped.
+// steps resolves the database's steps. A cluster that already runs is neither started nor stopped.
 func (r *databaseResolver) steps(steps Steps) Steps {
 	runs := len(r.spec.Endpoints) > 0
 	if runs {
@@ -91,7 +90,7 @@ func (r *databaseResolver) members() []Host {
 	return hosts
 }
 
-// size returns how many of the hosts are members.
+// size returns how many hosts are members.
 func (r *databaseResolver) size(hosts int) int {
 	n, at, given := r.file.members, r.file.membersAt, r.file.membersAt != nil
 	if r.db.Has("members") {
@@ -118,7 +117,7 @@ func isEmpty(node *yamlfile.Node) bool {
 	return yamlfile.IsNull(node) || yamlfile.IsList(node) && len(node.Content) == 0
 }
 
-// member resolves one machine: its agent's port and every port of the database.
+// member resolves one machine: its agent's port and the database's ports.
 func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
 	host := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Info.Ports)}
 	if !h.Has("agent_port") {
@@ -146,7 +145,7 @@ func (r *databaseResolver) roleOfAny(role string) bool {
 	})
 }
 
-// samePorts reports roles of one member that have the same port.
+// samePorts reports a member's roles that have the same port.
 func (r *databaseResolver) samePorts(spec written[hostSpec], h Host) {
 	roles := slices.Sorted(maps.Keys(h.Ports))
 	for i, role := range roles {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// meaning resolves the operations of the load: one operation, a mix, or a named mix.
+// meaning resolves the load's operations: one operation, a mix, or a named mix.
 func (r *loadResolver) meaning(l *workload.Load) {
 	switch {
 	case r.spec.Has("workload"):
@@ -64,7 +64,7 @@ func (s loadSpec) workload() workload.Named {
 	return all[slices.IndexFunc(all, func(w workload.Named) bool { return w.Name == s.Workload })]
 }
 
-// lacks reports that the database does not support the i-th operation of the load.
+// lacks reports that the database does not support the load's i-th operation.
 func (r *loadResolver) lacks(i int, op workload.Op) {
 	info := r.db.entry.Info
 	name, does := r.db.entry.Name, "(it supports "+strings.Join(yamlfile.Words(info.Operations), ", ")+")"
@@ -113,7 +113,7 @@ func (r *loadResolver) keys(l *workload.Load) {
 	}
 }
 
-// hotset resolves the hot keys of a load.
+// hotset resolves a load's hot keys.
 func (r *loadResolver) hotset(l *workload.Load) {
 	if !r.spec.Has("hot_keys") {
 		l.HotKeys = max(l.Keys/100, 1)
@@ -165,8 +165,8 @@ func (r *loadResolver) transactions(l *workload.Load) {
 	}
 }
 
-// txnLimit returns the limit of values in transactions of several keys, nil if the
-// database has no such transactions.
+// txnLimit returns the value limit in transactions on several keys, nil if the database has no such
+// transactions.
 func (d *databaseSpec) txnLimit() func(keySize, keys int) int {
 	if options, ok := d.Options.(database.TxnLimiter); ok {
 		return options.MaxTxnValue
@@ -174,8 +174,7 @@ func (d *databaseSpec) txnLimit() func(keySize, keys int) int {
 	return nil
 }
 
-// sizes resolves and checks keys and values against the database and the number
-// of keys.
+// sizes resolves key and value sizes, and checks them against the database and the number of keys.
 func (r *loadResolver) sizes(l *workload.Load) {
 	key, numbers := r.spec.Called("key_size"), l.KeyNumbers(l.Requests)
 	switch {
@@ -224,11 +223,11 @@ func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
 	return d.entry.Info.MaxValue, d.entry.Info.MaxValue > 0
 }
 
-// minRange is the smallest value in bytes in a range of sizes. Shorter values contain
-// no number from which a reader could compute their length.
+// minRange is the smallest value, in bytes, in a size range. Shorter values contain no number from
+// which a reader could compute their length.
 const minRange = 16
 
-// valueRange checks a range of value sizes.
+// valueRange checks a value size range.
 func (r *loadResolver) valueRange(l workload.Load) {
 	low, high := r.spec.Place("value_size"), r.spec.Place("value_size_max")
 	switch {

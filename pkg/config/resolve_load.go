@@ -132,7 +132,7 @@ func (r *loadResolver) waves(l *workload.Load) {
 	}
 }
 
-// maxPoisson bounds a rate whose arrivals are drawn one by one, per second.
+// maxPoisson bounds a rate, per second, whose arrivals are drawn one by one.
 const maxPoisson = 10_000_000
 
 // readMode resolves the read mode.
@@ -175,7 +175,7 @@ func (r *loadResolver) target(l workload.Load, d Database) {
 	}
 }
 
-// trims checks the times that are excluded from the measurement at both ends of a step.
+// trims checks the times at both ends of a step that the measurement excludes.
 func (r *loadResolver) trims(l workload.Load) {
 	shortest := l.Stretches()[0].Duration
 	for _, s := range l.Stretches() {

@@ -15,8 +15,8 @@ func (r *databaseResolver) options() {
 	}
 }
 
-// optionAt returns the node of the option that a message concerns: the one whose key
-// begins the message, else the flag that it quotes, else the options.
+// optionAt returns the node for the option that a message concerns: the one whose key begins the
+// message, else the flag that it quotes, else the options.
 func (r *databaseResolver) optionAt(message string) *yamlfile.Node {
 	options := r.db.NodeOf("options")
 	at := cmp.Or(options, r.spec.id)
@@ -36,7 +36,7 @@ func (r *databaseResolver) optionAt(message string) *yamlfile.Node {
 	return at
 }
 
-// flagAt returns the node of the flag that a message quotes, else the list of flags.
+// flagAt returns the node for the flag that a message quotes, else the list of flags.
 func flagAt(flags *yamlfile.Node, message string) *yamlfile.Node {
 	for _, item := range flags.Content {
 		if strings.Contains(message, yamlfile.Describe(item)) {

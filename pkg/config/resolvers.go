@@ -7,28 +7,28 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// databaseResolver resolves one database of a file.
+// databaseResolver resolves one database in a file.
 type databaseResolver struct {
 	*reader
 	file *fileSpec
 	db   *written[databaseSpec]
-	spec *databaseSpec // of db
+	spec *databaseSpec // in db
 }
 
-// loadResolver resolves the load of one database.
+// loadResolver resolves one database's load.
 type loadResolver struct {
 	*reader
 	file *fileSpec
 	db   *databaseSpec
-	// prefix is the size of the stored keys' prefix, in bytes.
+	// prefix is how long the stored keys' prefix is, in bytes.
 	prefix int
 	// spec is the database's load over the file's.
 	spec written[loadSpec]
-	// searched means that an ability searches for the rates of the load.
+	// searched means that an ability searches for the load's rates.
 	searched bool
 }
 
-// loadKeys are the keys of the load for an ability.
+// loadKeys gives an ability the load's keys.
 type loadKeys struct{ *loadResolver }
 
 // Place implements [ability.LoadKeys].

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// limitsOf are the resources of a database.
+// limitsOf returns a database's resource limits.
 func limitsOf(d Database) resources.Limits { return declared.Keys().Of(d.Abilities) }
 
 func TestResources(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// scenario is a situation of its users that stands for several keys of a file. It is replaced by
-// these keys before the file is read.
+// scenario is a situation that users know. It stands for several keys in a file, which replace it
+// before the file is read.
 type scenario struct {
 	name, meaning string
 	// key is the key that gets the scenario's own mapping without the name, and keys is its schema.
@@ -69,8 +69,8 @@ func scenarios() []scenario {
 	}}
 }
 
-// noticeOf returns the notice that is given, or another one if there is none. A wrong one is reported
-// where it is read.
+// noticeOf returns the notice if it is given, else another one. A wrong notice is reported where it
+// is read.
 func noticeOf(given map[string]string, other time.Duration) time.Duration {
 	notice, err := time.ParseDuration(given["notice"])
 	if err != nil || notice <= 0 {
@@ -79,27 +79,27 @@ func noticeOf(given map[string]string, other time.Duration) time.Duration {
 	return notice
 }
 
-// smallLoad returns the keys of a load beside instances.
+// smallLoad returns the keys for a load beside instances.
 func smallLoad(duration time.Duration) map[string]string {
 	return map[string]string{
 		"operation": "update", "keys": "1000", "rate": "20", "clients": "4", "key_size": "32", "value_size": "128", "duration": duration.String(),
 	}
 }
 
-// elections is how many times the leader of the scenario dies.
+// elections is how many times the scenario's leader dies.
 const elections = "3"
 
-// electionTime is the time of a scenario's load for an election with a promise. Besides the end of the
-// leader's session it contains the time for which Consul refuses keys of ended sessions, and it is long
-// enough for Consul's sessions, whose shortest promise is 20 s.
+// electionTime is how long a scenario's load lasts for each election with a promise. It covers the
+// end of the leader's session and the time in which Consul then refuses the key, and is long enough
+// for Consul's sessions, whose shortest promise is 20 s.
 func electionTime(notice time.Duration) time.Duration {
 	return 2 * (max(notice, 15*time.Second) + 10*time.Second)
 }
 
-// scenarioTime is the time of a scenario's load besides that until the last death is known.
+// scenarioTime is how long a scenario's load lasts, without the time until the last death is known.
 const scenarioTime = 70 * time.Second
 
-// instead are the keys of a load that replace a preset.
+// instead returns the load keys that replace a preset.
 func instead() map[string][]string {
 	return map[string][]string{"operation": {"mix", "workload"}, "duration": {"requests", "steps"}, "rate": {"steps"}, "clients": {"steps"}, "value_size": {"value_sizes"}}
 }
@@ -126,8 +126,8 @@ func scenarioField() field[fileSpec] {
 	}
 }
 
-// expand returns a document with the keys for which its scenario stands, and without any the
-// document itself.
+// expand returns a document with the keys for which its scenario stands, or the document itself if
+// it has no scenario.
 func (r *reader) expand(root *yamlfile.Node) *yamlfile.Node {
 	at := slices.IndexFunc(yamlfile.TopKeys(root), func(key *yamlfile.Node) bool { return key.Value == "scenario" })
 	if at < 0 {
@@ -169,7 +169,8 @@ func (r *reader) expand(root *yamlfile.Node) *yamlfile.Node {
 	return &expanded
 }
 
-// scenarioOf returns the scenario that a mapping names, and reports a mapping that names none.
+// scenarioOf returns the scenario that a mapping names, and reports a mapping that names no known
+// one.
 func (r *reader) scenarioOf(pairs []yamlfile.Pair, value *yamlfile.Node) (scenario, bool) {
 	var names []string
 	for _, s := range scenarios() {
@@ -193,8 +194,8 @@ func (r *reader) scenarioOf(pairs []yamlfile.Pair, value *yamlfile.Node) (scenar
 	return scenario{}, false
 }
 
-// mappingOf returns a mapping with some pairs and the presets that they lack, in alphabetical order,
-// at the place of a node. A preset is left out if a key is given instead of it.
+// mappingOf returns a mapping with some pairs and the presets that they lack, in alphabetical
+// order, at a node's place. A preset is left out if a key is given instead.
 func mappingOf(at *yamlfile.Node, pairs []yamlfile.Pair, presets map[string]string, instead map[string][]string) *yamlfile.Node {
 	m := placed(yamlfile.Mapping{}.Node(), at)
 	given := map[string]bool{}
@@ -215,7 +216,7 @@ func mappingOf(at *yamlfile.Node, pairs []yamlfile.Pair, presets map[string]stri
 	return m
 }
 
-// placed gives a node the place of another one.
+// placed gives a node another node's place.
 func placed(node, at *yamlfile.Node) *yamlfile.Node {
 	node.Line, node.Column = at.Line, at.Column
 	return node

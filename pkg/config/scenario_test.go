@@ -55,7 +55,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// The file's own load, and a database's own keys, precede those of the scenario.
+// The file's own load, and a database's own keys, precede the scenario's.
 func TestScenarioOwnKeys(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, ttl: 4s}\nload: {workload: ycsb-a, rate: 5, duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: {discovery: {consumers: 3}}}\n"), testCatalog())
 	if err != nil {
@@ -68,8 +68,8 @@ func TestScenarioOwnKeys(t *testing.T) {
 	}
 }
 
-// Instances register by a database's own registry of services with the TTL that its rule keeps, and
-// a registry of sessions is what a file has without the key.
+// Instances register in a database's own service registry with the TTL that its rule keeps. Without
+// the key they register by sessions.
 func TestScenarioRegistry(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery}\nhosts: [10.0.0.1]\ndatabases:\n  consul__a: {discovery: {registry: services}}\n  consul__b: {discovery: {registry: sessions}}\n"), testCatalog())
 	if err != nil {
@@ -184,8 +184,8 @@ func TestScenarioDoc(t *testing.T) {
 	}
 }
 
-// Watchers of a configuration need its values: each database has its first kind of watch whose events
-// have them, unless the file names a kind.
+// Watchers of a configuration need its values: each database uses its first watch kind whose events
+// have values, unless the file names a kind.
 func TestScenarioConfigPush(t *testing.T) {
 	e, warnings, err := Parse("x.yaml", []byte("scenario: {name: config-push, watchers: [10, 50]}\nload: {duration: 20s}\n"+threeStores), testCatalog())
 	if err != nil || len(warnings) > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile/schematest"
 )
 
-// TestSchema checks files by the JSON Schema: it accepts every example and refuses
-// misspelled keys and values of a wrong type.
+// TestSchema checks files by the JSON Schema: it accepts every example and refuses misspelled keys
+// and values with a wrong type.
 func TestSchema(t *testing.T) {
 	data, err := Schema(testCatalog())
 	if err != nil {
@@ -70,8 +70,8 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// usesOtherOptions reports whether all problems are options that drivers have and
-// the catalog of this package's tests does not.
+// usesOtherOptions reports whether all problems are options that drivers have but this package's
+// test catalog lacks.
 func usesOtherOptions(wrong []string) bool {
 	return !slices.ContainsFunc(wrong, func(w string) bool { return !strings.Contains(w, ".options.") })
 }

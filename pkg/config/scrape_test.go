@@ -18,7 +18,7 @@ func (*reporting) Reports(database.Target, int) database.MetricsSource {
 	return database.MetricsSource{}
 }
 
-// Clusters of endpoints are asked by default, those that agents start are not.
+// Clusters given by endpoints are asked by default, those that agents start are not.
 func TestScrape(t *testing.T) {
 	const url = "http://{host}:2381/metrics"
 	catalog := testCatalog()

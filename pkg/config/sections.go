@@ -2,7 +2,7 @@ package config
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// stepsSection declares the parts of a run that are executed.
+// stepsSection declares which parts of a run are carried out.
 func stepsSection() section[Steps] {
 	step := func(name, preset, meaning string, at func(*Steps) *bool) field[Steps] {
 		return key[Steps, bool]{Row: row{Name: name, Preset: preset, Meaning: meaning}, Kind: yamlfile.TruthKind(), At: at}.Field()
@@ -15,7 +15,7 @@ func stepsSection() section[Steps] {
 	}}
 }
 
-// uploadSection declares the destination of result folders.
+// uploadSection declares where result folders are uploaded.
 func uploadSection() section[Upload] {
 	return section[Upload]{Fields: []field[Upload]{
 		key[Upload, string]{
@@ -27,7 +27,7 @@ func uploadSection() section[Upload] {
 	}}
 }
 
-// inputsSection declares the classic files of one database.
+// inputsSection declares one database's classic files.
 func inputsSection() section[Inputs] {
 	return section[Inputs]{Fields: []field[Inputs]{
 		key[Inputs, map[string]string]{
@@ -63,7 +63,7 @@ func reportSection() section[Report] {
 	}}
 }
 
-// imageSection declares one picture of a README.
+// imageSection declares one picture in a README.
 func imageSection() section[Image] {
 	return section[Image]{
 		Fields: []field[Image]{

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// prefixPattern matches names that every database stores unchanged: elements of a path
-// that begin with a letter or a digit.
+// prefixPattern matches names that every database stores unchanged: path elements that begin with a
+// letter or a digit.
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
 // longestPrefix bounds a prefix in bytes: Consul's names may have 512 bytes.
@@ -47,7 +47,7 @@ func CheckPrefix(s string) error {
 	return nil
 }
 
-// shared resolves the keys of a cluster that others use.
+// shared resolves the keys for a cluster that others use.
 func (r *databaseResolver) shared(d *Database) {
 	runs := len(d.Endpoints) > 0
 	if !runs {
@@ -71,8 +71,8 @@ func (r *databaseResolver) shared(d *Database) {
 	}
 }
 
-// PrefixSize returns the number of bytes in a stored name before the key itself, 0 for
-// a cluster that only the load uses.
+// PrefixSize returns how many bytes a stored name has before the key itself, 0 for a cluster that
+// only the load uses.
 func (d *Database) PrefixSize() int {
 	switch {
 	case len(d.Endpoints) == 0:
@@ -83,11 +83,11 @@ func (d *Database) PrefixSize() int {
 	return len(d.DefaultPrefix(strings.Repeat("0", runIDPart))) + len("/")
 }
 
-// runIDPart is how many characters of the run's id a default prefix has.
+// runIDPart is how many characters a default prefix takes from the run's id.
 const runIDPart = 16
 
-// DefaultPrefix returns the prefix of a database that gives none, in a run with that id.
-// Several databases of one run may be the same cluster.
+// DefaultPrefix returns the prefix, in a run with that id, for a database that does not give it.
+// Several databases in one run may be the same cluster.
 func (d *Database) DefaultPrefix(runID string) string {
 	tag := strings.Map(func(c rune) rune {
 		if strings.ContainsRune("+,=@", c) { // valid in a tag, but not in every database's names

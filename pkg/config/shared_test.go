@@ -94,8 +94,8 @@ func TestMaintain(t *testing.T) {
 	}
 }
 
-// wantPlan wants a file to give its first database a plan of an ability, or to be refused with a
-// problem. It returns the experiment with that plan, nil without one.
+// wantPlan wants a file to give its first database an ability's plan, or to be refused with a
+// problem. It returns the experiment with that plan, or nil.
 func wantPlan[P comparable](t *testing.T, keys ability.Section[P], c Catalog, name, text string, want P, problem string) *Experiment {
 	t.Helper()
 	e, _, err := Parse("test.yaml", []byte(text), c)

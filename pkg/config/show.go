@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Show writes an experiment as a compact file with every default filled in, including
-// those of the drivers' options, each below its line of help. Read again, the file gives
-// the same experiment except for Path, Classic and places.
+// Show writes an experiment as a compact file with every default filled in, including those for the
+// drivers' options, each below its help line. Read again, the file gives the same experiment except
+// for Path, Classic and places.
 func Show(e *Experiment) ([]byte, error) {
 	node := fileSection(nil).Show(&fileSpec{Experiment: *e}).Node()
 	for _, d := range e.Databases {
@@ -28,11 +28,10 @@ func Show(e *Experiment) ([]byte, error) {
 	return data, nil
 }
 
-// Migrate writes the experiment of a classic file as a compact file with every default
-// filled in. Comments above the file and above a database report the changes: warnings
-// about the classic file, and differences in the compact form. Read again, the file gives
-// the same experiment, except for files that only the analysis of a classic file uses, and
-// for versions that were labels.
+// Migrate writes a classic file's experiment as a compact file with every default filled in.
+// Comments above the file and above a database report the changes: warnings about the classic file,
+// and differences in the compact form. Read again, the file gives the same experiment, except for
+// files that only analyzing a classic file needs, and for versions that were labels.
 func Migrate(e *Experiment, warnings []yamlfile.Problem, catalog Catalog) ([]byte, error) {
 	other := *e
 	other.Inputs, other.Report, other.Databases = nil, Report{}, slices.Clone(e.Databases)

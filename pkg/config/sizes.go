@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// sizeLawSection declares the keys of a law for the sizes of values.
+// sizeLawSection declares the keys for a value size law.
 func sizeLawSection() section[sizeLawSpec] {
 	lognormal := func(s *sizeLawSpec) bool { return s.Law == workload.SizesLognormal }
 	size := func(name, preset, usually, meaning string, at func(*sizeLawSpec) *int) field[sizeLawSpec] {
@@ -35,7 +35,7 @@ func sizeLawSection() section[sizeLawSpec] {
 	}}
 }
 
-// sizesField declares the law of a load.
+// sizesField declares a load's value size law.
 func sizesField() field[loadSpec] {
 	f := part[loadSpec, sizeLawSpec]{
 		Row: row{Name: "value_sizes",
@@ -52,7 +52,7 @@ func sizesField() field[loadSpec] {
 	return f
 }
 
-// sizeLaw resolves the law for the sizes of a load's values, and the smallest and largest size.
+// sizeLaw resolves a load's value size law, and the smallest and largest size.
 func (r *loadResolver) sizeLaw(l *workload.Load) {
 	w := r.spec.Is.sizeLaw
 	if !r.spec.Has("value_sizes") {
@@ -99,7 +99,7 @@ func (r *loadResolver) sizeLaw(l *workload.Load) {
 	l.Sizes, l.ValueSize, l.ValueSizeMax = spec.Sizes, spec.min, spec.max
 }
 
-// readFile reads the sizes of a histogram.
+// readFile reads a histogram of sizes.
 func (spec *sizeLawSpec) readFile() error {
 	if spec.File == "" {
 		return errors.New("file is missing")

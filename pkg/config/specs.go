@@ -8,12 +8,12 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// fileSpec is a file before its values are checked against one another. The
-// experiment in it has the values that stay as in the file.
+// fileSpec is a file before its values are checked against one another. Its Experiment holds the
+// values that stay as in the file.
 type fileSpec struct {
 	Experiment
 	hosts []written[hostSpec]
-	// generators have no ports of a database.
+	// generators have no database ports.
 	generators []written[hostSpec]
 	members    int
 	defaults   string
@@ -28,18 +28,18 @@ type fileSpec struct {
 	databases  []*written[databaseSpec]
 	steps      written[Steps]
 	upload     written[Upload]
-	// root is the document; at, hostsAt and membersAt are the values of databases, hosts and
+	// root is the document; at, hostsAt and membersAt are the nodes under databases, hosts and
 	// members.
 	root, at, hostsAt, membersAt *yamlfile.Node
-	// uploadKey is the key that gives the destination of an upload.
+	// uploadKey is the key that says where to upload.
 	uploadKey string
 }
 
 // fileKey is a top-level key with values of type T.
 type fileKey[T any] = key[fileSpec, T]
 
-// databaseSpec is one database before its values are checked against one another.
-// The database in it has the values that stay as in the file.
+// databaseSpec is one database before its values are checked against one another. Its Database
+// holds the values that stay as in the file.
 type databaseSpec struct {
 	Database
 	entry database.Database
@@ -50,7 +50,7 @@ type databaseSpec struct {
 	load  written[loadSpec]
 	steps written[Steps]
 	swept written[workload.Swept]
-	// members is the number of used hosts.
+	// members is how many hosts are used.
 	members int
 	// id is the id's node, the place of missing keys.
 	id *yamlfile.Node
@@ -59,7 +59,7 @@ type databaseSpec struct {
 // databaseKey has values of type T.
 type databaseKey[T any] = key[databaseSpec, T]
 
-// hostSpec is one machine before the ports of a database are known.
+// hostSpec is one machine before a database's ports are known.
 type hostSpec struct {
 	Host
 	// ports are the ports in the file; their keys are the roles.
@@ -75,23 +75,22 @@ type loadSpec struct {
 	judge   written[judgeSpec]
 	expect  written[workload.Expect]
 	preload written[preloadSpec]
-	// sizes is the value of value_size, which may be a range.
+	// sizes is from value_size, which may be a range.
 	sizes yamlfile.Given[[2]int]
-	// sizeLaw is the value of value_sizes.
+	// sizeLaw is from value_sizes.
 	sizeLaw written[sizeLawSpec]
 }
 
 // loadKey has values of type T.
 type loadKey[T any] = key[loadSpec, T]
 
-// shareSpec is one operation of a mix with its place.
+// shareSpec is one operation in a mix with its place.
 type shareSpec struct {
 	workload.Share
 	at *yamlfile.Node
 }
 
-// preloadSpec is the data before a load in a file: a number of keys, or of their
-// bytes.
+// preloadSpec is how a file gives the data before a load: as a number of keys or as their bytes.
 type preloadSpec struct {
 	keys  int64
 	bytes int64
@@ -111,7 +110,7 @@ type sizeLawSpec struct {
 // sizeLawKey has values of type T.
 type sizeLawKey[T any] = key[sizeLawSpec, T]
 
-// sweepSpec is a sweep in a file: values in exactly one of its lists.
+// sweepSpec is a sweep in a file. Exactly one list has values.
 type sweepSpec struct {
 	rate    []yamlfile.Given[float64]
 	clients []yamlfile.Given[int]
@@ -121,7 +120,7 @@ type sweepSpec struct {
 	down bool
 }
 
-// amount is an amount of data before a load: bytes if it has a unit, else keys.
+// amount is how much data there is before a load: bytes if it has a unit, else keys.
 type amount struct {
 	preloadSpec
 	text string
@@ -145,7 +144,7 @@ func (s *sweepSpec) key() workload.SweepKey {
 // given holds the abilities' keys in a mapping, as read by [ability.Keys].
 type given map[string]any
 
-// with returns a copy with the value of a key replaced: the map may be shared.
+// with returns a copy with a key's value replaced: the map may be shared.
 func (g given) with(name string, is any) given {
 	own := given{}
 	maps.Copy(own, g)

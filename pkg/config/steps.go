@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// stepped resolves a load with several steps. The load's requests and duration are
-// divided among the steps that have neither of their own.
+// stepped resolves a load with several steps. The load's requests and duration are divided among
+// the steps that give neither.
 func (r *loadResolver) stepped(l *workload.Load) {
 	specs := r.spec.Is.steps
 	if len(specs) == 0 {
@@ -60,8 +60,8 @@ func (r *loadResolver) stepConnections(s written[workload.Step], clients int) in
 	return r.connections(r.spec.Place("connections"), min(r.spec.Is.Connections, clients), clients)
 }
 
-// unshared returns the rest of a total that the steps leave, and the indexes of the steps
-// that share it: those without an end of their own.
+// unshared returns what the steps leave of a total, and the indexes of the steps that share it:
+// those that give neither requests nor a duration.
 func unshared[N int64 | time.Duration](specs []written[workload.Step], total N, own func(workload.Step) N) (rest N, opened []int) {
 	for i, s := range specs {
 		total -= own(s.Is)
@@ -117,8 +117,7 @@ func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.
 // stepKey has values of type T.
 type stepKey[T any] = key[workload.Step, T]
 
-// stepSection declares every key of a step. To add one, add it here and to
-// [workload.Step].
+// stepSection declares a step's keys. To add one, add it here and to [workload.Step].
 func stepSection() section[workload.Step] {
 	return section[workload.Step]{Fields: []field[workload.Step]{
 		stepKey[int]{
@@ -162,7 +161,7 @@ func stepSection() section[workload.Step] {
 	}}
 }
 
-// stepList is a list of steps with the places of their values.
+// stepList is a list of steps whose values have their places.
 func stepList() kind[[]written[workload.Step]] {
 	return kind[[]written[workload.Step]]{
 		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]written[workload.Step], bool) {

@@ -42,7 +42,7 @@ func sweepSection() section[sweepSpec] {
 	}
 }
 
-// placedList is a list of values with their places.
+// placedList is a list whose values have their places.
 func placedList[T any](item kind[T]) kind[[]yamlfile.Given[T]] {
 	return kind[[]yamlfile.Given[T]]{
 		Unit: "list",
@@ -63,7 +63,7 @@ func placedList[T any](item kind[T]) kind[[]yamlfile.Given[T]] {
 	}
 }
 
-// amountKind is a number of keys, or of bytes with a unit.
+// amountKind is a number of keys, or a size with a unit.
 func amountKind() kind[amount] {
 	return kind[amount]{
 		Parse: func(r *yamlfile.Reader, key string, node *yamlfile.Node) (amount, bool) {
@@ -79,10 +79,10 @@ func amountKind() kind[amount] {
 	}
 }
 
-// size is the number by which amounts of one sweep are compared.
+// size is the number by which a sweep's amounts are compared.
 func (a amount) size() int64 { return max(a.keys, a.bytes) }
 
-// checkSweep reports a sweep unless it has exactly one list of rising values.
+// checkSweep reports a sweep unless it has exactly one list, with rising values.
 func checkSweep(r *yamlfile.Reader, w *written[sweepSpec]) {
 	s, places := &w.Is, []yamlfile.Place{}
 	for _, k := range workload.SweepKeys() {
@@ -135,7 +135,7 @@ func rising[T any](r *yamlfile.Reader, p yamlfile.Place, list []yamlfile.Given[T
 	}
 }
 
-// sweptSection declares a database's part of a sweep.
+// sweptSection declares a database's part in a sweep.
 func sweptSection() section[workload.Swept] {
 	point := func(s *workload.Swept) bool { return s.Text != "" }
 	return section[workload.Swept]{
@@ -167,8 +167,8 @@ func sweptSection() section[workload.Swept] {
 	}
 }
 
-// swept resolves the load of a sweep over rates or clients: a step for each value up,
-// and back down. Requests and duration apply to each step.
+// swept resolves the load for a sweep over rates or clients: a step for each value up, and back
+// down. Requests and duration apply to each step.
 func (r *loadResolver) swept(l *workload.Load) {
 	s, name := &r.file.sweep.Is, string(r.file.sweep.Is.key())
 	at := r.file.sweep.NodeOf(name)
@@ -209,7 +209,7 @@ func (r *loadResolver) swept(l *workload.Load) {
 	}
 }
 
-// values returns the values of the steps in order.
+// values returns the steps' values in order.
 func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	all = slices.Clone(s.rate)
 	for _, c := range s.clients {
@@ -223,7 +223,7 @@ func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	return all
 }
 
-// sweptClients checks the clients of a step, which come from the sweep or the load.
+// sweptClients checks a step's clients, which come from the sweep or the load.
 func (r *loadResolver) sweptClients(step workload.Step, at *yamlfile.Node) {
 	if r.spec.Has("clients") {
 		at = r.spec.NodeOf("clients")

@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// points returns the databases of a file, expanded by a sweep: each database once with its
-// part of a sweep over steps, or once for each point. At each point all databases run one
-// after another, so they are compared under the same conditions.
+// points returns a file's databases, expanded by a sweep: each database once with its part in a
+// sweep over steps, or once for each point. At each point all databases run one after another, so
+// they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	s := &f.sweep.Is
 	switch s.key() {
@@ -53,7 +53,7 @@ func (r *reader) noSweep(f *fileSpec, w written[fileSpec]) {
 	if s == nil || f.sweep.Is.key() == "" {
 		return
 	}
-	what := s.Key // of a command line
+	what := s.Key // from a command line
 	if at := w.NodeOf(s.Key); at != nil {
 		what = fmt.Sprintf("%s (line %d)", s.Key, at.Line)
 	}
@@ -105,7 +105,7 @@ func (r *reader) point(f *fileSpec, d *written[databaseSpec], v yamlfile.Given[i
 	return &w
 }
 
-// preloaded gives a database the data of a point.
+// preloaded gives a database the data for a point.
 func (r *reader) preloaded(w *written[databaseSpec], p yamlfile.Given[amount]) {
 	if p.Is.size() == 0 {
 		return
@@ -122,7 +122,7 @@ func (r *reader) preloaded(w *written[databaseSpec], p yamlfile.Given[amount]) {
 	w.Is.load = loadSection(r.catalog).Over(own, w.Is.load)
 }
 
-// tagOf returns the tag of a database without a point.
+// tagOf returns a database's tag without a point.
 func tagOf(d *written[databaseSpec]) string {
 	if d.Has("tag") {
 		return d.Is.Tag
@@ -130,7 +130,7 @@ func tagOf(d *written[databaseSpec]) string {
 	return makeTag(d.Is.Name, d.Is.Label, d.Is.Version)
 }
 
-// sweptPart returns a part of a sweep, with the place of the sweep.
+// sweptPart returns a part in a sweep, with the sweep's place.
 func sweptPart(sweep written[sweepSpec], is workload.Swept) written[workload.Swept] {
 	w := sweptSection().None()
 	w.Is, w.Node = is, sweep.Node

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Rates and clients become steps of each load, up and down again.
+// Rates and clients become steps in each load, up and down again.
 func TestSweepSteps(t *testing.T) {
 	const hosts = "hosts: [a, b, c]\ndatabases: {etcd: {version: v3.6.16}, zookeeper: {load: {duration: 3s}}}\n"
 	for _, tt := range []struct {
@@ -164,7 +164,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestDatabasePlace: points of a sweep have the places of their database.
+// TestDatabasePlace: a sweep's points have their database's places.
 func TestDatabasePlace(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "hosts: [a, b, c]\nsweep: {members: [1, 3]}\ndatabases: {etcd: {version: v3.6.16}, zookeeper: }\n")

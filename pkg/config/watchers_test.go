@@ -10,7 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Keys of a database without watches cannot be watched, which is a warning for keys of the whole file.
+// Without watches a database's keys cannot be watched, which is a warning if the file asks for all
+// databases.
 func TestNoWatches(t *testing.T) {
 	catalog := testCatalog()
 	i := slices.IndexFunc(catalog, func(d database.Database) bool { return d.Name == "zetcd" })

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// mixedFile has every form of a load's operations.
+// mixedFile gives a load's operations in every form.
 const mixedFile = `title: Mixed
 hosts: [10.0.0.1]
 load: {workload: ycsb-b, duration: 30s, clients: 50, value_size: 256B-4KiB}
@@ -184,7 +184,7 @@ func TestWorkloadWarnings(t *testing.T) {
 	}
 }
 
-// A database has only its own modes of ranges, and a mode without a limit has none.
+// A database has only its own range modes, and a mode without a limit has no limit.
 func TestRangeModes(t *testing.T) {
 	c := testCatalog()
 	for i := range c {
@@ -221,7 +221,7 @@ func TestRangeModes(t *testing.T) {
 	}
 }
 
-// TestWorkloadProblems is [TestCompactProblems] for the operations of a load.
+// TestWorkloadProblems is [TestCompactProblems] for a load's operations.
 func TestWorkloadProblems(t *testing.T) {
 	for _, test := range []struct {
 		name, load string
@@ -377,7 +377,7 @@ func TestTooManyOperations(t *testing.T) {
 	}
 }
 
-// TestSizesOfAFile: a histogram is read with the experiment, which holds all of it.
+// TestSizesOfAFile: a histogram is read with the experiment, which holds it whole.
 func TestSizesOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sizes.csv")
 	if err := os.WriteFile(file, []byte("bytes,count\n64,3\n4096,1\n"), 0o600); err != nil {

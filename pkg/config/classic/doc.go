@@ -1,7 +1,7 @@
-// Package classic reads experiment files of the classic schema, whose keys begin
-// with test_title and datatbase_id_to_..., spelled so. It reports every problem at
-// its place under the classic key. It knows the classic keys and nothing of the
-// compact ones: package config turns a [File] into an experiment.
+// Package classic reads experiment files in the classic schema, whose keys begin with test_title
+// and datatbase_id_to_..., spelled so. It reports every problem at its place under the classic key.
+// It knows the classic keys but not the compact ones: package config turns a [File] into an
+// experiment.
 package classic
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// BucketKey is the path of the key that names the place of uploads.
+// BucketKey is the path to the key that says where to upload.
 const BucketKey = "config_client_machine_initial.google_cloud_storage_bucket_name"
 
-// Keys returns the top-level keys of the schema.
+// Keys returns the schema's top-level keys.
 func Keys() []string {
 	return slices.Sorted(maps.Keys((&reader{}).top(&written{})))
 }
 
-// Read reads a file of the classic schema and reports its problems to r.
+// Read reads a file in the classic schema and reports its problems to r.
 func Read(r *yamlfile.Reader, root *yamlfile.Node, lookup Lookup) *File {
 	r.OldBooleans = true
 	return (&reader{r, lookup}).file(root)

@@ -39,7 +39,7 @@ func (r *reader) file(root *yamlfile.Node) *File {
 	return f
 }
 
-// inOrder returns the databases in the order of all_database_id_list.
+// inOrder returns the databases in the order in all_database_id_list.
 func (r *reader) inOrder(w written) []*Database {
 	var order []*Database
 	for _, id := range w.ids.Is {

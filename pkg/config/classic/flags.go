@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// flags decodes the section of a database's own flags into the options whose
-// classic tags name its keys. 0 and "" keep the default, as in the classic tool.
+// flags decodes a database's own flags into the options whose classic tags name these keys. 0 and
+// "" keep the default, as in the classic tool.
 func flags(r *yamlfile.Reader, what string, node *yamlfile.Node, v any) {
 	options := yamlfile.Options(v)
 	var names []string
@@ -45,8 +45,7 @@ func flags(r *yamlfile.Reader, what string, node *yamlfile.Node, v any) {
 	}
 }
 
-// keysOf returns the keys of classic files that mean an option, the
-// preferred one first.
+// keysOf returns the keys that mean an option in classic files, the preferred one first.
 func keysOf(o yamlfile.Option) []string {
 	tag := o.Tag.Get("classic")
 	if tag == "" {

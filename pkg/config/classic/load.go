@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// load reads benchmark_options and benchmark_steps of one database.
+// load reads a database's benchmark_options and benchmark_steps.
 func (r *reader) load(d *Database, reads []string, options, steps *yamlfile.Node) {
 	if steps == nil || yamlfile.IsNull(steps) {
 		r.Errorf(d.At, "%s: benchmark_steps is missing", d.ID)
@@ -65,7 +65,7 @@ func (r *reader) options(node *yamlfile.Node, reads []string, l *Load, wanted bo
 	}
 }
 
-// stepped makes steps of connection_client_numbers, which replace both numbers.
+// stepped makes steps from connection_client_numbers, which replace both numbers.
 func (r *reader) stepped(numbers yamlfile.Given[[]*yamlfile.Node], l *Load) {
 	steps := yamlfile.Given[[]yamlfile.Given[int]]{Key: numbers.Key, At: numbers.At}
 	for _, item := range numbers.Is {

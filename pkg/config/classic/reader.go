@@ -2,7 +2,7 @@ package classic
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// reader reads the sections of one file.
+// reader reads one file's sections.
 type reader struct {
 	*yamlfile.Reader
 	lookup Lookup
@@ -21,7 +21,7 @@ func items(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]*yamlfile.Nod
 	return r.Items(key, node)
 }
 
-// emptyText reads text. Most texts of the schema may be left empty.
+// emptyText reads text. Most texts in the schema may be left empty.
 func emptyText(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
 	if yamlfile.IsNull(node) {
 		return "", true
@@ -29,12 +29,12 @@ func emptyText(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, boo
 	return yamlfile.Text(r, key, node)
 }
 
-// optional returns a reader of text that may be left empty.
+// optional returns a function that reads text, which may be empty.
 func (r *reader) optional(s *string) func(string, *yamlfile.Node) {
 	return func(key string, node *yamlfile.Node) { *s, _ = emptyText(r.Reader, key, node) }
 }
 
-// entryPath returns a reader of a path that may be left empty.
+// entryPath returns a function that reads a path, which may be empty.
 func (r *reader) entryPath(paths map[string]string, name string) func(string, *yamlfile.Node) {
 	return func(key string, node *yamlfile.Node) {
 		if path, _ := emptyText(r.Reader, key, node); path != "" {
@@ -43,7 +43,7 @@ func (r *reader) entryPath(paths map[string]string, name string) func(string, *y
 	}
 }
 
-// overwritten returns a reader of a key whose value the classic tool replaced.
+// overwritten returns a function that reads a key whose value the classic tool replaced.
 func (r *reader) overwritten(id *yamlfile.Node) func(string, *yamlfile.Node) {
 	return func(name string, node *yamlfile.Node) {
 		r.Warnf(node, "%s of %s is ignored: it follows from other keys", name, id.Value)
@@ -53,12 +53,11 @@ func (r *reader) overwritten(id *yamlfile.Node) func(string, *yamlfile.Node) {
 // client is config_client_machine_initial.
 type client struct {
 	prefix, project, folder string
-	paths                   map[string]string // by the name of the result file
+	paths                   map[string]string // by the result file's name
 	keyFile, bucket         yamlfile.Given[string]
 }
 
-// exportNames returns the files of a result folder that a file gives paths for, by
-// the key of the path.
+// exportNames returns the result files that a file gives paths for, by the path's key.
 func exportNames() map[string]string {
 	return map[string]string{
 		"client_system_metrics_path":                  "client-system-metrics.csv",

@@ -2,16 +2,14 @@ package classic
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// File is a file as it was written. Values with a key and a place are of the type
-// [yamlfile.Given].
+// File is a file as it was written. Values with a key and a place have the type [yamlfile.Given].
 type File struct {
 	Title, Description yamlfile.Given[string]
-	// Databases are in the order of all_database_id_list. At is the mapping that
-	// holds them.
+	// Databases are in the order in all_database_id_list. At is the mapping that holds them.
 	Databases []*Database
 	At        *yamlfile.Node
-	// Export holds the paths that control writes result files to, by the name of
-	// the file in a tag's folder.
+	// Export holds the paths that control writes result files to, by the file's name in a tag's
+	// folder.
 	Export map[string]string
 	Upload Upload
 	// Inputs holds the files that analyze reads, by database id.
@@ -20,7 +18,7 @@ type File struct {
 	Report Report
 }
 
-// Database collects the values of one database from their places in the schema.
+// Database collects one database's values from their places in the schema.
 type Database struct {
 	ID string
 	// At is the id's node.
@@ -28,15 +26,14 @@ type Database struct {
 	// Tag, Version and Description follow from database_description.
 	Tag, Version, Description yamlfile.Given[string]
 	Hosts                     yamlfile.Given[[]Host]
-	// Options is the struct of [Known], decoded over its defaults.
+	// Options is the struct from [Known], decoded over its defaults.
 	Options any
 	// Load is the zero Load if the load step is not taken.
 	Load  Load
 	Steps Steps
 }
 
-// Host is one machine of peer_ips. Both ports are unset if the file leaves them to
-// their defaults.
+// Host is one machine in peer_ips. Both ports are unset if the file leaves them to their defaults.
 type Host struct {
 	Addr                    string
 	At                      *yamlfile.Node
@@ -58,19 +55,19 @@ type Load struct {
 // Steps holds benchmark_steps. A step that the file does not name is not taken.
 type Steps struct{ Start, Load, Stop, Upload yamlfile.Given[bool] }
 
-// Upload is the bucket that results are copied to. URL is unset if there is none.
+// Upload is the bucket that results are copied to. URL is unset without a bucket.
 type Upload struct {
 	URL, KeyFile yamlfile.Given[string]
 	Project      string
 }
 
-// Inputs are the files of one database that analyze reads and writes, as paths.
+// Inputs are the files that analyze reads and writes for one database, as paths.
 type Inputs struct {
 	Files, Outputs map[string]string
 	Servers        []string
 }
 
-// Plot is an entry of analyze_plot_list.
+// Plot is an entry in analyze_plot_list.
 type Plot struct{ Column, X, Y yamlfile.Given[string] }
 
 // Report names the files that analyze writes.
@@ -79,10 +76,11 @@ type Report struct {
 	Images                              []Image
 }
 
-// Image is one picture of the README. Kind is local or remote.
+// Image is one picture in the README. Kind is local or remote.
 type Image struct{ Title, Path, Kind string }
 
-// Known describes a database to the reader: a fresh options struct with every default, or nil, and the words of its read modes.
+// Known describes a database to the reader: a fresh options struct with every default, or nil, and
+// the words for its read modes.
 type Known struct {
 	Options any
 	Reads   []string
@@ -91,7 +89,7 @@ type Known struct {
 // Lookup finds the database that an id names. It reports unknown ids.
 type Lookup func(r *yamlfile.Reader, id *yamlfile.Node) (Known, bool)
 
-// The two keys with the misspelling of the classic schema.
+// The two keys that the classic schema misspells.
 const (
 	ControlKey = "datatbase_id_to_config_client_machine_agent_control"
 	AnalyzeKey = "datatbase_id_to_config_analyze_machine_initial"
