@@ -23,7 +23,7 @@ const Name = "cetcd"
 // maxValue is the largest value in bytes that the proxy accepts, as Consul does.
 const maxValue = 512 << 10
 
-// Options are the settings of etcd's server and of the client.
+// Options are the settings for etcd's server and the client.
 type Options struct {
 	etcd.Server `yaml:",inline"`
 	Transport   database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for consul"`
@@ -67,13 +67,13 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	return o.Server.Recipes(version)
 }
 
-// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes it the
-// smaller one. etcd stores a few bytes more than the value.
+// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes it smaller. etcd stores
+// a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
 }
 
-// MaxTxnValue returns the largest value of each key in a transaction with that many keys.
+// MaxTxnValue returns the largest value for each key in a transaction with that many keys.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnOps {
 		return 0
@@ -81,7 +81,7 @@ func (o *Options) MaxTxnValue(keySize, keys int) int {
 	return min(o.api().MaxTxnValue(keySize, keys), max(0, o.Server.MaxTxnValue(keySize, keys)-binary.MaxVarintLen64))
 }
 
-// api returns the driver of the proxies' interface.
+// api returns the driver for the proxies' interface.
 func (o *Options) api() *consul.Options { return &consul.Options{Transport: o.Transport} }
 
 // Ready makes one linearizable read through the member's proxy.
@@ -89,10 +89,10 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	return o.api().Ready(ctx, t, member)
 }
 
-// keysOnly is a client of Consul without sessions, which the proxy refuses.
+// keysOnly is a Consul client without sessions, which the proxy refuses.
 type keysOnly struct{ database.WholeKeys }
 
-// Dial opens one connection to one member's proxy, as to a member of Consul.
+// Dial opens one connection to one member's proxy, as to a Consul member.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	c, err := o.api().Dial(ctx, t)
 	if err != nil {
@@ -101,9 +101,9 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return keysOnly{c.(database.WholeKeys)}, nil
 }
 
-// DialWatches opens a connection for one watcher to one member's proxy, as to a member of Consul. The
-// proxy must be that in this binary, which describes itself: whether queries to a cetcd executable wait
-// for changes is not known.
+// DialWatches opens a connection for one watcher to one member's proxy, as to a Consul member. The
+// proxy must be the one in this binary, which describes itself: whether queries to a cetcd
+// executable wait for changes is not known.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
 	if _, err := o.Version(ctx, t, max(t.Prefer, 0)); err != nil {
 		return nil, fmt.Errorf("dial for watches: the proxy must describe itself, as dbtester's does: %w", err)
@@ -116,8 +116,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return o.api().Leader(ctx, t)
 }
 
-// Version returns the version of a member's etcd. A cetcd executable does not report
-// it.
+// Version returns a member's etcd version. A cetcd executable does not report it.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	return o.api().Version(ctx, t, member)
 }
@@ -138,7 +137,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.api().CleanOneByOne(ctx, t, which, removed)
 }
 
-// Consul's limits of a transaction: operations, and bytes of its JSON.
+// Consul's limits for a transaction: operations, and bytes in its JSON.
 const (
 	maxTxnOps  = 64
 	maxTxnBody = 512 << 10

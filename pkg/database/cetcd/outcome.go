@@ -39,9 +39,8 @@ const (
 	saysTooLarge   = "Request body too large, max size: %d bytes"
 )
 
-// answerOf turns an error of etcd into Consul's answer for the same problem. sent
-// is false if the request was never handed to a connection: then it cannot have been
-// applied.
+// answerOf turns an error from etcd into Consul's answer for the same problem. sent is false if the
+// request was never handed to a connection: then it cannot have been applied.
 func answerOf(err error, sent bool) answer {
 	var a answer
 	if errors.As(err, &a) {
@@ -72,8 +71,7 @@ func answerOf(err error, sent bool) answer {
 	return answer{code, says + " (etcd: " + err.Error() + ")"}
 }
 
-// statusWords interprets errors of the transport and of the parts of etcd that answer
-// in plain gRPC.
+// statusWords interprets errors from the transport and from etcd's parts that answer in plain gRPC.
 func statusWords(err error, sent bool) string {
 	s := status.Convert(err)
 	switch {

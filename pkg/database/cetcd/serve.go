@@ -18,11 +18,11 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 )
 
-// flags are the arguments of the built-in proxy.
+// flags are the built-in proxy's arguments.
 type flags struct {
 	etcd     string // URL
 	addr     string // host:port
-	endpoint string // host:port of etcd
+	endpoint string // etcd's host:port
 	tls      *tls.Config
 }
 
@@ -49,7 +49,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	return errors.Join(serve(ctx, listener, store, logger), store.close())
 }
 
-// stopWithin bounds the time of running requests when the proxy is stopped.
+// stopWithin bounds how long running requests may take when the proxy is stopped.
 const stopWithin = 5 * time.Second
 
 // serve answers requests until ctx ends, and then finishes the running ones.
@@ -112,7 +112,7 @@ func parseFlags(args []string) (flags, error) {
 }
 
 // tlsConfig returns a configuration that serves with the member's certificate, requires
-// client certificates of the same CA, and dials etcd with the member's certificate.
+// client certificates from the same CA, and dials etcd with the member's certificate.
 func tlsConfig(ca, cert, key string) (*tls.Config, error) {
 	pem, err := os.ReadFile(ca)
 	if err != nil {

@@ -60,7 +60,7 @@ func (s *store) put(ctx context.Context, key, stored []byte) error {
 	return nil
 }
 
-// remove deletes the keys of the half-open range [key, end), or one key without an end.
+// remove deletes the keys in the half-open range [key, end), or one key without an end.
 func (s *store) remove(ctx context.Context, key, end []byte) error {
 	var p peer.Peer
 	if _, err := s.kv.DeleteRange(ctx, &pb.DeleteRangeRequest{Key: key, RangeEnd: end}, grpc.Peer(&p)); err != nil {
@@ -145,8 +145,8 @@ func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, pa
 	}
 }
 
-// span returns the half-open range of the keys that begin with prefix, as etcd encodes
-// it: "\x00" is the first key, and as an end it means no bound.
+// span returns the half-open range for keys that begin with prefix, as etcd encodes it: "\x00" is
+// the first key, and as an end it means no bound.
 func span(prefix string) (key, end []byte) {
 	if prefix == "" {
 		return []byte{0}, []byte{0}

@@ -2,12 +2,12 @@ package cetcd
 
 import "encoding/binary"
 
-// Consul stores a number of 64 bits, the flags, with every value. A value in etcd is
-// that number as an unsigned varint (encoding/binary), followed by the value. This adds
-// 1 byte without flags, and up to 10 with them. Keys that no proxy wrote cannot be read.
+// Consul stores a 64-bit number, the flags, with every value. A value in etcd is that number as an
+// unsigned varint (encoding/binary), followed by the value. This adds 1 byte without flags, and up
+// to 10 with them. Keys that no proxy wrote cannot be read.
 
-// encodeValue returns a stored value with its flags and room for size bytes, and the
-// part with that room.
+// encodeValue returns a stored value with its flags and room for size bytes, and the slice with
+// that room.
 func encodeValue(flags uint64, size int) (stored, value []byte) {
 	stored = make([]byte, 0, binary.MaxVarintLen64+size)
 	stored = binary.AppendUvarint(stored, flags)

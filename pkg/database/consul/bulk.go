@@ -13,7 +13,7 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// Consul's bounds of a transaction: operations up to 1.16, and the bytes of its JSON.
+// Consul's bounds for a transaction: operations up to 1.16, and the bytes in its JSON.
 const (
 	maxTxnOps   = 64
 	maxTxnBytes = 512 << 10
@@ -22,7 +22,7 @@ const (
 // BulkSize returns how many sets fit into a transaction. A value is written in base64.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	const perSet, request = 250, 1 << 10
-	// An escape in a key takes up to six bytes in JSON; keys of a load have none.
+	// An escape in a key takes up to six bytes in JSON; a load's keys have no escapes.
 	return max(1, min(maxTxnOps, (maxTxnBytes-request)/(keySize+(valueSize+2)/3*4+perSet)))
 }
 
@@ -33,11 +33,11 @@ type bulk struct {
 	prefix string
 }
 
-// maxTxnAnswer bounds an answer in bytes, which has the keys and no values.
+// maxTxnAnswer bounds an answer, in bytes; it has the keys and no values.
 const maxTxnAnswer = 4 << 20
 
-// DialBulk makes a client of one member, the preferred or else the first. Only the first
-// request shows whether the client works.
+// DialBulk makes a client for one member, the preferred or else the first. Only the first request
+// shows whether the client works.
 func (o *Options) DialBulk(_ context.Context, t database.Target) (database.Bulk, error) {
 	library, config, err := openLibrary(t, max(t.Prefer, 0), maxTxnAnswer, 1)
 	if err != nil {

@@ -22,11 +22,10 @@ const Name = "consul"
 const maxValue = 512 << 10
 
 // fsyncEach states when a write is on disk: Consul syncs every batch that it appends to
-// its raft log, and no option changes this.
+// its raft log, and no option changes that.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
 
-// Options are the settings of Consul's server, named as in its configuration, and of
-// its client.
+// Options are the settings for Consul's server, named as in its configuration, and for its client.
 type Options struct {
 	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5" classic:"raft_multiplier"`
 	HTTPMaxConnsPerClient int                `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member accepts from one address; it answers more with 429 (upstream's default: 200)"`
@@ -77,7 +76,7 @@ func (o *Options) MaxValue(int) int {
 	return maxValue
 }
 
-// ExtraFlags returns the raw flags of the options.
+// ExtraFlags returns the options' raw flags.
 func (o *Options) ExtraFlags() []string { return o.Flags }
 
 // Validate reports every option that Consul would refuse or that would make a
@@ -102,7 +101,7 @@ func (o *Options) Validate(database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-// validFlag refuses flags of the plan, and the mode without a disk.
+// validFlag refuses the plan's flags, and the mode without a disk.
 func validFlag(f string) error {
 	if err := database.ValidFlag(f, "-", plannedFlags); err != nil {
 		return err
@@ -126,8 +125,7 @@ var plannedFlags = []string{
 	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
 }
 
-// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would
-// replace.
+// plannedKeys are the keys in Consul's configuration that Plan sets and -hcl would replace.
 var plannedKeys = []string{
 	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
 	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
@@ -136,8 +134,7 @@ var plannedKeys = []string{
 
 var hclWord = regexp.MustCompile(`[A-Za-z0-9_]+`)
 
-// validHCL refuses text for -hcl that has one of the planned keys, or an escape that
-// could spell one.
+// validHCL refuses text for -hcl that has a planned key, or an escape that could spell one.
 func validHCL(flag string) error {
 	_, text, _ := strings.Cut(flag, "=")
 	if strings.Contains(text, "\\") {

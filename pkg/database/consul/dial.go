@@ -27,7 +27,7 @@ func (m members) ask(member int, f func(*client) error) error {
 }
 
 // askFirst calls f with a connection to one member after another, until f succeeds or
-// ctx ends. It returns the errors of all queried members.
+// ctx ends. It returns all queried members' errors.
 func (m members) askFirst(ctx context.Context, f func(member int, c *client) error) error {
 	var errs []error
 	for member := range m.target.Endpoints {
@@ -48,15 +48,13 @@ func (m members) askFirst(ctx context.Context, f func(member int, c *client) err
 // finds the connection open. The next operation reopens a broken connection, to the
 // same member.
 //
-// Consul has no timeout for a key-value request: its "wait" is for blocking queries
-// only. A member continues with a request that the client gave up until it notices
-// that the connection is closed.
+// Consul has no key-value request timeout: its "wait" is for blocking queries only. A member
+// continues with a request that the client gave up until it notices that the connection is closed.
 //
-// The password of the target's credentials is the ACL token. It must allow writing
-// key_prefix "", or the target's prefix. To find versions and the leader, it must
-// also allow reading agent_prefix "". Without credentials, and for a namespace and
-// the like, the library reads CONSUL_ variables of the environment, as every Consul
-// client does.
+// The password in the target's credentials is the ACL token. It must allow writing key_prefix "",
+// or the target's prefix. To find versions and the leader, it must also allow reading agent_prefix
+// "". Without credentials, and for a namespace and the like, the library reads CONSUL_ variables
+// from the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	whole, err := o.members(t).client(max(t.Prefer, 0))
 	if err != nil {

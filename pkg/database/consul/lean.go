@@ -28,7 +28,7 @@ type lean struct {
 
 	closed atomic.Bool
 	conn   leanConn
-	answer []byte // the buffer of answers to writes
+	answer []byte // the buffer for answers to writes
 	perKey int    // bounds a key with its value, in bytes
 }
 
@@ -55,8 +55,7 @@ func (m members) openLean(member int) (*lean, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A request of the library shows the additions from the environment, such as a token
-	// or a namespace.
+	// A library request shows the additions from the environment, such as a token or a namespace.
 	if _, _, err = library.KV().Get(probeKey, nil); sample.request == nil {
 		return nil, err
 	}
@@ -79,7 +78,7 @@ func (c *captured) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errCaptured
 }
 
-// headerLines returns the header lines of every request to a host.
+// headerLines returns the header lines in every request to a host.
 func headerLines(host string, header http.Header) (string, error) {
 	for _, values := range header {
 		for _, v := range values {
@@ -99,12 +98,12 @@ func (c *lean) Put(ctx context.Context, key, value []byte) error {
 	return unconditional(c.write(ctx, http.MethodPut, key, "", value))
 }
 
-// Get returns the value of key.
+// Get returns key's value.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
 }
 
-// AppendGet appends the value of key to a buffer.
+// AppendGet appends key's value to a buffer.
 func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	parameters := "raw"
 	switch mode {
@@ -155,7 +154,8 @@ func (c *lean) Close() error {
 	return nil
 }
 
-// read appends the answer to a GET to a buffer of the caller. With an error it returns the buffer as it was.
+// read appends the answer to a GET to the caller's buffer. With an error it returns the buffer as
+// it was.
 func (c *lean) read(ctx context.Context, to, key []byte, parameters string) ([]byte, error) {
 	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, to)
 	switch {
@@ -207,7 +207,7 @@ func (c *lean) write(ctx context.Context, method string, key []byte, parameters 
 	return done, classify(ctx, err)
 }
 
-// do sends one request and appends the body of its answer to out. Errors are classified.
+// do sends one request and appends its answer's body to out. Errors are classified.
 func (c *lean) do(ctx context.Context, method string, key []byte, parameters string, value, out []byte) (int, []byte, error) {
 	switch {
 	case c.closed.Load():
@@ -229,11 +229,11 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 
 // begin returns empty memory for a request with n bytes that differ between requests.
 func (c *lean) begin(n int) []byte {
-	const others = 128 // bytes, of the first line and of the length
+	const others = 128 // bytes, for the first line and the length
 	return c.conn.draft.Begin(n + len(c.extra) + len(c.fields) + others)
 }
 
-// appendHead appends the head of a request.
+// appendHead appends a request's head.
 func (c *lean) appendHead(b []byte, method string, key []byte, parameters string, length int, expect bool) []byte {
 	b = append(b, method...)
 	b = append(b, " /v1/kv/"...)
@@ -241,7 +241,7 @@ func (c *lean) appendHead(b []byte, method string, key []byte, parameters string
 	return c.appendFields(b, method, parameters, length, expect)
 }
 
-// appendFields appends the rest of a head, after the path.
+// appendFields appends a head's fields, after the path.
 func (c *lean) appendFields(b []byte, method string, parameters string, length int, expect bool) []byte {
 	if c.extra != "" || parameters != "" {
 		b = append(b, '?')
@@ -261,7 +261,7 @@ func (c *lean) appendFields(b []byte, method string, parameters string, length i
 	return append(b, "\r\n"...)
 }
 
-// appendPath appends the name of a key, escaped for the path of a URL.
+// appendPath appends a key's name, escaped for a URL's path.
 func appendPath(b, key []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for i, c := range key {
@@ -277,7 +277,7 @@ func appendPath(b, key []byte) []byte {
 	return b
 }
 
-// plain reports whether a byte needs no escape in the path of a URL.
+// plain reports whether a byte needs no escape in a URL's path.
 func plain(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':

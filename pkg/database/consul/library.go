@@ -17,13 +17,13 @@ import (
 const (
 	// connectTimeout bounds the time to establish one connection.
 	connectTimeout = 5 * time.Second
-	// bufferBytes is the size of each of a connection's two buffers: a thousand
-	// connections should stay small, and most requests fit.
+	// bufferBytes is how large each of a connection's two buffers is: a thousand connections should
+	// stay small, and most requests fit.
 	bufferBytes = 4 << 10
 )
 
-// inTrouble reports whether an error is the answer of a member that temporarily cannot
-// serve, such as one without a leader. Such a member may be dialed.
+// inTrouble reports whether an error is the answer from a member that temporarily cannot serve,
+// such as one without a leader. Such a member may be dialed.
 func inTrouble(err error) bool {
 	var status api.StatusError
 	return errors.As(err, &status) && status.Code == http.StatusInternalServerError
@@ -43,7 +43,7 @@ func hint(err error) string {
 	return ""
 }
 
-// open returns a client of the standard transport, which is not connected yet.
+// open returns a client with the standard transport, which is not connected yet.
 func (m members) open(member int) (*client, error) {
 	library, config, err := openLibrary(m.target, member, m.maxBody, 1)
 	if err != nil {
@@ -56,8 +56,8 @@ func (m members) open(member int) (*client, error) {
 	}, nil
 }
 
-// openLibrary returns a client of Consul's own library for one member over the standard transport, and the
-// configuration that the library completed. Nothing is connected yet.
+// openLibrary returns a client from Consul's own library for one member over the standard
+// transport, and the configuration that the library completed. Nothing is connected yet.
 func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.Client, *api.Config, error) {
 	transport, err := standard(t.TLS, maxBody, conns)
 	if err != nil {
@@ -66,7 +66,7 @@ func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.
 	return library(t, member, transport)
 }
 
-// endpoint returns the address of a member.
+// endpoint returns a member's address.
 func endpoint(t database.Target, member int) (string, error) {
 	if member < 0 || member >= len(t.Endpoints) {
 		return "", fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
@@ -74,8 +74,8 @@ func endpoint(t database.Target, member int) (string, error) {
 	return t.Endpoints[member], nil
 }
 
-// library returns a client of Consul's own library for one member, and the
-// configuration that the library completed.
+// library returns a client from Consul's own library for one member, and the configuration that the
+// library completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	address, err := endpoint(t, member)
 	if err != nil {
@@ -99,7 +99,7 @@ func library(t database.Target, member int, transport http.RoundTripper) (*api.C
 	return library, config, nil
 }
 
-// tokenOf returns the ACL token of credentials, or "".
+// tokenOf returns the ACL token in credentials, or "".
 func tokenOf(auth *database.Auth) (string, error) {
 	switch {
 	case auth == nil:

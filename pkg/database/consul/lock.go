@@ -22,7 +22,7 @@ var (
 	_ database.Contender  = (*libraryContender)(nil)
 )
 
-// lockFacts returns the facts of locks: a lock is a key that a session acquires.
+// lockFacts returns the facts about locks: a lock is a key that a session acquires.
 func lockFacts() *database.LockFacts {
 	const fence = "the index of the key (ModifyIndex) when it was acquired"
 	return &database.LockFacts{
@@ -111,7 +111,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 }
 
 // begin begins a session with a LockDelay, whose locks are released when it ends. Consul's library
-// does not send a LockDelay of 0, so Consul would use its default.
+// does not send LockDelay 0, so Consul would use its default.
 func (s *sessions) begin(ctx context.Context, ttl, delay time.Duration) (*session, error) {
 	entry := map[string]any{
 		"Name": "dbtester", "TTL": ttl.String(), "LockDelay": delay.String(),
@@ -156,7 +156,7 @@ func (s *sessions) deleteFree(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the key of a lock.
+// keyOf returns a lock's key.
 func (s *sessions) keyOf(name []byte) (string, error) {
 	key, err := encodeKey(name)
 	if err != nil {
@@ -199,7 +199,7 @@ func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (databas
 	if err != nil {
 		return database.Held{}, err
 	}
-	index := uint64(0) // of the key when another session held it
+	index := uint64(0) // at which another session held the key
 	for {
 		locked, fence, err := c.session.lock(ctx, key)
 		at := time.Now()
@@ -220,14 +220,14 @@ func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (databas
 	}
 }
 
-// taken is the result of a transaction that locks a key.
+// taken is a locking transaction's result.
 type taken int
 
 const (
 	lockFailed taken = iota
 	lockTaken
 	lockHeld    // by another session
-	lockDelayed // by the LockDelay of a session that ended
+	lockDelayed // by the LockDelay after another session ended
 )
 
 // Consul's texts for a key that was not locked.
@@ -273,8 +273,8 @@ func refusal(what string) (taken, error) {
 	return lockFailed, database.NotApplied(database.ClassOther, errors.New(what))
 }
 
-// unheld waits until no session holds a key, and returns the index of that answer. index is the
-// one at which the key was held, 0 if unknown.
+// unheld waits until no session holds a key, and returns that answer's index. index is the one at
+// which the key was held, 0 if unknown.
 func (s *session) unheld(ctx context.Context, key string, index uint64) (uint64, error) {
 	for {
 		pair, meta, err := s.on.api.KV().Get(key, (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
@@ -318,7 +318,7 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.session.on.Close())
 }
 
-// libraryContender takes locks of Consul's library with its own session, which the library renews.
+// libraryContender takes locks in Consul's library with its own session, which the library renews.
 type libraryContender struct {
 	session *session
 	client  *api.Client // whose requests end with attempt
@@ -326,7 +326,7 @@ type libraryContender struct {
 
 	lock      *api.Lock // held, or nil
 	lost      <-chan struct{}
-	end       context.CancelFunc // of the attempt by which it is held
+	end       context.CancelFunc // for the attempt by which it is held
 	renewal   context.CancelFunc
 	ended     chan struct{} // closed when the renewals have ended
 	abandoned bool
@@ -350,7 +350,7 @@ func newLibraryContender(s *session) (*libraryContender, error) {
 	return c, nil
 }
 
-// attempts ends the requests of the library's locks, which take no context, with an attempt.
+// attempts ends the library's lock requests, which take no context, with an attempt.
 type attempts struct {
 	next http.RoundTripper
 	of   *libraryContender
@@ -360,7 +360,7 @@ func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r.WithContext(*a.of.attempt.Load()))
 }
 
-// Acquire locks a lock of the library, and then requests the fence.
+// Acquire locks one of the library's locks, and then requests the fence.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {
@@ -396,7 +396,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return database.Held{At: at, Fence: fence, Lost: lost}, nil
 }
 
-// fence returns the index of a key that the session holds.
+// fence returns the index on a key that the session holds.
 func (c *libraryContender) fence(ctx context.Context, key string) (int64, error) {
 	pair, _, err := c.session.on.api.KV().Get(key, (&api.QueryOptions{}).WithContext(ctx))
 	switch {
@@ -408,7 +408,7 @@ func (c *libraryContender) fence(ctx context.Context, key string) (int64, error)
 	return int64(pair.ModifyIndex), nil
 }
 
-// classed classifies an error of the library's lock.
+// classed classifies an error from the library's lock.
 func (c *libraryContender) classed(ctx context.Context, err error) error {
 	if strings.Contains(err.Error(), textNoSession) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)

@@ -18,13 +18,13 @@ import (
 
 var _ database.Mirror = (*Options)(nil)
 
-// mirror answers PUT and GET of one key below kvPath.
+// mirror answers PUT and GET for one key below kvPath.
 type mirror struct {
 	values database.MirrorValues
 	hold   func()
 }
 
-// kvPath precedes a key in the path of a URL.
+// kvPath precedes a key in a URL's path.
 const kvPath = "/v1/kv/"
 
 // ServeMirror implements [database.Mirror] on net/http, as Consul's own server does.

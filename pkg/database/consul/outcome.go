@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns the classified error of a request, nil for nil. The error's text has
-// no URL, because a URL contains the key.
+// classify returns a request's error classified, nil for nil. The error's text has no URL, because
+// a URL contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +58,7 @@ func classify(ctx context.Context, err error) error {
 	return database.MaybeApplied(database.ClassOther, err)
 }
 
-// before returns the classified error of a context that ended before a request was sent.
+// before returns the classified error for a context that ended before a request was sent.
 func before(ctx context.Context) error {
 	if err := ended(ctx); err != nil {
 		return database.NotApplied(classOfEnd(err), err)
@@ -66,7 +66,7 @@ func before(ctx context.Context) error {
 	return nil
 }
 
-// classOfEnd returns the class of the error that [ended] returns.
+// classOfEnd returns the class for an error from [ended].
 func classOfEnd(err error) database.Class {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return database.ClassTimeout
@@ -74,14 +74,14 @@ func classOfEnd(err error) database.Class {
 	return database.ClassCancelled
 }
 
-// hasEnd reports whether an answer is the error of a canceled request. A client that hangs
-// up at its deadline cancels the proxy's request, and the proxy answers with that error.
+// hasEnd reports whether an answer is a canceled request's error. A client that hangs up at its
+// deadline cancels the proxy's request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
-// ended returns the error of a context that ended, nil before. A connection's deadline
-// may expire a moment before the context's timer.
+// ended returns an ended context's error, nil before the end. A connection's deadline may expire a
+// moment before the context's timer.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -92,8 +92,8 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// classOfStatus returns the class of an answer other than 200, and whether the server
-// refused the request and therefore did not apply it.
+// classOfStatus returns the class for an answer other than 200, and whether the server refused the
+// request and therefore did not apply it.
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
 	case http.StatusTooManyRequests:
@@ -105,7 +105,7 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 		return database.ClassDenied, true
 	}
 	if s.Code < http.StatusMultipleChoices {
-		return database.ClassOther, false // success of another kind than Consul's 200
+		return database.ClassOther, false // success with another status than Consul's 200
 	}
 	if s.Code < http.StatusInternalServerError {
 		return database.ClassOther, true
@@ -136,8 +136,8 @@ type reason struct {
 	refused bool
 }
 
-// reasons lists the texts of Consul, of its raft and of its connections between
-// members. The first text that occurs decides.
+// reasons lists the texts from Consul, from its raft and from its connections between members. The
+// first text that occurs decides.
 func reasons() []reason {
 	return []reason{
 		{"No cluster leader", database.ClassUnavailable, true},
@@ -155,8 +155,8 @@ func reasons() []reason {
 		// The entry may be in a member's log.
 		{"leadership lost while committing log", database.ClassLeaderChange, false},
 		{"raft is already shutdown", database.ClassUnavailable, false},
-		// No connection to the leader, so nothing was forwarded to it; the text of a
-		// connection that broke later begins with "rpc error making call".
+		// No connection to the leader, so nothing was forwarded to it; for a connection that broke
+		// later the text begins with "rpc error making call".
 		{"rpc error getting client", database.ClassUnavailable, true},
 		// From a proxy whose store has a quota.
 		{"database space exceeded", database.ClassSpaceExceeded, false},
@@ -172,7 +172,7 @@ func reasons() []reason {
 	}
 }
 
-// conflict returns the classified error of a swap that was not made.
+// conflict returns the classified error for a swap that was not made.
 func conflict(why string) error {
 	return database.NotApplied(database.ClassConflict, fmt.Errorf("%s", why))
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// releases holds go.mod and go.sum of every version that can be built from Go modules.
-// (A file named go.mod cannot be embedded.)
+// releases holds go.mod and go.sum for every version that can be built from Go modules. (A file
+// named go.mod cannot be embedded.)
 //
 //go:embed release
 var releases embed.FS
 
-// oldestRelease is the first release that accepts the ports of a plan.
+// oldestRelease is the first release that accepts a plan's ports.
 const oldestRelease = "1.14.0"
 
 // Recipes returns upstream's release archive and, for versions that are known to build, a

@@ -24,7 +24,7 @@ var (
 )
 
 const (
-	// leastCheck is the shortest TTL of a check that is asked for. Consul has no bound.
+	// leastCheck is the shortest TTL that is requested for a check. Consul has no bound.
 	leastCheck = time.Second
 	// forgotten is after how long an agent deregisters an instance whose check is critical: the
 	// shortest time that Consul accepts. Agents look every 30 s.
@@ -34,7 +34,7 @@ const (
 	settling = time.Minute
 )
 
-// Registry returns the facts of services with a TTL check.
+// Registry returns the facts about services with a TTL check.
 func (o *Options) Registry() database.SessionFacts {
 	return database.SessionFacts{
 		What: "service with a TTL check, which an agent makes critical", Least: leastCheck, Most: mostTTL, Step: time.Millisecond,
@@ -56,12 +56,12 @@ type registry struct {
 	agents  []*api.Client // by member
 	http    []*http.Client
 	through int    // member to follow through
-	name    string // of the service
+	name    string // for the service
 	last    atomic.Int64
 }
 
-// DialRegistry makes clients of all members' agents. An ACL token must allow writing the service, whose
-// name begins with "dbtester", and reading node_prefix "".
+// DialRegistry makes clients for all members' agents. An ACL token must allow writing the service,
+// whose name begins with "dbtester", and reading node_prefix "".
 func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database.Sessions, error) {
 	r, err := newRegistry(t)
 	if err != nil {
@@ -167,8 +167,8 @@ func (r *registry) Watch(ctx context.Context, ready func(), changed func(databas
 	}
 }
 
-// passing returns the names of the instances whose checks pass, and the index of the answer. It waits
-// for a change after the index after, unless that is 0.
+// passing returns which instances' checks pass, by name, and the answer's index. It waits for a
+// change after the index after, unless that is 0.
 func (r *registry) passing(ctx context.Context, client *api.Client, after uint64) (names []string, index uint64, err error) {
 	options := &api.QueryOptions{WaitIndex: after}
 	entries, meta, err := client.Health().Service(r.name, "", true, options.WithContext(ctx))

@@ -23,7 +23,7 @@ var (
 )
 
 const (
-	// leastTTL and mostTTL are the bounds of a TTL, unless session_ttl_min changes the lower one.
+	// leastTTL and mostTTL bound a TTL, unless session_ttl_min changes the lower one.
 	leastTTL = 10 * time.Second
 	mostTTL  = 24 * time.Hour
 	// sessionConns is how many requests for sessions may run at the same time.
@@ -32,7 +32,7 @@ const (
 	roundTrip = 100 * time.Millisecond
 )
 
-// sessionFacts returns the facts of the key-value store's sessions, without health checks.
+// sessionFacts returns the facts about the key-value store's sessions, without health checks.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
@@ -90,7 +90,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id, ttl: ttl}, nil
 }
 
-// Watch waits for changes of the keys with blocking queries, and lists the keys after each.
+// Watch waits for changes to the keys with blocking queries, and lists the keys after each.
 func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	client, idle, err := s.open(1)
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *sessions) Watch(ctx context.Context, ready func(), changed func(databas
 	}
 }
 
-// names returns the names of the keys up to a separator, and the index of the answer. It waits
-// for a change after the index after, unless that is 0.
+// names returns the keys' names up to a separator, and the answer's index. It waits for a change
+// after the index after, unless that is 0.
 func (s *sessions) names(ctx context.Context, client *api.Client, separator string, after uint64) (names []string, index uint64, err error) {
 	options := &api.QueryOptions{WaitIndex: after}
 	keys, meta, err := client.KV().Keys(s.prefix, separator, options.WithContext(ctx))
@@ -159,7 +159,7 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Take acquires a key. For the LockDelay after the end of a session no session acquires its keys.
+// Take acquires a key. For the LockDelay after a session ends, no session acquires its keys.
 func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
 	name, err := encodeKey(key)
 	if err != nil {
@@ -198,7 +198,7 @@ const (
 	delayRest = 100 * time.Millisecond
 )
 
-// sessionName lets operators recognize the sessions of this program.
+// sessionName lets operators recognize this program's sessions.
 const sessionName = "dbtester"
 
 // entryOf returns a session without health checks.
@@ -206,7 +206,7 @@ func entryOf(ttl time.Duration) *api.SessionEntry {
 	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
 }
 
-// parsedSession parses the id of a session, which is a UUID.
+// parsedSession parses a session's id, which is a UUID.
 func parsedSession(text string) (id database.SessionID, err error) {
 	plain := strings.ReplaceAll(text, "-", "")
 	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {
@@ -220,5 +220,5 @@ func uuid(id database.SessionID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// errNoSession returns the error of a request for a session that does not exist.
+// errNoSession returns the error for a request about a session that does not exist.
 func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

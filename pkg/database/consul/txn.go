@@ -31,18 +31,18 @@ const (
 	maxTxnBody = 512 << 10
 )
 
-// MaxTxnValue returns the largest value in bytes of each key in a transaction with that many
-// keys: a transaction is JSON with values in base64.
+// MaxTxnValue returns the largest value in bytes for each key in a transaction with that many keys:
+// a transaction is JSON with values in base64.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnKeys {
 		return 0
 	}
-	const spare = 200 // bytes of field names, the index and the flags
+	const spare = 200 // bytes for field names, the index and the flags
 	each := (max(maxTxnBody, o.KVMaxValueSize)-len("[]"))/keys - spare - keySize
 	return max(0, min(o.MaxValue(keySize), each/4*3))
 }
 
-// txnAnswer is the needed part of an answer to a transaction.
+// txnAnswer has the needed fields in an answer to a transaction.
 type txnAnswer struct {
 	Results []struct{ KV struct{ ModifyIndex int64 } }
 	Errors  []struct {
@@ -54,7 +54,7 @@ type txnAnswer struct {
 // errStale is Consul's text for a key with another index.
 const errStale = "index is stale"
 
-// settle takes the versions from an answer with a status of 200 or 409.
+// settle takes the versions from an answer with status 200 or 409.
 func (a *txnAnswer) settle(puts []database.GuardedPut) error {
 	for _, e := range a.Errors {
 		switch {
@@ -80,7 +80,7 @@ func (a *txnAnswer) settle(puts []database.GuardedPut) error {
 	return nil
 }
 
-// withoutTxn returns [database.ErrNoTransactions] for the answer of a server that does not know
+// withoutTxn returns [database.ErrNoTransactions] for the answer from a server that does not know
 // the path: a cetcd executable redirects the client to "/v1/txn/".
 func withoutTxn(err error) error {
 	var status api.StatusError
@@ -90,8 +90,8 @@ func withoutTxn(err error) error {
 	return err
 }
 
-// Txn makes all puts if the keys have the expected indexes, with operations of the verb cas.
-// The answer to a conflict lacks the index of the key.
+// Txn makes all puts if the keys have the expected indexes, with cas operations. The answer to a
+// conflict lacks the key's index.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var ops api.KVTxnOps
 	for _, p := range puts {
@@ -119,7 +119,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return a.settle(puts)
 }
 
-// Version returns the index of key.
+// Version returns key's index.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	name, err := c.begin(ctx, key)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return a.settle(puts)
 }
 
-// appendTxn appends a transaction in JSON. Names of keys are printable ASCII.
+// appendTxn appends a transaction in JSON. Key names are printable ASCII.
 func appendTxn(b []byte, puts []database.GuardedPut) ([]byte, error) {
 	b = append(b, '[')
 	for i, p := range puts {
@@ -189,7 +189,7 @@ func appendTxn(b []byte, puts []database.GuardedPut) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// Version returns the index of key.
+// Version returns key's index.
 func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	held, err := c.pair(ctx, key)
 	switch {

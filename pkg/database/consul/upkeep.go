@@ -11,8 +11,8 @@ import (
 
 var _ database.Snapshotter = (*Options)(nil)
 
-// Snapshot makes a member take a snapshot of its own state, and reads the snapshot. The
-// token must be a management token.
+// Snapshot makes a member take a snapshot of its state, and reads the snapshot. The token must be a
+// management token.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (size int64, err error) {
 	err = o.members(t).ask(member, func(c *client) error {
 		resp, err := c.get(ctx, "/v1/snapshot?stale")

@@ -23,8 +23,8 @@ func (o *Options) SetUpstream(string) {
 	o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient = upstreamHTTPConns, upstreamRPCConns
 }
 
-// Changed returns keys of the configuration by their paths. It omits ports that are off,
-// because they are addresses.
+// Changed returns the configuration's keys by their paths. It omits ports that are off, because
+// they are addresses.
 func (o *Options) Changed(string) []declared.Setting {
 	whole := func(name string, is, preset int) declared.Setting {
 		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}

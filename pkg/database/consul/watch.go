@@ -26,7 +26,7 @@ var (
 	_ database.WatchResumer = (*watches)(nil)
 )
 
-// watchFacts returns the facts of blocking queries.
+// watchFacts returns the facts about blocking queries.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchBlocking, How: "blocking queries of Consul's own client, over a connection of each watcher; one of all keys is answered with all of them",
@@ -45,21 +45,21 @@ type watches struct {
 	prefix string
 	to     database.Receiver
 	held   database.Hold
-	ctx    context.Context // of the queries
+	ctx    context.Context // for the queries
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 
 	mu      sync.Mutex
 	name    string        // watched
 	one     bool          // name is a key, not a prefix
-	seen    uint64        // the greatest reported index of a key
+	seen    uint64        // the greatest reported index on a key
 	changed chan struct{} // closed when seen has changed
 	over    error         // why the watcher has ended
 }
 
-// DialWatches makes a client of the preferred or else the first member.
+// DialWatches makes a client for the preferred or else the first member.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
-	const conns = 2 // one query, and a request of a barrier
+	const conns = 2 // one query, and a barrier's request
 	transport, err := standard(t.TLS, mostWatched, conns)
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
@@ -95,8 +95,8 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// query returns the watched keys, and the index of the answer. It waits for a change after
-// the options' index, unless that is 0.
+// query returns the watched keys, and the answer's index. It waits for a change after the options'
+// index, unless that is 0.
 func (w *watches) query(ctx context.Context, o api.QueryOptions) (pairs api.KVPairs, index uint64, at time.Time, err error) {
 	ctx = context.WithValue(ctx, arrived{}, &at)
 	var meta *api.QueryMeta
@@ -151,7 +151,7 @@ func (w *watches) setName(r database.WatchRange) error {
 	return nil
 }
 
-// begin begins the queries after an index up to which all is known.
+// begin begins the queries after an index up to which everything is known.
 func (w *watches) begin(watcher int32, index uint64) {
 	w.tasks.Go(func() {
 		if err := w.watch(watcher, index); err != nil && w.ctx.Err() == nil {
@@ -187,7 +187,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 				events = append(events, database.WatchEvent{Watcher: watcher, Key: w.keyOf(p.Key), Value: p.Value, Version: int64(p.ModifyIndex)})
 			}
 		}
-		// A list is in the order of keys.
+		// A list is in key order.
 		slices.SortFunc(events, func(a, b database.WatchEvent) int { return cmp.Compare(a.Version, b.Version) })
 		if len(events) == 0 && now != index { // else the query ended by its time limit
 			events = append(events, database.WatchEvent{Watcher: watcher, Woken: true})
@@ -206,7 +206,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 	}
 }
 
-// greatest returns the greatest index of the keys.
+// greatest returns the keys' greatest index.
 func greatest(pairs api.KVPairs) (index uint64) {
 	for _, p := range pairs {
 		index = max(index, p.ModifyIndex)
@@ -214,7 +214,7 @@ func greatest(pairs api.KVPairs) (index uint64) {
 	return index
 }
 
-// keyOf returns the key of a name.
+// keyOf returns a name's key.
 func (w *watches) keyOf(name string) []byte {
 	return []byte(decodeKey(strings.TrimPrefix(name, w.prefix)))
 }

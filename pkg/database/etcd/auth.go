@@ -28,13 +28,13 @@ import (
 // yet: etcd waits for one log entry too few before it checks a token. Such a member
 // refuses the token until it has applied that entry.
 //
-// A password check takes a member about 70 ms of CPU, unless the member was started with
-// a lower --bcrypt-cost. Every connection requests its own token when it is dialed.
+// A password check takes a member about 70 ms CPU time, unless the member was started with a lower
+// --bcrypt-cost. Every connection requests its own token when it is dialed.
 
 // pathAuthenticate is called without a token.
 const pathAuthenticate = pb.Auth_Authenticate_FullMethodName
 
-// checkAuth refuses credentials without a user or a password.
+// checkAuth refuses credentials without user or password.
 func checkAuth(auth *database.Auth) error {
 	if auth != nil && (auth.User == "" || auth.Password == "") {
 		return database.NotApplied(database.ClassDenied, errors.New("etcd needs a user and a password"))
@@ -99,7 +99,7 @@ func (r *renewed[T]) renew(ctx context.Context, old *T, anew func(context.Contex
 	return v, nil
 }
 
-// tokens adds a token to the calls of a grpc-go connection.
+// tokens adds a token to calls over a grpc-go connection.
 type tokens struct {
 	auth database.Auth
 	kept renewed[string]
@@ -169,8 +169,8 @@ func tokenOf(conn *grpc.ClientConn, auth *database.Auth) func(context.Context) (
 	}
 }
 
-// leanTokens adds a token to lean calls. All calls of a [unary.Client] have the same
-// token, so a new token needs a new client.
+// leanTokens adds a token to lean calls. All calls by a [unary.Client] have the same token, so a
+// new token needs a new client.
 type leanTokens struct {
 	auth   database.Auth
 	config unary.Config // without a token

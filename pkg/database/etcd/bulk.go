@@ -17,8 +17,8 @@ var _ database.Bulker = (*Options)(nil)
 // defaultTxnOps is etcd's own --max-txn-ops.
 const defaultTxnOps = 128
 
-// BulkSize returns how many puts fit into a transaction: at most --max-txn-ops of them,
-// and no more bytes than a request may have.
+// BulkSize returns how many puts fit into a transaction: at most --max-txn-ops, and no more bytes
+// than a request may have.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	ops := defaultTxnOps
 	for _, f := range o.Flags {
@@ -27,7 +27,7 @@ func (o *Options) BulkSize(keySize, valueSize int) int {
 			ops = n
 		}
 	}
-	// A put in a transaction has up to five lengths of up to 5 bytes, with their tags.
+	// A put in a transaction has up to five lengths with up to 5 bytes each, and their tags.
 	const perPut, request = 30, 64
 	return max(1, min(ops, (o.requestBytes()-request)/(keySize+valueSize+perPut)))
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// Clean deletes keys below the prefix by their names, in transactions of at most cleanBatch
-// keys. Any member may answer.
+// Clean deletes keys below the prefix by their names, in transactions with at most cleanBatch keys.
+// Any member may answer.
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	if t.Prefix == "" {
 		return errors.New("clean etcd: there is no prefix")
@@ -67,8 +67,8 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, which database.Re
 	}
 }
 
-// cleanPage is the number of names read in one request, and cleanBatch the number of keys
-// deleted in one transaction: members accept 128 operations by default.
+// cleanPage is how many names one request reads, and cleanBatch how many keys one transaction
+// deletes: members accept 128 operations by default.
 const (
 	cleanPage  = 1000
 	cleanBatch = 100

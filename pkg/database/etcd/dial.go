@@ -26,9 +26,9 @@ import (
 // Dial opens one connection and requests the server's status, so a dead endpoint
 // fails the dial and not the first operation.
 //
-// With Prefer set the connection uses only that member, even after the member died:
-// the receiver of every request is known. With Prefer -1 the client connects to every
-// member and sends requests to them in turn.
+// With Prefer set the connection uses only that member, even after the member died: every request's
+// receiver is known. With Prefer -1 the client connects to every member and sends requests to them
+// in turn.
 //
 // Every transport sends a request's remaining time (grpc-timeout), so a member drops
 // work that the client no longer waits for.
@@ -91,9 +91,8 @@ func hint(t database.Target, err error) string {
 }
 
 // DialOptions returns grpc-go's options for a connection to etcd that sends no request
-// twice. A lost connection is retried after reconnect, and then with a backoff of up
-// to one second; grpc-go's own backoff would grow to two minutes. A nil config is
-// plaintext.
+// twice. A lost connection is retried after reconnect, and then with a backoff up to one second;
+// grpc-go's own backoff would grow to two minutes. A nil config is plaintext.
 func DialOptions(config *tls.Config, reconnect time.Duration) []grpc.DialOption {
 	creds := insecure.NewCredentials()
 	if config != nil {

@@ -16,7 +16,7 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "etcd"
 
-// Options are the settings of etcd's server and of its client.
+// Options are the settings for etcd's server and client.
 type Options struct {
 	Server    `yaml:",inline"`
 	Transport database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own gRPC client, for less client CPU; standard (or grpc) is grpc-go, on which etcd's own client is built; clientv3 is that client, which sends some requests again"`

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Fill returns the size and the quota of the member whose store is fullest.
+// Fill returns size and quota for the member whose store is fullest.
 func (o *Options) Fill(ctx context.Context, t database.Target) (size, limit int64, err error) {
 	type store struct{ size, limit int64 }
 	stores, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (s store, err error) {
@@ -37,7 +37,7 @@ func (o *Options) Fill(ctx context.Context, t database.Target) (size, limit int6
 	return size, limit, nil
 }
 
-// quotaMetric is the metric of a member's quota in bytes.
+// quotaMetric is the metric for a member's quota in bytes.
 const quotaMetric = "etcd_server_quota_backend_bytes "
 
 // quota reads a member's quota from its metrics.

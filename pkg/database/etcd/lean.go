@@ -28,8 +28,8 @@ const (
 )
 
 // lean is a client without grpc-go. It encodes requests straight into the connection's
-// buffer, and decodes only the needed fields of replies. It is safe for concurrent use
-// and keeps neither key nor value.
+// buffer, and decodes only the needed fields in replies. It is safe for concurrent use and keeps
+// neither key nor value.
 type lean struct {
 	calls  *unary.Client
 	tokens *leanTokens // replaces calls for clients with credentials
@@ -88,18 +88,18 @@ func (c *lean) put(ctx context.Context, before string, key, value []byte) error 
 	return c.call(ctx, pathPut, &unary.Message{Before: before, One: key, Two: value}, wellFormed)
 }
 
-// Get returns the value of key.
+// Get returns key's value.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.get(ctx, nil, "", key, mode)
 }
 
-// AppendGet appends the value of key to a buffer.
+// AppendGet appends key's value to a buffer.
 func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.get(ctx, to, "", key, mode)
 }
 
-// get appends the value of the key before+key to a buffer. In place of an empty buffer without room
-// it returns the memory of the reply, which otherwise serves the next call.
+// get appends the value for the key before+key to a buffer. In place of an empty buffer without
+// room it returns the reply's memory, which otherwise serves the next call.
 func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	longer, found := to, false
 	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
@@ -136,7 +136,7 @@ func (c *lean) RangeTo(ctx context.Context, key, end []byte, limit int, mode wor
 	return keys, size, nil
 }
 
-// rangeReply bounds the reply to a range of limit keys, in bytes, at most 1 GiB.
+// rangeReply bounds the reply to a range with limit keys, in bytes, at most 1 GiB.
 func (c *lean) rangeReply(limit int) int {
 	const most = 1 << 30
 	if limit <= 0 || limit > most/c.maxReply {
@@ -194,19 +194,19 @@ func (c *lean) call(ctx context.Context, path string, m *unary.Message, read fun
 	return answer.Classify(err, !unsent)
 }
 
-// Field numbers of etcd's messages.
+// Field numbers in etcd's messages.
 const (
-	rangeLimit        = 3 // of RangeRequest
+	rangeLimit        = 3 // in RangeRequest
 	rangeSerializable = 7
-	rangeHeader       = 1 // of RangeResponse
+	rangeHeader       = 1 // in RangeResponse
 	rangeKeyValues    = 2
 	rangeCount        = 4
-	headerRevision    = 3 // of ResponseHeader
-	streamResponse    = 1 // of RangeStreamResponse
-	keyValueValue     = 5 // of KeyValue
+	headerRevision    = 3 // in ResponseHeader
+	streamResponse    = 1 // in RangeStreamResponse
+	keyValueValue     = 5 // in KeyValue
 )
 
-// rangeFields encodes the fields of a RangeRequest after its keys.
+// rangeFields encodes a RangeRequest's fields after its keys.
 func rangeFields(limit int, mode workload.ReadMode) []byte {
 	var b []byte
 	if limit > 0 {
@@ -225,8 +225,8 @@ func wellFormed(reply []byte) (keep bool, err error) {
 	return false, fields(reply, func(protowire.Number, []byte, uint64) error { return nil })
 }
 
-// values calls each for every value of a RangeResponse, as a part of the reply. An
-// empty value is not encoded, but its key is.
+// values calls each for every value in a RangeResponse, as a slice of the reply. An empty value is
+// not encoded, but its key is.
 func values(reply []byte, each func(value []byte)) error {
 	return fields(reply, func(number protowire.Number, kv []byte, _ uint64) error {
 		if number != rangeKeyValues {
@@ -246,7 +246,7 @@ func values(reply []byte, each func(value []byte)) error {
 	})
 }
 
-// fields calls each for every field of a message, with its bytes or its number if it has such a
+// fields calls each for every field in a message, with its bytes or its number if it has such a
 // type.
 func fields(message []byte, each func(protowire.Number, []byte, uint64) error) error {
 	for len(message) > 0 {
@@ -262,14 +262,14 @@ func fields(message []byte, each func(protowire.Number, []byte, uint64) error) e
 	return nil
 }
 
-// field holds one field of a message: bytes, or a number.
+// field holds one message field: bytes, or a number.
 type field struct {
 	number protowire.Number
 	text   []byte
 	is     uint64
 }
 
-// take reads the first field of a message, and returns the rest.
+// take reads a message's first field, and returns the rest.
 func (f *field) take(message []byte) (rest []byte, err error) {
 	number, kind, n := protowire.ConsumeTag(message)
 	if n < 0 {

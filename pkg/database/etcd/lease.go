@@ -17,8 +17,8 @@ import (
 )
 
 // A renewal is a stream in etcd's protocol. Here it has one message in each direction, as in
-// KeepAliveOnce of etcd's client: the cost for the members is the same, and the response time is
-// that of one request. Holders of sessions keep one stream for all their sessions.
+// KeepAliveOnce in etcd's client: the cost for the members is the same, and the response time is
+// one request's. Session holders keep one stream for all their sessions.
 
 var (
 	_ database.Leaser = (*client)(nil)
@@ -81,13 +81,13 @@ const (
 	pathRevoke    = pb.Lease_LeaseRevoke_FullMethodName
 )
 
-// Field numbers of etcd's messages about leases.
+// Field numbers in etcd's lease messages.
 const (
-	grantTTL   = 1 // of LeaseGrantRequest
-	leaseID    = 1 // of LeaseKeepAliveRequest and LeaseRevokeRequest
-	grantedID  = 2 // of LeaseGrantResponse
-	renewedID  = 2 // of LeaseKeepAliveResponse
-	renewedTTL = 3 // of LeaseKeepAliveResponse
+	grantTTL   = 1 // in LeaseGrantRequest
+	leaseID    = 1 // in LeaseKeepAliveRequest and LeaseRevokeRequest
+	grantedID  = 2 // in LeaseGrantResponse
+	renewedID  = 2 // in LeaseKeepAliveResponse
+	renewedTTL = 3 // in LeaseKeepAliveResponse
 )
 
 // Grant implements [database.Leaser] like [client.Grant].

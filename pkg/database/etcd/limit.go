@@ -7,28 +7,27 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// etcd limits the size of a request, not of a value: the log entry of a put must not
-// exceed --max-request-bytes. That entry is
+// etcd limits a request's size, not a value's: a put's log entry must not exceed
+// --max-request-bytes. That entry is
 //
-//	header  { id: a varint of up to 10 bytes }   tag of 2 bytes, length, tag, id
+//	header  { id: a varint, up to 10 bytes }     2-byte tag, length, tag, id
 //	put     { key, value }                       tag, length, and for both tag, length
 //
 // so the largest value depends on the key and, by a byte or two, on the id, which
-// starts with bits of the member's id.
+// starts with bits from the member's id.
 const (
 	defaultRequestBytes = 1536 << 10
-	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
-	// experiments.
+	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default in experiments.
 	limitKeySize = 256
 	maxVarint    = 10
 )
 
 // MaxValue returns the largest value in bytes that every member surely accepts under a
-// key of keySize bytes.
+// key with keySize bytes.
 func (s *Server) MaxValue(keySize int) int { return maxValue(s.requestBytes(), keySize) }
 
-// requestBytes returns the largest size of a log entry in bytes. As in etcd, the last of
-// several flags counts.
+// requestBytes returns the largest log entry in bytes. As in etcd, the last flag counts if there
+// are several.
 func (s *Server) requestBytes() int {
 	size := defaultRequestBytes
 	for _, f := range s.Flags {
@@ -41,13 +40,12 @@ func (s *Server) requestBytes() int {
 	return size
 }
 
-// maxValue returns the largest value in bytes under a key of keySize bytes, with the
-// longest id.
+// maxValue returns the largest value in bytes under a key with keySize bytes, with the longest id.
 func maxValue(requestBytes, keySize int) int {
 	return maxValueWithID(requestBytes, keySize, maxVarint)
 }
 
-// maxValueWithID returns maxValue for an id of idSize bytes. It counts down from the limit,
+// maxValueWithID returns maxValue for an id with idSize bytes. It counts down from the limit,
 // because a shorter value may have a shorter length field.
 func maxValueWithID(requestBytes, keySize, idSize int) int {
 	for size := requestBytes; size > 0; size-- {

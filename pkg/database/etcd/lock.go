@@ -22,9 +22,9 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockFacts returns the facts of locks. Each contender has a key with its lease, and the key that
-// was created first holds the lock. A member serves watches that begin at a past revision every
-// 100 ms, and all other watches at once.
+// lockFacts returns the facts about locks. Each contender has a key with its lease, and the key
+// that was created first holds the lock. A member serves watches that begin at a past revision
+// every 100 ms, and all other watches at once.
 func lockFacts() *database.LockFacts {
 	const fence = "the create revision of the contender's key"
 	return &database.LockFacts{
@@ -100,10 +100,10 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 // Close does nothing: there is no connection, and locks leave no remains.
 func (c *contenders) Close() error { return nil }
 
-// queueName escapes "/" in the name of a lock: "/" separates the name from the contenders' keys.
+// queueName escapes "/" in a lock's name: "/" separates it from the contenders' keys.
 func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
 
-// escaping is a contender of the library.
+// escaping is a contender in the library.
 type escaping struct{ *library.Contender }
 
 // Acquire implements [database.Contender].
@@ -124,13 +124,13 @@ type contender struct {
 }
 
 const (
-	// cleanWithin bounds the time to remove the key of an abandoned wait.
+	// cleanWithin bounds the time to remove an abandoned wait's key.
 	cleanWithin = 5 * time.Second
 	// againAfter is the pause before a lost member is replaced by another.
 	againAfter = 100 * time.Millisecond
 )
 
-// Acquire creates a key and waits until no other key of the lock is older.
+// Acquire creates a key and waits until no other key for the lock is older.
 func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
 	if c.spent {
 		return database.Held{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
@@ -176,8 +176,8 @@ func (c *contender) wait(ctx context.Context, queue string, key []byte, placed f
 	return fence, nil
 }
 
-// front describes the queue in front of a key: when the key was created, and the previous key, nil if
-// there is none.
+// front describes the queue in front of a key: when the key was created, and the previous key, nil
+// without one.
 type front struct {
 	created int64
 	before  []byte
@@ -208,7 +208,7 @@ func rangeOp(r *pb.RangeRequest) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 }
 
-// look returns the front of the key.
+// look returns the key's front.
 func (c *contender) look(ctx context.Context, queue string, key []byte, created int64) (front, error) {
 	resp, err := c.on.kv.Range(ctx, lastOf(queue, created))
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *contender) look(ctx context.Context, queue string, key []byte, created 
 	return frontOf(resp, key)
 }
 
-// lastOf requests the two newest keys of a queue, up to a create revision unless that is 0.
+// lastOf requests a queue's two newest keys, up to a create revision unless that is 0.
 func lastOf(queue string, created int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
 		Key: []byte(queue), RangeEnd: []byte(behind(queue)), MaxCreateRevision: created, Limit: 2, KeysOnly: true,
@@ -225,8 +225,8 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 	}
 }
 
-// frontOf returns the front of the newest key, which must be the contender's: otherwise its session
-// has ended.
+// frontOf returns the newest key's front, which must be the contender's: otherwise its session has
+// ended.
 func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {
@@ -241,9 +241,9 @@ func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 
 // gone waits until the key in front is deleted, or may be.
 //
-// The watch begins when the member creates it, at no revision of the past, so the member reports the
-// deletion at once, whatever else was written meanwhile. A deletion before the watch is found by a read,
-// also if the contender in front has asked again since: its new key is behind this one.
+// The watch begins when the member creates it, not at a past revision, so the member reports the
+// deletion at once, whatever else was written meanwhile. A deletion before the watch is found by a
+// read, also if the contender in front has asked again since: its new key is behind this one.
 func (c *contender) gone(ctx context.Context, f front) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -290,8 +290,8 @@ func deletes(events []*mvccpb.Event) bool {
 	return false
 }
 
-// Release deletes the key if it still holds the lock: a late request must not delete the next key of
-// the same name.
+// Release deletes the key if it still holds the lock: a late request must not delete the next key
+// with the same name.
 func (c *contender) Release(ctx context.Context) error {
 	remove := &pb.DeleteRangeRequest{Key: c.key}
 	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{

@@ -16,7 +16,7 @@ import (
 
 var _ database.Mirror = (*Options)(nil)
 
-// mirror answers KV's Put and Range of one key, and Maintenance's Status.
+// mirror answers KV's Put and Range for one key, and Maintenance's Status.
 type mirror struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer
@@ -43,7 +43,7 @@ func (m *mirror) Put(_ context.Context, r *pb.PutRequest) (*pb.PutResponse, erro
 	return &pb.PutResponse{Header: mirrorHeader()}, nil
 }
 
-// Range ignores the end of a range.
+// Range ignores a range's end.
 func (m *mirror) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	value, exists := m.values.Get(string(r.Key))
 	if !exists {

@@ -23,7 +23,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
-		key, _ := span(t.KeyPrefix()) // a user of the prefix may read it
+		key, _ := span(t.KeyPrefix()) // the prefix's user may read it
 		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: key}); err != nil {
 			return fmt.Errorf("linearizable read of etcd member %d: %w", member, answer.Classify(err, false))
 		}
@@ -41,8 +41,7 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 }
 
 // Leader queries the endpoints in parallel, until most agree, and returns the leader
-// that the answers with the newest term name. It fails if that member is not one of the
-// endpoints.
+// that the answers with the newest term name. It fails if that member is not among the endpoints.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (*pb.StatusResponse, error) {
 		return statusOf(ctx, t, member)
@@ -51,7 +50,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 }
 
 // WatchLeader finds the leader as Leader does, over one connection to each member. A
-// password check takes a member about 70 ms of CPU; a connection needs it only once.
+// password check takes a member about 70 ms CPU time; a connection needs it only once.
 func (o *Options) WatchLeader(t database.Target) (leader func(context.Context) (int, error), closeAll func() error, err error) {
 	conns := make([]*grpc.ClientConn, len(t.Endpoints))
 	closeAll = func() error {

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// stream reads a range as a stream (KV.RangeStream): a member sends it in parts, all of
-// one revision.
+// stream reads a range as a stream (KV.RangeStream): a member sends it in parts, all at one
+// revision.
 func (c *client) stream(ctx context.Context, r *pb.RangeRequest) (keys int, size int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, 0, answer.Classify(err, false)
@@ -24,7 +24,7 @@ func (c *client) stream(ctx context.Context, r *pb.RangeRequest) (keys int, size
 	var p peer.Peer
 	parts, err := c.kv.RangeStream(ctx, r, grpc.Peer(&p))
 	var sum answer.Parts
-	for err == nil { // until the end, so gRPC keeps nothing of the stream
+	for err == nil { // until the end, so gRPC keeps nothing for the stream
 		var part *pb.RangeStreamResponse
 		if part, err = parts.Recv(); err == nil {
 			sum.Add(part.GetRangeResponse())

@@ -15,7 +15,7 @@ import (
 // and reopens it after a failure. It is safe for concurrent use.
 type leaseRenewals struct {
 	open opener
-	ctx  context.Context // of the streams, until close
+	ctx  context.Context // for the streams, until close
 	stop context.CancelFunc
 	runs sync.WaitGroup
 
@@ -29,15 +29,15 @@ type leaseRenewals struct {
 	waiting map[int64][]chan int64
 }
 
-// opener opens a stream of renewals. One goroutine calls answered for each answer, with the TTL in
+// opener opens a renewal stream. One goroutine calls answered for each answer, with the TTL in
 // seconds, and finally ended when the stream ends. Neither function blocks.
 type opener func(ctx context.Context, answered func(id, ttl int64), ended func()) (renewer, error)
 
-// renewer is a stream of renewals.
+// renewer is a renewal stream.
 type renewer interface {
 	// Renew sends a renewal. It is safe for concurrent use.
 	Renew(id int64) error
-	// Close ends the stream, and returns after the last call of its functions.
+	// Close ends the stream, and returns after the last call to its functions.
 	Close()
 }
 
@@ -56,7 +56,7 @@ func newRenewals(open opener) *leaseRenewals {
 	return r
 }
 
-// errRenewalsEnd is the error of renewals whose stream ended before their answer.
+// errRenewalsEnd is the error for renewals whose stream ended before their answer.
 var errRenewalsEnd = errors.New("the stream of renewals ended")
 
 // keep renews a lease and returns its TTL in seconds: 0 if it has ended.
@@ -76,7 +76,7 @@ func (r *leaseRenewals) keep(ctx context.Context, id int64) (ttl int64, err erro
 	}
 }
 
-// send sends a renewal, over a new stream if there is none.
+// send sends a renewal, over a new stream if necessary.
 func (r *leaseRenewals) send(ctx context.Context, id int64, answered chan int64) error {
 	for {
 		stream, opening, err := r.enter(id, answered)
@@ -121,7 +121,7 @@ func (r *leaseRenewals) enter(id int64, answered chan int64) (stream renewer, op
 	return s.stream, s.opened, nil
 }
 
-// leave removes a renewal that was not sent, unless the end of the stream already did.
+// leave removes a renewal that was not sent, unless the stream's end already did.
 func (r *leaseRenewals) leave(id int64, answered chan int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (r *leaseRenewals) run(s *renewing) {
 	clear(r.waiting)
 }
 
-// answer passes an answer to the first waiting renewal of its lease.
+// answer passes an answer to its lease's first waiting renewal.
 func (r *leaseRenewals) answer(id, ttl int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Server holds the settings of etcd's server. Fields that set a flag of etcd are
-// named after it.
+// Server holds the settings for etcd's server. Fields that set an etcd flag are named after it.
 type Server struct {
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"committed entries between two snapshots (etcd's own default: 100000 up to 3.5, 10000 from 3.6)" classic:"snapshot_count,snap_count"`
 	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" unit:"bytes" doc:"size in bytes at which the store refuses writes; 0 is etcd's own default of 2 GiB" classic:"quota_size_bytes"`
@@ -35,7 +34,7 @@ func NewServer() *Server {
 	}
 }
 
-// The texts of [Server.Fsync].
+// Texts for [Server.Fsync].
 const (
 	fsyncEach  = "fdatasync of the log by a quorum before a write is answered"
 	fsyncNever = "none: --unsafe-no-fsync, a write lives in the page cache"
@@ -52,7 +51,7 @@ func (s *Server) Fsync() string {
 	return fsyncEach
 }
 
-// Durability returns the class of Fsync.
+// Durability returns the class for Fsync.
 func (s *Server) Durability() declared.Durability {
 	if s.Fsync() == fsyncNever {
 		return declared.NeverSynced
@@ -60,7 +59,7 @@ func (s *Server) Durability() declared.Durability {
 	return declared.EveryWrite
 }
 
-// ExtraFlags returns the raw flags of the options.
+// ExtraFlags returns the options' raw flags.
 func (s *Server) ExtraFlags() []string { return s.Flags }
 
 // maxQuota is the largest store in bytes that upstream supports. etcd only warns

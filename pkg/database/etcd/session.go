@@ -30,7 +30,7 @@ var (
 // leader ends leases every half second.
 const expiriesPerSecond = 1000
 
-// sessionFacts returns the facts of leases. A TTL has whole seconds, and at least one and a half
+// sessionFacts returns the facts about leases. A TTL has whole seconds, and at least one and a half
 // election timeouts, which are one second long.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
@@ -44,7 +44,7 @@ func sessionFacts() *database.SessionFacts {
 	}
 }
 
-// SessionFacts names the transport of renewals, unless it is the default.
+// SessionFacts names the renewals' transport, unless it is the default.
 func (o *Options) SessionFacts() database.SessionFacts {
 	facts := *sessionFacts()
 	if o.Transport != database.Lean {
@@ -100,9 +100,9 @@ func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session
 	return &lease{on: l, id: resp.ID, ttl: time.Duration(resp.TTL) * time.Second}, nil
 }
 
-// Times of a watch.
+// Intervals in a watch.
 const (
-	// watchAsked is the interval between requests for the progress of a watch.
+	// watchAsked is the interval between requests for a watch's progress.
 	watchAsked = 250 * time.Millisecond
 	// watchAgain is the pause before an ended stream is reopened, at another member.
 	watchAgain = 50 * time.Millisecond
@@ -199,7 +199,7 @@ func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64)
 	}
 }
 
-// askProgress requests the progress of a watch until ctx or the stream ends.
+// askProgress requests a watch's progress until ctx or the stream ends.
 func askProgress(ctx context.Context, stream pb.Watch_WatchClient) {
 	for sleep.For(ctx, watchAsked) {
 		if stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}) != nil {
@@ -260,5 +260,5 @@ func (l *lease) Release(ctx context.Context) error {
 	return err
 }
 
-// classed classifies an error of a request for the lease.
+// classed classifies an error from a request for the lease.
 func (l *lease) classed(err error) error { return answer.WithoutLease(answer.Classify(err, true)) }

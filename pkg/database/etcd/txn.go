@@ -24,8 +24,8 @@ var (
 	_ database.TxnLimiter = (*Options)(nil)
 )
 
-// guarded returns the transaction of Kubernetes' guarded update: it compares the mod
-// revision of each key, and then either puts all keys or reads them.
+// guarded returns Kubernetes' transaction for a guarded update: it compares each key's mod
+// revision, and then either puts all keys or reads them.
 func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	r := &pb.TxnRequest{}
 	for i := range puts {
@@ -44,7 +44,7 @@ func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	return r
 }
 
-// versionOf returns the read of a key's version.
+// versionOf returns the request that reads a key's version.
 func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
 
 // Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict
@@ -61,7 +61,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return answer.Settle(puts, resp)
 }
 
-// Version returns the mod revision of key.
+// Version returns key's mod revision.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	resp, err := c.read(ctx, versionOf(key), "")
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return answer.Settle(puts, &resp)
 }
 
-// Version returns the mod revision of key.
+// Version returns key's mod revision.
 func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	var resp pb.RangeResponse
 	if err := c.message(ctx, pathRange, versionOf(key), 1, &resp); err != nil {
@@ -99,9 +99,9 @@ func (c *lean) message(ctx context.Context, path string, request proto.Message, 
 	})
 }
 
-// MaxTxnValue returns the largest value of each key in a transaction with that many keys.
-// The log entry contains the value once and each key three times: for the comparison, the
-// put and the read after a conflict.
+// MaxTxnValue returns the largest value for each key in a transaction with that many keys. The log
+// entry contains the value once and each key three times: for the comparison, the put and the read
+// after a conflict.
 func (s *Server) MaxTxnValue(keySize, keys int) int {
 	if keys > MaxTxnKeys {
 		return 0

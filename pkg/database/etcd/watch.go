@@ -25,7 +25,7 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts returns the facts of etcd's only kind of watches, over streams of a client.
+// watchFacts returns the facts about etcd's only kind of watch, over streams by a client.
 func watchFacts(client string) []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchStream, How: fmt.Sprintf("one Watch stream of %s on each connection, a message for each watcher and change", client),
@@ -33,13 +33,13 @@ func watchFacts(client string) []database.WatchFacts {
 	}}
 }
 
-// The clients of streams.
+// Clients that open streams.
 const (
 	streamOfLean = "dbtester's own client (with credentials: of grpc-go)"
 	streamOfGRPC = "grpc-go"
 )
 
-// WatchFacts returns the facts for the transport of the options.
+// WatchFacts returns the facts for the options' transport.
 func (o *Options) WatchFacts() []database.WatchFacts {
 	if o.Transport == database.Lean {
 		return watchFacts(streamOfLean)
@@ -47,8 +47,8 @@ func (o *Options) WatchFacts() []database.WatchFacts {
 	return watchFacts(streamOfGRPC)
 }
 
-// progressAgain is the interval between requests for progress: members do not answer while a watcher
-// of the stream is behind.
+// progressAgain is the interval between requests for progress: members do not answer while one of
+// the stream's watchers is behind.
 const progressAgain = 100 * time.Millisecond
 
 // watches is one Watch stream on its own connection. The revision for a barrier is read over conn.
@@ -73,8 +73,8 @@ type watches struct {
 
 // pending is a watch that etcd has not created yet.
 type pending struct {
-	answered chan begun // nil if no caller waits for it
-	after    int64      // the revision up to which it is complete, 0 for that at which it is created
+	answered chan begun // nil if no caller waits
+	after    int64      // the revision up to which it is complete, 0 for the one at which it is created
 }
 
 // begun is the answer to a request that creates a watch.
@@ -110,7 +110,7 @@ func (w *watches) openGRPC(ctx context.Context) error {
 	return nil
 }
 
-// idOf returns etcd's number for a watcher; to etcd 0 means none.
+// idOf returns etcd's number for a watcher; to etcd 0 means no number.
 func idOf(watcher int32) int64 { return int64(watcher) + 1 }
 
 // Add creates a watch.
@@ -118,7 +118,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	return w.create(ctx, w.request(watcher, r))
 }
 
-// request returns the message that begins a watch of future changes.
+// request returns the message that begins a watch for future changes.
 func (w *watches) request(watcher int32, r database.WatchRange) *pb.WatchCreateRequest {
 	create := &pb.WatchCreateRequest{WatchId: idOf(watcher), Key: append(bytes.Clone(w.prefix), r.Key...)}
 	switch {
@@ -238,12 +238,12 @@ func (w *watches) read(stream pb.Watch_WatchClient) {
 // Hold makes the stream stop reading until the channel is closed.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
-// eventOf converts an event of a watch.
+// eventOf converts a watch's event.
 func eventOf(watch int64, e *mvccpb.Event, key []byte) database.WatchEvent {
 	return database.WatchEvent{Watcher: int32(watch - 1), Key: key, Value: e.Kv.Value, Version: e.Kv.ModRevision}
 }
 
-// told handles a message without events: the answer to a request, or the progress of a watch or of
+// told handles a message without events: the answer to a request, or progress for a watch or for
 // all watches, whose number is -1. It returns why a watch has ended.
 func (w *watches) told(resp *pb.WatchResponse) error {
 	w.mu.Lock()
@@ -298,15 +298,15 @@ func (w *watches) Close() error {
 	return w.conn.Close()
 }
 
-// past are the watches of a stream that begin in the past.
+// past holds the watches on a stream that begin in the past.
 type past struct {
 	release sync.Once // asked for
 	old     error     // why the release cannot resume
 
-	// Under the lock of the stream.
+	// The stream's lock guards these.
 	resumed map[int64]*pb.WatchCreateRequest
 	gone    map[int64]bool  // that ended before a gap
-	overlap map[int64]int64 // the revision up to which a watcher has all, by watch that begins at or before it
+	overlap map[int64]int64 // up to which revision a watcher has everything, by watch that begins at or before it
 
 	overlaps atomic.Int64 // how many there are
 }
@@ -315,7 +315,7 @@ func newPast() *past {
 	return &past{resumed: map[int64]*pb.WatchCreateRequest{}, gone: map[int64]bool{}, overlap: map[int64]int64{}}
 }
 
-// fresh returns the events of a watch without those that its watcher has. They have rising revisions.
+// fresh returns a watch's events without those that its watcher has. Their revisions rise.
 func (w *watches) fresh(watch int64, events []database.WatchEvent) []database.WatchEvent {
 	if w.past.overlaps.Load() == 0 || len(events) == 0 {
 		return events
@@ -333,8 +333,8 @@ func (w *watches) fresh(watch int64, events []database.WatchEvent) []database.Wa
 	return slices.DeleteFunc(events, func(e database.WatchEvent) bool { return e.Version <= after })
 }
 
-// skip creates another watch in place of one that began before the first revision that compaction has
-// left, and reports the gap. It is called with the lock held.
+// skip replaces a watch that began before the first revision that compaction has left, and reports
+// the gap. It is called with the lock held.
 func (w *watches) skip(id, left int64) {
 	create := proto.CloneOf(w.past.resumed[id])
 	create.StartRevision = left

@@ -43,10 +43,10 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	return nil
 }
 
-// leanWatch receives the messages of a stream.
+// leanWatch receives a stream's messages.
 type leanWatch struct {
 	to       *watches
-	events   []database.WatchEvent // of the messages of a read at a time
+	events   []database.WatchEvent // from one read's messages
 	at       time.Time
 	reported bool // since the last read
 }
@@ -88,8 +88,8 @@ func (l *leanWatch) report() {
 	l.events, l.reported = l.events[:0], true
 }
 
-// pause returns until when a connection that is slow on purpose reads nothing after a report, nil for
-// no pause: shorter than the connection's wait for the answer to a ping.
+// pause returns until when a connection that is slow on purpose reads nothing after a report, nil
+// without a pause. A pause is shorter than the connection waits for the answer to a ping.
 func (l *leanWatch) pause() <-chan struct{} {
 	if !l.reported {
 		return nil
@@ -98,7 +98,7 @@ func (l *leanWatch) pause() <-chan struct{} {
 	return l.to.held.Until()
 }
 
-// Numbers of fields.
+// Field numbers.
 const (
 	responseWatch  = 2
 	responseEvents = 11
@@ -108,8 +108,8 @@ const (
 	pairValue      = 5
 )
 
-// appendEvents appends the events in a message of a watch, with their keys below a prefix. The
-// events borrow the message's bytes.
+// appendEvents appends the events in a watch's message, with their keys below a prefix. The events
+// borrow the message's bytes.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
 	for len(message) > 0 {
 		var f field
@@ -133,7 +133,7 @@ func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch i
 	return watch, events, nil
 }
 
-// readEvent reads the key of an event with its value and revision.
+// readEvent reads an event's key with its value and revision.
 func readEvent(event []byte) (e database.WatchEvent, err error) {
 	for len(event) > 0 {
 		var f field

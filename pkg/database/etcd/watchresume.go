@@ -19,7 +19,7 @@ func (w *watches) Resume(ctx context.Context, watcher int32, r database.WatchRan
 		return w.past.old
 	}
 	create := w.request(watcher, r)
-	create.StartRevision = max(after, 1) // etcd reports no progress while there is a watch of the future
+	create.StartRevision = max(after, 1) // etcd reports no progress while there is a watch for the future
 	w.mu.Lock()
 	w.past.resumed[create.WatchId] = create
 	w.past.overlap[create.WatchId] = after
@@ -42,8 +42,8 @@ func (w *watches) checkRelease(ctx context.Context) error {
 	return nil
 }
 
-// resumes reports whether a release reports progress after all changes of watches that begin in the
-// past, also of those without any (etcd pull requests 15237 and 17557).
+// resumes reports whether a release reports progress after all changes for watches that begin in
+// the past, also for those without changes (etcd pull requests 15237 and 17557).
 func resumes(version string) bool {
 	if database.Since(version, "3.5.0") {
 		return database.Since(version, "3.5.13")

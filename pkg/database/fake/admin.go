@@ -22,7 +22,7 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return string(version), err
 }
 
-// Leader asks the members in turn which of them leads.
+// Leader asks the members in turn which one leads.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	var errs []error
 	for member := range t.Endpoints {

@@ -8,8 +8,8 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// bulkSize is the number of keys per request: an odd number, so the last request of a preload
-// has fewer keys.
+// bulkSize is how many keys a request has: an odd number, so a preload's last request has fewer
+// keys.
 const bulkSize = 37
 
 // BulkSize returns bulkSize for all sizes.

@@ -17,7 +17,7 @@ import (
 // request opens another.
 type client struct {
 	endpoint string
-	prefix   string   // of stored keys
+	prefix   string   // before stored keys
 	conn     net.Conn // nil before the first request and after a failed one
 	r        *bufio.Reader
 	w        *bufio.Writer
@@ -48,7 +48,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Get returns the value of key.
+// Get returns key's value.
 func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
 	return c.do(ctx, opGet, c.below(key), nil)
 }
@@ -97,7 +97,7 @@ func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*
 			return nil, err
 		}
 	}
-	// The end of ctx ends the wait for the answer.
+	// When ctx ends, so does the wait for the answer.
 	conn := c.conn
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	answer, err := c.exchange(op, key, value)
@@ -111,7 +111,7 @@ func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*
 	return answer, nil
 }
 
-// reply is an answer of the server.
+// reply is the server's answer.
 type reply struct {
 	code code
 	data []byte
@@ -128,7 +128,7 @@ func (c *client) exchange(op opcode, key, value []byte) (*reply, error) {
 	return &reply{code: code(kind), data: data}, nil
 }
 
-// result returns the data of a reply, or its classified error.
+// result returns a reply's data, or its classified error.
 func (r *reply) result() ([]byte, error) {
 	refusal := errors.New(string(r.data))
 	switch r.code {
@@ -164,8 +164,8 @@ func (c *client) connect(ctx context.Context) error {
 	return nil
 }
 
-// classOf returns the class of a failed request: that of ctx if it has ended, else a
-// lost connection. A dialer may reach its deadline a moment before ctx does.
+// classOf returns the class for a failed request: by ctx's error if ctx has ended, else a lost
+// connection. A dialer may reach its deadline a moment before ctx does.
 func classOf(ctx context.Context, err error) database.Class {
 	var network net.Error
 	switch {

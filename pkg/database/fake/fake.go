@@ -1,6 +1,6 @@
-// Package fake is a small key-value database built into the binary. Tests of everything
-// that drives a database use it, and it is the shortest complete example of a driver.
-// Tests can make it slow, refuse writes and lose answers.
+// Package fake is a small key-value database built into the binary. Tests for everything that
+// drives a database use it, and it is the shortest complete example driver. Tests can make it slow,
+// refuse writes and lose answers.
 //
 // Member 0 leads: it keeps all keys in memory and appends every write to a file. The
 // other members forward requests to it. A connection carries one request at a time, so
@@ -32,8 +32,8 @@ const Version = "1.0.0"
 // maxValue is the largest value in bytes that a server accepts.
 const maxValue = 1 << 20
 
-// Options set how slow the fake is and how often it fails. Counts are of writes that
-// reach the leader.
+// Options set how slow the fake is and how often it fails. Counts are in writes that reach the
+// leader.
 type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
 	OneByOne   bool          `yaml:"one_by_one" doc:"have one request after the other take that time, as behind a lock"`
@@ -55,7 +55,7 @@ type Options struct {
 	WatchLieEvery int           `yaml:"watch_lie_every" doc:"the lie is told about every n-th of them"`
 }
 
-// watchLaw returns the rules of the notifications of watchers.
+// watchLaw returns the rules by which watchers are notified.
 func (o *Options) watchLaw() deliver.Law {
 	return deliver.Law{Delay: o.WatchDelay, Lie: o.WatchLie, Every: o.WatchLieEvery}
 }
@@ -148,7 +148,7 @@ func address(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// Lie is a deliberate error of a leader. Tests use it to prove that such errors are found.
+// Lie is a leader's deliberate error. Tests use it to prove that such errors are found.
 type Lie string
 
 // The lies.
@@ -157,7 +157,7 @@ const (
 	// Drop acknowledges a put that is not applied.
 	Drop Lie = "drop"
 	// Older returns the previous value, a step back for clients that read the last one already.
-	// Stale does so for 5 ms after a write. Other returns the value of another key.
+	// Stale does so for 5 ms after a write. Other returns another key's value.
 	Older Lie = "older"
 	Stale Lie = "stale"
 	Other Lie = "other"
@@ -181,7 +181,7 @@ const (
 	recipeLottery = "lottery"
 )
 
-// turns returns the rules of the options.
+// turns returns the options' rules.
 func (o *Options) turns() turns.Rules {
 	return turns.Rules{HandOver: o.HandOver, TwoHolders: o.TwoHoldersEvery, OldFence: o.OldFenceEvery}
 }

@@ -21,7 +21,7 @@ func (s *server) now(l Lie) bool {
 	return s.liar.count%max(s.LieEvery, 1) == 0
 }
 
-// read returns the value of a key, its previous value, or the value of another key.
+// read returns a key's value, its previous value, or another key's value.
 func (s *server) read(key []byte) ([]byte, bool) {
 	if s.Lie == Older || s.Lie == Stale {
 		s.liar.mu.Lock()

@@ -18,10 +18,10 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockConns are a contender's connections: for the wait, for renewals and for the end of a wait.
+// lockConns are a contender's connections: for the wait, for renewals and for ending a wait.
 const lockConns = 3
 
-// lockFacts returns the facts of locks.
+// lockFacts returns the facts about locks.
 func lockFacts() *database.LockFacts {
 	recipe := database.LockRecipe{Places: true, Fence: "a number of the leader's", Waits: "the answer to a request for the turn"}
 	queue, lottery := recipe, recipe
@@ -82,7 +82,7 @@ type contender struct {
 	session        *session
 	renewer        *database.Renewer
 	prefix, recipe string
-	held           []byte // the request's key of the lock, or nil
+	held           []byte // the request's key for the lock, or nil
 	abandoned      bool
 }
 
@@ -145,7 +145,7 @@ func (c *contender) Close(ctx context.Context) error {
 // fenceSize is in bytes. A fence is big endian.
 const fenceSize = 8
 
-// asked returns the session and the lock of a request's key.
+// asked returns the session and the lock in a request's key.
 func asked(key []byte) (session int64, name string, ok bool) {
 	if len(key) < sessionID {
 		return 0, "", false

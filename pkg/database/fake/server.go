@@ -19,23 +19,23 @@ type server struct {
 	liar    liar
 	leases  leases
 	locks   locks
-	turn    sync.Mutex // held by the request that takes its time, if one is after the other
+	turn    sync.Mutex // held by the request that takes its time, if requests run one after another
 	logger  *log.Logger
 }
 
-// locks has the table of a leader's locks, which is made when the first lock is requested.
+// locks has the table for a leader's locks, made when the first lock is requested.
 type locks struct {
 	once  sync.Once
 	table *turns.Table
 }
 
-// leases are the sessions of a leader, made when the first one is granted.
+// leases are a leader's sessions, made when the first one is granted.
 type leases struct {
 	once  sync.Once
 	table *expiry.Table
 }
 
-// of returns the table of a server.
+// of returns a server's table.
 func (l *locks) of(s *server) *turns.Table {
 	l.once.Do(func() {
 		sessions := s.leases.of(&s.Options)
@@ -44,7 +44,7 @@ func (l *locks) of(s *server) *turns.Table {
 	return l.table
 }
 
-// of returns the table of a server.
+// of returns the table, made with a server's options.
 func (l *leases) of(o *Options) *expiry.Table {
 	l.once.Do(func() { l.table = expiry.NewTable(o.Expiry, o.ExpireEarlyEvery, time.Now()) })
 	return l.table

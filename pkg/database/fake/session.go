@@ -21,10 +21,10 @@ var (
 	_ database.Taker         = (*session)(nil)
 )
 
-// leastTTL is the shortest TTL of a session.
+// leastTTL is a session's shortest TTL.
 const leastTTL = 100 * time.Millisecond
 
-// facts returns the facts of sessions under a law.
+// facts returns the facts about sessions under a law.
 func facts(law expiry.Law) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session", Least: leastTTL, Step: time.Millisecond, Rule: law.Rule(), Ends: law.Ends,
@@ -33,7 +33,7 @@ func facts(law expiry.Law) *database.SessionFacts {
 	}
 }
 
-// SessionFacts returns the facts under the law of the options.
+// SessionFacts returns the facts under the options' law.
 func (o *Options) SessionFacts() database.SessionFacts { return *facts(o.Expiry) }
 
 // sessions grants sessions over a few connections, each for one request at a time.
@@ -55,7 +55,7 @@ func (o *Options) DialSessions(ctx context.Context, t database.Target) (database
 	return s, nil
 }
 
-// dialSessions opens a number of connections.
+// dialSessions opens that many connections.
 func (o *Options) dialSessions(ctx context.Context, t database.Target, conns int) (*sessions, error) {
 	s := &sessions{prefix: t.KeyPrefix() + database.SessionKeys, free: make(chan *client, conns)}
 	t.Prefix = ""
@@ -96,7 +96,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id[:sessionID], ttl: ttl}, nil
 }
 
-// Watch polls the list of keys.
+// Watch polls the key list.
 func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	return database.WatchList(ctx, 2*time.Millisecond, func(ctx context.Context) (names []string, err error) {
 		data, err := s.do(ctx, opSessions, nil, []byte(s.prefix))
@@ -148,7 +148,7 @@ func (s *session) Release(ctx context.Context) error {
 	return err
 }
 
-// sessionID is the size of a session's number in bytes, big endian.
+// sessionID is how many bytes a session's number has; it is big endian.
 const sessionID = 8
 
 // session handles a request about sessions.
@@ -203,7 +203,7 @@ func granted(data []byte) (id database.SessionID, err error) {
 	return database.NumberedSession(int64(binary.BigEndian.Uint64(data))), nil
 }
 
-// noSession returns the error of a request about a session that the leader does not have.
+// noSession returns the error for a request about a session that the leader does not have.
 func noSession(err error) error {
 	if errors.Is(err, database.ErrNotFound) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)

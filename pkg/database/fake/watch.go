@@ -23,7 +23,7 @@ var (
 	_ database.WatchResumer = (*watches)(nil)
 )
 
-// watchFacts returns the facts of the only kind of watches.
+// watchFacts returns the facts about the only kind of watch.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchStream, How: "frames of the leader, over a connection that many watchers share",
@@ -31,16 +31,16 @@ func watchFacts() []database.WatchFacts {
 	}}
 }
 
-// watcherSize is the size in bytes of a watcher's number in frames, big endian. The number precedes
-// the version and the key.
+// watcherSize is how many bytes a watcher's number has in frames, big endian. It precedes the
+// version and the key.
 const watcherSize = 4
 
-// lengthSize is the size in bytes of the length of a range's first key, big endian. The length
+// lengthSize is how many bytes the length of a range's first key has, big endian. The length
 // follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
 
-// resumeSize is the size in bytes of the head of a watch that continues from another connection:
-// its opcode, and the version after which it continues, big endian.
+// resumeSize is how many bytes precede a watch that continues from another connection: its opcode,
+// and the version after which it continues, big endian.
 const resumeSize = 1 + versionSize
 
 // watches is a connection to the leader.
@@ -50,9 +50,9 @@ type watches struct {
 	to     database.Receiver
 	held   database.Hold
 
-	mu      sync.Mutex // of writes and of the following fields
+	mu      sync.Mutex // for writes and the following fields
 	w       *bufio.Writer
-	answers map[string]chan int64 // by the first field of the answer
+	answers map[string]chan int64 // by the answer's first field
 	last    uint64                // mark
 	closed  bool
 	over    chan struct{} // closed when the reader has ended
@@ -87,7 +87,7 @@ func (w *watches) Resume(ctx context.Context, watcher int32, r database.WatchRan
 	return err
 }
 
-// request returns the fields of a request for a watch.
+// request returns the fields in a request for a watch.
 func (w *watches) request(watcher int32, r database.WatchRange) (op opcode, field, value []byte) {
 	id := binary.BigEndian.AppendUint32(nil, uint32(watcher))
 	key := append([]byte(w.prefix), r.Key...)
@@ -149,7 +149,7 @@ func (w *watches) read() {
 				events = w.report(at, events) // a barrier ends after all events before its mark
 				w.answered(field, value)
 			}
-			if !arrived(r) { // later bytes have a time of their own
+			if !arrived(r) { // later bytes have their own time
 				break
 			}
 			kind, field, value, err = readFrame(r)
@@ -187,7 +187,7 @@ func (w *watches) answered(field, value []byte) {
 	}
 }
 
-// event reads the frame of an event or of a gap.
+// event reads an event's or a gap's frame.
 func (w *watches) event(op opcode, field, value []byte) (e database.WatchEvent, ok bool) {
 	if len(field) < watcherSize+versionSize {
 		return e, false
@@ -215,7 +215,7 @@ func (w *watches) Close() error {
 	return err
 }
 
-// watch serves the watches of a connection whose first request was read.
+// watch serves a connection's watches; its first request was read.
 func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opcode, field, value []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	queue := s.store.hub.Queue()

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// opcode is the operation of a request, one byte on the wire.
+// opcode is a request's operation, one byte on the wire.
 type opcode byte
 
 const (
@@ -20,21 +20,21 @@ const (
 	opPut
 	opGet
 	opDelete
-	opHighest   // of the keys whose size is the request's key, in decimal
-	opClean     // of the keys that the request's key describes, a number
-	opRevision  // of a key, its version
+	opHighest   // among keys whose size is the request's key, in decimal
+	opClean     // the keys that the request's key describes, in part: a number
+	opRevision  // for a key, its version
 	opTxn       // a put whose value begins with the version that the key must have
 	opGrant     // a session, whose TTL in milliseconds is the request's key: its number
 	opKeep      // a session, whose number the request's key is
 	opAttach    // the key behind a session's number in the request's key
 	opRelease   // a session
-	opSessions  // the keys of all sessions, without the request's value in front
+	opSessions  // all sessions' keys, without the request's value in front
 	opEnter     // a session's wait for a lock, both in the request's key, by the recipe in its value
-	opAwait     // the turn of a session that waits: its fence
+	opAwait     // a waiting session's turn: its fence
 	opLeave     // a session's turn or wait: not found if it had no turn
 	opWatch     // the key that the request's value is; see watch.go
 	opWatchAll  // the keys that begin with the request's value
-	opWatchPart // the keys of the range that the request describes
+	opWatchPart // the keys in the range that the request describes
 	opMark      // comes back behind all events
 	opEvent     // a change, from the server
 	opResume    // a watch that was on another connection, see watch.go
@@ -47,7 +47,7 @@ func (o opcode) watches() bool {
 	return o == opWatch || o == opWatchAll || o == opWatchPart || o == opResume
 }
 
-// code is the result of a request.
+// code is a request's result.
 type code byte
 
 const (
@@ -58,14 +58,14 @@ const (
 	codeNotReady
 	codeUnavailable // surely not applied
 	codeUnknown     // may have been applied
-	codeConflict    // with the version of the key
+	codeConflict    // with the key's version
 )
 
 // opCount, opHighest and opClean concern the keys that begin with the request's value.
 //
 // A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
 // big endian, and the fields: opcode, key and value, or code, nothing and
-// answer. The file of writes has requests in their wire format.
+// answer. The file with the writes has requests in their wire format.
 const headerSize = 9
 
 // versionSize is in bytes. A version is big endian.
@@ -106,7 +106,7 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	return header[0], all[:keySize:keySize], all[keySize:], nil
 }
 
-// arrived reports whether all of the next frame has been read from the connection.
+// arrived reports whether the whole next frame has been read from the connection.
 func arrived(r *bufio.Reader) bool {
 	header, err := r.Peek(min(r.Buffered(), headerSize))
 	if err != nil || len(header) < headerSize {
@@ -115,8 +115,8 @@ func arrived(r *bufio.Reader) bool {
 	return int64(r.Buffered()) >= headerSize+int64(binary.BigEndian.Uint32(header[1:]))+int64(binary.BigEndian.Uint32(header[5:]))
 }
 
-// noEOF turns the end of a stream within a frame into an error that cannot be mistaken
-// for its proper end.
+// noEOF turns a stream's end within a frame into an error that cannot be mistaken for its proper
+// end.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -8,7 +8,7 @@ import (
 )
 
 // Database returns zetcd as a registry lists it. The etcd below it is the one
-// built into this binary unless there is a tool "etcd".
+// built into this binary unless the tool "etcd" replaces it.
 func Database() database.Database {
 	return database.Database{
 		Name: Name,

@@ -11,8 +11,8 @@ import (
 
 var _ database.LockDialer = (*Options)(nil)
 
-// lockFacts returns the facts of ZooKeeper's locks with sessions that are leases of etcd. The proxy
-// renews a lease as etcd's client does, while the connection of its session is open.
+// lockFacts returns the facts about ZooKeeper's locks with sessions that are etcd leases. The proxy
+// renews a lease as etcd's client does, while its session's connection is open.
 func lockFacts() *database.LockFacts {
 	behind := etcd.Database().Info.Locks
 	session := behind.Session

@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// access is the ACL of the znodes that a session creates.
+// access is the ACL for the znodes that a session creates.
 type access []zk.ACL
 
 // accessOf returns the access to znodes that a client with those credentials creates:
 // for everyone without credentials, else for clients with the same ones. ZooKeeper has
-// no list of users: the first client with a digest defines it. The scheme "auth" is not
-// used, because with TLS it would include the certificate.
+// no user list: the first client with a digest defines it. The scheme "auth" is not used, because
+// with TLS it would include the certificate.
 func accessOf(auth *database.Auth) (access, error) {
 	switch {
 	case auth == nil:
@@ -30,7 +30,7 @@ func accessOf(auth *database.Auth) (access, error) {
 
 // size returns the encoded size in a create request, in bytes.
 func (a access) size() int {
-	size := 4 // the number of entries
+	size := 4 // the entry count
 	for _, acl := range a {
 		size += 4 + 4 + len(acl.Scheme) + 4 + len(acl.ID) // permissions, and a length before each text
 	}

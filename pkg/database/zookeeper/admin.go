@@ -47,8 +47,8 @@ func (o *Options) PlanSnapshots(s database.SnapshotTarget) error {
 	return nil
 }
 
-// setAdmin sets the keys of the admin server, which by default binds every address and
-// lets anyone replace the data.
+// setAdmin sets the admin server's keys; by default the server binds every address and lets anyone
+// replace the data.
 func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	set("admin.enableServer", o.AdminPort > 0)
 	if o.AdminPort > 0 {
@@ -59,14 +59,14 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	}
 }
 
-// admin calls the admin server of a member. With port 0 there is no such server.
+// admin calls a member's admin server. With port 0 there is no such server.
 type admin struct {
 	port   int
 	target database.Target
 	member int
 }
 
-// url returns the address of a command.
+// url returns a command's address.
 func (a admin) url(command string) (string, error) {
 	if a.member < 0 || a.member >= len(a.target.Endpoints) {
 		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(a.target.Endpoints)-1, a.member)
@@ -113,8 +113,8 @@ func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (
 	return size, nil
 }
 
-// ask sends a command, for a user of the digest scheme, NAME:PASSWORD, unless that is
-// "", and returns the header of an answer with status 200.
+// ask sends a command, for a digest user, NAME:PASSWORD, unless that is "", and returns the header
+// of an answer with status 200.
 func (a admin) ask(ctx context.Context, command, user string) (header http.Header, err error) {
 	url, err := a.url(command)
 	if err != nil {

@@ -12,24 +12,24 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// mostCreates bounds the creates of a transaction: more gain nothing.
+// mostCreates bounds the creates in a transaction: more gain nothing.
 const mostCreates = 256
 
-// BulkSize returns how many creates fit into a request of jute_max_buffer.
+// BulkSize returns how many creates fit into a request with jute_max_buffer bytes.
 func (o *Options) BulkSize(keySize, valueSize int) int {
-	// An operation of a transaction has a header of 9 bytes. Half of the buffer is left for
-	// ACLs and escapes.
+	// An operation in a transaction has a 9-byte header. Half the buffer is left for ACLs and
+	// escapes.
 	size := putSize(openToAll, o.protocol().Keys.pathSize(keySize), valueSize) + 9
 	return max(1, min(mostCreates, o.JuteMaxBuffer/2/size))
 }
 
-// bulk creates keys with transactions of the library.
+// bulk creates keys with the library's transactions.
 type bulk struct {
 	session *session
 	keys    Keyspace
 }
 
-// DialBulk opens a session and creates the missing parents of the keys.
+// DialBulk opens a session and creates the keys' missing parents.
 func (o *Options) DialBulk(ctx context.Context, t database.Target) (database.Bulk, error) {
 	p := o.protocol()
 	p.Keys = p.Keys.below(t)

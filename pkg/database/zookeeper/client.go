@@ -19,11 +19,11 @@ type client struct {
 	requests
 	keys   Keyspace
 	limit  int // largest request in bytes
-	access int // bytes of the ACL in a create request
+	access int // the ACL's bytes in a create request
 	// updates means that the last Put found its key.
 	updates bool
-	path    []byte // of the last key
-	value   []byte // of the last Put by a fiber
+	path    []byte // from the last key
+	value   []byte // from the last Put by a fiber
 }
 
 var (
@@ -37,8 +37,7 @@ var (
 	_ database.Continuer      = (*client)(nil)
 )
 
-// Put creates key or sets its value. It first tries the request that the last Put of
-// this client needed.
+// Put creates key or sets its value. It first tries the request that this client's last Put needed.
 //
 // ZooKeeper has one request for a new znode and another for an existing one, and
 // logs a transaction even for a request that fails. A Put that tries the wrong one
@@ -55,7 +54,7 @@ func (c *client) PutNew(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// PutExisting puts like Put, but tries to set the value of key first.
+// PutExisting puts like Put, but tries to set key's value first.
 func (c *client) PutExisting(ctx context.Context, key, value []byte) error {
 	_, err := c.put(ctx, key, value, true)
 	return err
@@ -94,10 +93,9 @@ func (c *client) checkSize(path, value []byte) error {
 	return nil
 }
 
-// Get returns the value of key. With [workload.ReadSyncGet] it first waits until the
-// server has applied earlier writes. This works with a follower. ZooKeeper's leader
-// answers a sync at once, so a read from it can miss a write that it has committed but
-// not applied.
+// Get returns key's value. With [workload.ReadSyncGet] it first waits until the server has applied
+// earlier writes. This works with a follower. ZooKeeper's leader answers a sync at once, so a read
+// from it can miss a write that it has committed but not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
 }
@@ -145,7 +143,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	return err
 }
 
-// WriteVersion returns the transaction of the last write, which only the lean transport learns.
+// WriteVersion returns the last write's transaction, which only the lean transport learns.
 func (c *client) WriteVersion() int64 {
 	if l, ok := c.requests.(*lean); ok {
 		return l.zxid
@@ -165,13 +163,13 @@ func (c *client) Close() error {
 	return nil
 }
 
-// pathOf returns the path of key. It is valid until the next call.
+// pathOf returns key's path. It is valid until the next call.
 func (c *client) pathOf(key []byte) []byte {
 	c.path = c.keys.appendPath(c.path[:0], key)
 	return c.path
 }
 
-// read appends the value of a znode to a buffer, and returns its version.
+// read appends a znode's value to a buffer, and returns its version.
 func (c *client) read(ctx context.Context, to, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
 	if mode == workload.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {

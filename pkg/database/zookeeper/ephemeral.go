@@ -23,14 +23,14 @@ var (
 	_ database.Taker         = (*holder)(nil)
 )
 
-// The bounds of a session's timeout in ticks, unless a server's options change them.
+// The bounds for a session's timeout in ticks, unless a server's options change them.
 const (
 	leastTicks = 2
 	mostTicks  = 20
 )
 
 // sessionFacts returns the facts for servers with that tick. The leader ends sessions at ticks.
-// Every half tick a follower reports the clients that it heard from, so a session that it serves may
+// Every half tick a follower reports which clients it heard from, so a session that it serves may
 // last half a tick longer.
 func sessionFacts(tick time.Duration) *database.SessionFacts {
 	return &database.SessionFacts{
@@ -47,10 +47,10 @@ func sessionFacts(tick time.Duration) *database.SessionFacts {
 
 func (o *Options) tick() time.Duration { return time.Duration(o.TickTime) * time.Millisecond }
 
-// SessionFacts returns the facts for the ticks of the options.
+// SessionFacts returns the facts for the options' ticks.
 func (o *Options) SessionFacts() database.SessionFacts { return *sessionFacts(o.tick()) }
 
-// DialSessions creates the parent of the ephemeral znodes.
+// DialSessions creates the ephemeral znodes' parent.
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
 	p := o.protocol()
 	keys := p.Keys.below(t)
@@ -78,7 +78,7 @@ type holders struct {
 	route
 	target  database.Target
 	buffers int
-	parent  string // of the znodes
+	parent  string // above the znodes
 	last    atomic.Int64
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// flagEphemeral of a create request makes the znode end with the session.
+// flagEphemeral in a create request makes the znode end with the session.
 const flagEphemeral = 1
 
 // holder is one session over its own connection. The next request replaces a broken connection,
@@ -20,7 +20,7 @@ const flagEphemeral = 1
 type holder struct {
 	on     *holders
 	asked  time.Duration
-	member int // of the last connection
+	member int // on the last connection
 	wire   wire
 
 	id       int64 // 0 before the grant
@@ -87,7 +87,7 @@ func (s *holder) Release(ctx context.Context) error {
 	return err
 }
 
-// begin starts the packet of a request.
+// begin starts a request's packet.
 func (s *holder) begin(op int32) []byte {
 	s.xid = max(1, s.xid+1)
 	return appendHeader(nil, s.xid, op)
@@ -125,7 +125,7 @@ func (s *holder) exchange(ctx context.Context, request func() (packet []byte, xi
 	return s.failed(ctx, err, true)
 }
 
-// failed classifies an error, and records the end of the session.
+// failed classifies an error, and records whether the session has ended.
 func (s *holder) failed(ctx context.Context, err error, started bool) error {
 	switch {
 	case err == nil:
@@ -142,7 +142,7 @@ func (s *holder) failed(ctx context.Context, err error, started bool) error {
 // isOver reports whether a session has ended.
 func isOver(err error) bool { return errors.Is(err, zk.ErrSessionExpired) }
 
-// answered is the error of an answer.
+// answered is the error in an answer.
 type answered struct{ err error }
 
 func (a *answered) Error() string { return a.err.Error() }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Opcodes of requests.
+// Request opcodes.
 const (
 	opCreate       = 1
 	opDelete       = 2
@@ -26,7 +26,7 @@ const (
 	opClose        = -11
 )
 
-// Transaction numbers (xid) outside the sequence of requests.
+// Transaction numbers (xid) outside the request sequence.
 const (
 	xidNotice = -1
 	xidPing   = -2
@@ -36,18 +36,18 @@ const (
 // Sizes in bytes.
 const (
 	lengthField = 4         // before every packet
-	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
-	statSize    = 68        // of a znode's metadata
-	passwdSize  = 16        // of a session's password
+	headerSize  = 4 + 8 + 4 // in an answer: xid, zxid, error
+	statSize    = 68        // a znode's metadata
+	passwdSize  = 16        // a session's password
 )
 
-// errMalformed is wrapped by every error about the form of a server's answer.
+// errMalformed is wrapped by every error about a server's answer that does not parse.
 var errMalformed = errors.New("malformed answer")
 
 // packet begins a packet in b; sealed sets its length.
 func packet(b []byte) []byte { return append(b[:0], 0, 0, 0, 0) }
 
-// sealed sets the length field of a packet.
+// sealed sets a packet's length field.
 func sealed(b []byte) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)-lengthField))
 	return b
@@ -61,7 +61,7 @@ func appendBytes[T string | []byte](b []byte, text T) []byte {
 	return append(appendInt(b, int32(len(text))), text...)
 }
 
-// appendHeader begins the packet of a request.
+// appendHeader begins a request's packet.
 func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(packet(b), xid), op) }
 
 // appendConnect appends the request for a session with its password; session 0 requests a new one.
@@ -92,14 +92,14 @@ func (a access) append(b []byte) []byte {
 
 // connectAnswer is the answer to a request for a session.
 type connectAnswer struct {
-	timeout time.Duration // of the session, as the server set it
+	timeout time.Duration // the session's, as the server set it
 	session int64         // 0 means that the session expired
-	// password belongs to the session; zero if the answer has none.
+	// password belongs to the session; zero if the answer has no password.
 	password [passwdSize]byte
 }
 
 // parseConnectAnswer reads the answer to a request for a session, without its length.
-// Some versions of the server omit the field after the password.
+// Some server versions omit the field after the password.
 func parseConnectAnswer(b []byte) (connectAnswer, error) {
 	const version, timeout, session = 4, 4, 8
 	if len(b) < version+timeout+session {
@@ -118,7 +118,7 @@ func parseConnectAnswer(b []byte) (connectAnswer, error) {
 	return w, nil
 }
 
-// header is the beginning of every answer.
+// header begins every answer.
 type header struct {
 	size int // bytes after the header
 	xid  int32
@@ -126,7 +126,7 @@ type header struct {
 	code int32
 }
 
-// parseHeader reads the length and the header of an answer, which may have most bytes.
+// parseHeader reads an answer's length and header; the answer may have at most most bytes.
 func parseHeader(b []byte, most int) (header, error) {
 	length := int64(binary.BigEndian.Uint32(b))
 	if length < headerSize || length > int64(most) {
@@ -144,11 +144,11 @@ func parseHeader(b []byte, most int) (header, error) {
 // lengthOf reads a length field.
 func lengthOf(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 
-// versionOf returns the version of a znode from its stat. The version follows the
-// ids of the transactions that created and modified the znode, and their times.
+// versionOf returns a znode's version from its stat. It follows the ids and times of the
+// transactions that created and modified the znode.
 func versionOf(stat []byte) int32 { return int32(binary.BigEndian.Uint32(stat[4*8:])) }
 
-// errorOf returns go-zookeeper's error for a code of the protocol, nil for success.
+// errorOf returns go-zookeeper's error for a protocol code, nil for success.
 func errorOf(code int32) error {
 	switch code {
 	case 0:

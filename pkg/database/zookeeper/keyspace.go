@@ -19,19 +19,19 @@ import (
 // that, because every create changes the parent; ZooKeeper does not.
 const DefaultParents = 1000
 
-// batchSize is the number of parents per transaction. A proxy turns each into 7 puts,
-// and etcd accepts 128 in one transaction.
+// batchSize is how many parents one transaction creates. A proxy turns each into 7 puts, and etcd
+// accepts 128 in one transaction.
 const batchSize = 16
 
 // Keyspace maps keys to znodes: "/PARENT/NAME", or "/PREFIX/PARENT/NAME".
 type Keyspace struct {
-	// Parents is the number of parents, at least 1.
+	// Parents is how many parents there are, at least 1.
 	Parents int
 	// root is "/PREFIX" or empty.
 	root string
 }
 
-// below returns the keyspace below the prefix of a target, if it has one.
+// below returns the keyspace below a target's prefix, if it has one.
 func (k Keyspace) below(t database.Target) Keyspace {
 	k.root = ""
 	if t.Prefix != "" {
@@ -40,18 +40,18 @@ func (k Keyspace) below(t database.Target) Keyspace {
 	return k
 }
 
-// appendPath appends the path of a key. Different keys have different paths.
+// appendPath appends a key's path. Different keys have different paths.
 func (k Keyspace) appendPath(dst, key []byte) []byte {
 	dst = k.appendParent(dst, int(crc32.ChecksumIEEE(key)%uint32(k.Parents)))
 	return appendName(append(dst, '/'), key)
 }
 
-// pathSize returns the length of the path of a key of keySize bytes without escapes.
+// pathSize returns the path length for a key with keySize bytes and no escapes.
 func (k Keyspace) pathSize(keySize int) int {
 	return len(k.root) + len("/") + k.width() + len("/") + keySize
 }
 
-// width returns the number of digits of a parent.
+// width returns how many digits a parent has.
 func (k Keyspace) width() int { return len(strconv.Itoa(k.Parents - 1)) }
 
 func (k Keyspace) parent(i int) string { return string(k.appendParent(nil, i)) }
@@ -66,19 +66,18 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 	return append(dst, n...)
 }
 
-// marker returns the path of a znode that exists once all parents do.
+// marker returns the path to a znode that exists once all parents do.
 func (k Keyspace) marker() string { return k.root + markerPrefix + strconv.Itoa(k.Parents) }
 
 const markerPrefix = "/parents-"
 
-// lock returns the path of an ephemeral znode that exists while a session creates the
-// parents.
+// lock returns the path to an ephemeral znode that exists while a session creates the parents.
 func (k Keyspace) lock() string { return k.marker() + "-lock" }
 
-// appendName appends the name of a key. A name must be text without "/", not empty,
-// and neither "." nor "..". "/", "%" and bytes that are not visible ASCII become
-// "%XX"; the two forbidden names become "%2E" and "%2E%2E"; the empty key becomes "%",
-// which is not an escape and so not the name of another key.
+// appendName appends a key's name. A name must be text without "/", not empty, and neither "." nor
+// "..". "/", "%" and bytes that are not visible ASCII become "%XX"; the two forbidden names become
+// "%2E" and "%2E%2E"; the empty key becomes "%", which is not an escape and so not another key's
+// name.
 func appendName(dst, key []byte) []byte {
 	if len(key) == 0 {
 		return append(dst, '%')
@@ -96,7 +95,7 @@ func appendName(dst, key []byte) []byte {
 }
 
 // prepareTimeout bounds the time that a dial waits for the parents. It is longer than the
-// session of a client that died while it created them.
+// session lasts if a client died while it created them.
 const prepareTimeout = 30 * time.Second
 
 // prepare creates the parents unless they exist. If there are many connections, one
@@ -132,7 +131,7 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	}
 }
 
-// makeRoot creates the missing znodes of the prefix.
+// makeRoot creates the prefix's missing znodes.
 func (k Keyspace) makeRoot(ctx context.Context, s *session) error {
 	for end := range k.root + "/" {
 		if path := (k.root + "/")[:end]; path != "" && (k.root + "/")[end] == '/' {
@@ -160,7 +159,7 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 // build creates the parents and the marker, and removes the lock. After an error the
 // session must be closed, which removes the lock.
 func (k Keyspace) build(ctx context.Context, s *session) error {
-	// The last holder of the lock may have created the parents since the first read.
+	// The lock's last holder may have created the parents since the first read.
 	done, err := readable(ctx, s, k.marker())
 	if err != nil {
 		return err
@@ -200,10 +199,9 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 	return nil
 }
 
-// count returns the total number of the parents' children. The session must have been
-// opened after the writes to count: opening it is itself a write, which the server applies
-// after them. The sync is for a proxy, which does not order sessions and keys. A missing
-// parent has no children.
+// count returns how many children the parents have in total. The session must have been opened
+// after the writes to count: opening it is itself a write, which the server applies after them. The
+// sync is for a proxy, which does not order sessions and keys. A missing parent has no children.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
@@ -219,8 +217,8 @@ func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	return sum, nil
 }
 
-// highest returns the highest key number among all parents' children, -1 if there is none.
-// The session must have been opened as for count.
+// highest returns the highest key number among all parents' children, -1 without a key. The session
+// must have been opened as for count.
 func (k Keyspace) highest(ctx context.Context, s *session, keySize int) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)

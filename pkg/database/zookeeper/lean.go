@@ -20,23 +20,23 @@ import (
 type lean struct {
 	conn        exchange.Conn
 	endpoints   []string
-	next        int         // endpoint of the next connection attempt
+	next        int         // endpoint for the next connection attempt
 	tls         *tls.Config // nil for plaintext
 	credentials []byte      // sent in every session, or nil
-	acl         []byte      // of created znodes, encoded for a request
+	acl         []byte      // for created znodes, encoded for a request
 	maxAnswer   int         // bytes
 
 	keepalive   keepalive
-	timeout     time.Duration // of the session, as the server set it
+	timeout     time.Duration // the session's, as the server set it
 	pingPending atomic.Bool   // the last ping was not answered
 
 	closed atomic.Bool
-	xid    int32 // of the last request
-	zxid   int64 // the newest transaction of any answer
+	xid    int32 // from the last request
+	zxid   int64 // the newest transaction in any answer
 	draft  exchange.Draft
 }
 
-// answerBytes is the initial size of the buffer for answers. It keeps a thousand sessions small.
+// answerBytes is the answer buffer's initial size. It keeps a thousand sessions small.
 const answerBytes = 512
 
 func (l *lean) add(ctx context.Context, path, value []byte) error {
@@ -72,9 +72,9 @@ func (l *lean) get(ctx context.Context, to, path []byte) (value []byte, version 
 	return value, version, l.finish(ctx, a)
 }
 
-// begin starts the packet of the next request; texts is the size of its texts in bytes.
+// begin starts the next request's packet; its texts have texts bytes.
 func (l *lean) begin(op int32, texts int) []byte {
-	const others = 64       // bytes, of the header, of lengths and numbers
+	const others = 64       // bytes, for the header, lengths and numbers
 	l.xid = max(1, l.xid+1) // 1 follows the largest number
 	return appendHeader(l.draft.Begin(texts+others), l.xid, op)
 }
@@ -88,8 +88,8 @@ func (l *lean) do(ctx context.Context, request []byte) error {
 	return l.finish(ctx, a)
 }
 
-// send fills in a request's length, sends the request and reads the header of its
-// answer. Without an error the exchange lasts until finish or fail.
+// send fills in a request's length, sends the request and reads its answer's header. Without an
+// error the exchange lasts until finish or fail.
 func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	if err := l.ensureSession(ctx); err != nil {
 		return header{}, classify(err, false)
@@ -104,7 +104,7 @@ func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	return a, nil
 }
 
-// finish skips the rest of an answer and ends the exchange.
+// finish skips an answer's rest and ends the exchange.
 func (l *lean) finish(ctx context.Context, a header) error {
 	if err := l.conn.In.Skip(a.size); err != nil {
 		return l.fail(ctx, err)
@@ -112,7 +112,7 @@ func (l *lean) finish(ctx context.Context, a header) error {
 	err := errorOf(a.code)
 	switch {
 	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved), errors.Is(err, zk.ErrClosing), errors.Is(err, zk.ErrAuthFailed), errors.Is(err, serverError{-124}):
-		l.conn.End(false) // the server accepts no more requests of this session
+		l.conn.End(false) // the server accepts no more requests in this session
 	default:
 		l.conn.End(true)
 	}
@@ -128,8 +128,8 @@ func (l *lean) fail(ctx context.Context, err error) error {
 	return classify(err, true)
 }
 
-// readHeader reads the header of the answer to a request, and skips answers to pings
-// and notifications before it.
+// readHeader reads the header of a request's answer, and skips answers to pings and notifications
+// before it.
 func (l *lean) readHeader(xid int32) (header, error) {
 	for {
 		b, err := l.conn.In.Next(lengthField + headerSize)
@@ -158,7 +158,7 @@ func (l *lean) readHeader(xid int32) (header, error) {
 	}
 }
 
-// readData appends the value of an answer to a buffer, and reads the version of its znode.
+// readData appends an answer's value to a buffer, and reads its znode's version.
 func (l *lean) readData(a *header, to []byte) (value []byte, version int32, err error) {
 	if a.size < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, a.size)

@@ -20,7 +20,7 @@ var (
 	_ database.Contender  = (*libraryContender)(nil)
 )
 
-// LockFacts returns the facts of locks with sessions of that kind. Each contender has an ephemeral
+// LockFacts returns the facts about locks with such sessions. Each contender has an ephemeral
 // sequential znode, and the one with the lowest number holds the lock.
 func LockFacts(session database.SessionFacts) *database.LockFacts {
 	recipe := database.LockRecipe{
@@ -65,13 +65,13 @@ func (p Protocol) DialLocks(t database.Target, lo database.LockOptions, f *datab
 type contenders struct {
 	target  database.Target
 	keys    Keyspace
-	parent  string // of the locks' znodes; each lock's znode is the parent of its contenders' znodes
+	parent  string // above the locks' znodes; its contenders' znodes are below each lock's znode
 	ttl     time.Duration
 	recipe  string
 	buffers int
 }
 
-// lockListing is room for the names of about 1000 contenders, in bytes.
+// lockListing is room for about 1000 contenders' names, in bytes.
 const lockListing = 64 << 10
 
 // open begins a session.
@@ -91,7 +91,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	return &contender{place: place{on: c, session: s}}, nil
 }
 
-// Close removes the znodes of locks without contenders, and their parent if no lock is left.
+// Close removes the znodes for locks without contenders, and their parent if no lock is left.
 func (c *contenders) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func (c *contenders) Close() error {
 	return nil
 }
 
-// dir returns the path of a lock's znode.
+// dir returns the path to a lock's znode.
 func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
@@ -125,12 +125,12 @@ func (c *contenders) dir(name []byte) string {
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
-	dir     string   // znode of the lock, which exists, or ""
+	dir     string   // the lock's znode, which exists, or ""
 }
 
-// enter makes sure that there are a session and the znode of a lock. The library's recipe would also
-// create the lock's znode. But a proxy may answer that the lock's znode is missing and still create
-// the contender's znode later, which would then remain.
+// enter makes sure that a session and a lock's znode exist. The library's recipe would also create
+// the lock's znode. But a proxy may answer that the lock's znode is missing and still create the
+// contender's znode later, which would then remain.
 func (p *place) enter(ctx context.Context, name []byte) (err error) {
 	if p.session == nil {
 		if p.session, err = p.on.open(ctx); err != nil {
@@ -175,10 +175,10 @@ func (p *place) Close(context.Context) error {
 	return nil
 }
 
-// lockNode is the name of contenders' znodes without their numbers, as in the library.
+// lockNode names contenders' znodes without their numbers, as in the library.
 const lockNode = "lock-"
 
-// numberOf returns the number of a contender's znode.
+// numberOf returns the number in a contender's znode.
 func numberOf(name string) (number int, ok bool) {
 	i := strings.LastIndex(name, lockNode)
 	if i < 0 {
@@ -189,7 +189,7 @@ func numberOf(name string) (number int, ok bool) {
 }
 
 // before returns the contender's znode directly in front of another, "" if there is none, and
-// whether the znode in front is the first of all. It fails if own does not exist.
+// whether the znode in front is the first one. It fails if own does not exist.
 func before(names []string, own string) (front string, first bool, err error) {
 	number, ok := numberOf(own)
 	if !ok {
@@ -213,10 +213,10 @@ func before(names []string, own string) (front string, first bool, err error) {
 	return front, ahead == 1, nil
 }
 
-// errGone is the error of a contender whose znode, and therefore session, is gone.
+// errGone is the error for a contender whose znode, and therefore session, is gone.
 var errGone = database.NotApplied(database.ClassNotFound, database.ErrNoSession)
 
-// lost returns the error of a request whose session has ended.
+// lost returns the error for a request whose session has ended.
 func lost(err error) error {
 	if errors.Is(err, zk.ErrSessionExpired) {
 		return errGone
@@ -227,10 +227,10 @@ func lost(err error) error {
 // contender is a session with at most one znode.
 type contender struct {
 	place
-	path string // of the znode, or ""
+	path string // to the znode, or ""
 }
 
-// cleanWithin bounds the time to remove the znode of an abandoned wait.
+// cleanWithin bounds the time to remove an abandoned wait's znode.
 const cleanWithin = 5 * time.Second
 
 // Acquire creates a znode and waits until it is the first.
@@ -365,7 +365,7 @@ func (c *contender) Release(ctx context.Context) error {
 	return released(c.session.remove(ctx, []byte(path)))
 }
 
-// released converts the error of removing the znode to the error of a release.
+// released converts an error from removing the znode to an error from a release.
 func released(err error) error {
 	if errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrSessionExpired) {
 		return database.NotApplied(database.ClassNotFound, database.ErrLockLost)
@@ -373,15 +373,15 @@ func released(err error) error {
 	return err
 }
 
-// libraryContender takes locks of the library. The library's calls take no context, so an abandoned
+// libraryContender takes the library's locks. The library's calls take no context, so an abandoned
 // wait costs the session.
 type libraryContender struct {
 	place
 	lock *zk.Lock
 }
 
-// Acquire locks a lock of the library, and then requests the fence. To find it, the contenders are
-// listed, because the library does not return the path.
+// Acquire locks one of the library's locks, and then requests the fence. To find it, the contenders
+// are listed, because the library does not return the path.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (held database.Held, err error) {
 	if err := c.enter(ctx, name); err != nil {
 		c.give()
@@ -401,7 +401,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return held, nil
 }
 
-// fence returns the fence of the session, whose znode is the first.
+// fence returns the session's fence; its znode is the first.
 func (c *libraryContender) fence(ctx context.Context) (int64, error) {
 	names, err := c.session.names(ctx, c.dir)
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 
 var _ database.MetricsReporter = (*Options)(nil)
 
-// metrics returns the metrics of a planned member.
+// metrics returns a planned member's metrics.
 func metrics(m database.Member) *database.MetricsSource {
 	s := reports(address(m.Self(), "client"))
 	return &s
 }
 
-// Reports returns the metrics of a member at its client address. Its 4lw.commands.whitelist must
-// have mntr.
+// Reports returns a member's metrics at its client address. Its 4lw.commands.whitelist must have
+// mntr.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member])
 	s.Metrics = append(s.Metrics, otherNames(s.Metrics)...)
 	return s
 }
 
-// otherNames returns the names of members whose metricsProvider is Prometheus': in the
-// answer to mntr, where sums and counts are named otherwise, and at the provider's own port.
+// otherNames returns the names that members use whose metricsProvider is Prometheus': in the answer
+// to mntr, where sums and counts are named otherwise, and at the provider's own port.
 func otherNames(list []database.ReportedMetric) (others []database.ReportedMetric) {
 	for _, m := range list {
 		name := strings.TrimPrefix(m.Raw, "zk_")

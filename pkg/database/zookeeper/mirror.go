@@ -20,7 +20,7 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 }
 
 // mirror grants sessions and answers create, setData, getData, sync, ping and close.
-// Requests of a session are answered in order.
+// Requests in a session are answered in order.
 type mirror struct {
 	values   database.MirrorValues
 	sessions atomic.Int64
@@ -28,8 +28,8 @@ type mirror struct {
 	hold     func()
 }
 
-// ServeMirror serves a mirror for clients of ZooKeeper's protocol; see
-// [database.Mirror]. All parents of keys exist.
+// ServeMirror serves a mirror for clients that speak ZooKeeper's protocol; see [database.Mirror].
+// All the keys' parents exist.
 func ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}
 	if err := database.ServeConns(ctx, l, func(conn net.Conn) error { return m.serve(conn) }); err != nil {
@@ -65,8 +65,8 @@ func (m *mirror) serve(conn io.ReadWriter) error {
 	}
 }
 
-// mirrorPacket bounds a request in bytes. Clients have tighter limits of their own, which
-// are unknown here.
+// mirrorPacket bounds a request in bytes. Clients have their own tighter limits, which are unknown
+// here.
 const mirrorPacket = 64 << 20
 
 // readPacket reads a packet without its length into a buffer.
@@ -87,7 +87,7 @@ func readPacket(in *bufio.Reader, into []byte) ([]byte, error) {
 	return into, err
 }
 
-// Codes of answers.
+// Answer codes.
 const (
 	codeDone          = 0
 	codeUnimplemented = -6
@@ -140,7 +140,7 @@ func (m *mirror) answer(request, out []byte) ([]byte, error) {
 	return sealed(append(begin(codeDone), make([]byte, statSize)...)), nil
 }
 
-// isMarker reports whether a path is the marker of some number of parents.
+// isMarker reports whether a path is the marker for any parent count.
 func isMarker(path []byte) bool { return bytes.HasPrefix(path, []byte(markerPrefix)) }
 
 // cutBytes cuts a length and that many bytes from a buffer.

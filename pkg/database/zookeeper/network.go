@@ -12,21 +12,20 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// network makes the connections of one go-zookeeper session. When the session is
-// closed it closes the last connection or ends the attempt to connect; the library
-// itself would wait for a server that hangs.
+// network makes the connections for one go-zookeeper session. When the session is closed it closes
+// the last connection or ends the attempt to connect; the library itself would wait for a server
+// that hangs.
 type network struct {
 	tls       *tls.Config     // nil for plaintext
 	maxPacket int             // bytes that a server may announce
-	failed    chan error      // errors of attempts; those beyond its capacity are dropped
+	failed    chan error      // errors from attempts; those beyond its capacity are dropped
 	life      context.Context // ends when the session is closed: the library dials without a context
 	end       context.CancelFunc
 	mu        sync.Mutex
 	conn      net.Conn // the last one
 }
 
-// newNetwork returns a network without a connection, for a cluster of that many
-// members.
+// newNetwork returns a network without a connection, for a cluster with that many members.
 func newNetwork(config *tls.Config, members, maxPacket int) *network {
 	n := &network{tls: config, maxPacket: maxPacket, failed: make(chan error, members)}
 	n.life, n.end = context.WithCancel(context.Background())
@@ -65,7 +64,7 @@ func (n *network) report(err error) {
 type checkedConn struct {
 	net.Conn
 	network  *network
-	packets  packetLimit // of the one goroutine that reads
+	packets  packetLimit // for the one goroutine that reads
 	answered atomic.Bool
 }
 

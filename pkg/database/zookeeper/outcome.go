@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns the classified error of a call, nil for nil. A request that was not
-// started was surely not applied.
+// classify returns a call's error classified, nil for nil. A request that was not started was
+// surely not applied.
 func classify(err error, started bool) error {
 	if err == nil {
 		return nil
@@ -24,8 +24,7 @@ func classify(err error, started bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns the class of an error, and whether the request was surely not
-// applied.
+// classOf returns an error's class, and whether the request was surely not applied.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -58,7 +57,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	}
 	var network *net.OpError
 	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errMalformed) {
-		// The connection was lost after a part of the request may have been sent.
+		// The connection was lost after the request may have been sent in part.
 		return database.ClassConnection, false
 	}
 	return database.ClassOther, false

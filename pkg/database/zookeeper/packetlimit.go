@@ -9,26 +9,25 @@ import (
 // maxConnectAnswer bounds the answer to a connect request, in bytes.
 const maxConnectAnswer = 1 << 10
 
-// packetLimit checks the lengths in a stream of packets before go-zookeeper allocates that
-// much memory: the length of the packet, and the length of the byte array after the header
-// of an answer to get, or after the session in an answer to connect. Other answers have other
-// numbers there, which are far below any limit (a znode's transaction id, whose upper half
-// is an epoch).
+// packetLimit checks the lengths in a packet stream before go-zookeeper allocates that much memory:
+// a packet's length, and the length of the byte array after the header in an answer to get, or
+// after the session in an answer to connect. Other answers have other numbers there, which are far
+// below any limit (a znode's transaction id, whose upper half is an epoch).
 //
 // A session timeout that is not positive makes go-zookeeper panic.
 //
-// A length of -1 means an empty value, or belongs to an answer to multi. In a list go-zookeeper
-// would read it as 4,294,967,295 elements, so an answer to a request for a list must not have it.
+// Length -1 means an empty value, or belongs to an answer to multi. In a list go-zookeeper would
+// read it as 4,294,967,295 elements, so an answer to a request for a list must not have it.
 type packetLimit struct {
-	max       int // bytes of a packet after the first
+	max       int // bytes in a packet after the first
 	lists     listRequests
 	connected bool
-	length    int // of the current packet
-	have      int // received bytes of it, with its length field
+	length    int // the current packet's
+	have      int // its bytes received so far, with its length field
 	head      [lengthField + headerSize + lengthField]byte
 }
 
-// check checks the next bytes of the stream.
+// check checks the stream's next bytes.
 func (p *packetLimit) check(b []byte) error {
 	for len(b) > 0 {
 		var n int
@@ -50,7 +49,7 @@ func (p *packetLimit) check(b []byte) error {
 	return nil
 }
 
-// headSize returns how many bytes of the packet need a check.
+// headSize returns how many bytes in the packet need a check.
 func (p *packetLimit) headSize() int {
 	if p.have < lengthField {
 		return lengthField
@@ -88,11 +87,11 @@ func (p *packetLimit) verify() error {
 	return nil
 }
 
-// xid returns the number of the request that the packet answers, once its header has arrived.
+// xid returns the packet's request number, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
-// listRequests are the unanswered requests for a list. The writer of a connection adds them,
-// and its reader removes them.
+// listRequests are the unanswered requests for a list. A connection's writer adds them, and its
+// reader removes them.
 type listRequests struct {
 	mu   sync.Mutex
 	xids map[int32]bool
@@ -121,7 +120,7 @@ func (l *listRequests) waits(xid int32) bool {
 	return l.xids[xid]
 }
 
-// answered records the end of an answer.
+// answered records that an answer has ended.
 func (l *listRequests) answered(xid int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

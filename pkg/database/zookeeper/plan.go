@@ -19,7 +19,7 @@ const (
 	logDir  = "datalog" // the transaction log
 )
 
-// mainClass runs a member, alone or as part of a quorum.
+// mainClass runs a member, alone or in a quorum.
 const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 // Servers log to standard output through Logback from 3.8 on, and through Log4j before.
@@ -65,8 +65,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// tools returns the directory of jars, and the JVM: the one in the PATH if there is none
-// among the tools.
+// tools returns the directory with the jars, and the JVM: the one in the PATH if the tools lack it.
 func tools(given map[string]string) (jars, java string, err error) {
 	jars, java = given[toolJars], given[toolJava]
 	switch {
@@ -81,10 +80,10 @@ func tools(given map[string]string) (jars, java string, err error) {
 	return jars, java, nil
 }
 
-// args returns the arguments of the JVM. The jars are those in the directory and in
-// its folder lib, so it may be a directory of jars or an unpacked release. The folder
-// with the logging configuration is relative to the working directory, the member's
-// own, whose path may contain the character that separates a class path.
+// args returns the JVM's arguments. The jars are those in the directory and in its folder lib, so
+// it may be a directory with jars or an unpacked release. The folder with the logging configuration
+// is relative to the working directory, the member's own, whose path may contain the character that
+// separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
 	var args []string
 	if o.JavaXms != "" {
@@ -100,7 +99,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }
 
-// config returns the text of zoo.cfg. Every listener is on the member's own address.
+// config returns zoo.cfg's text. Every listener is on the member's own address.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }
@@ -120,7 +119,7 @@ func (o *Options) config(m database.Member) string {
 	set("snapCount", o.SnapCount)
 	set("preAllocSize", o.PreAllocSize)
 	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
-	// Nothing is purged, so the size on disk is the size of everything written.
+	// Nothing is purged, so the size on disk counts everything written.
 	set("autopurge.purgeInterval", 0)
 	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
@@ -133,8 +132,8 @@ func (o *Options) config(m database.Member) string {
 }
 
 // secure sets the keys with which a member speaks only TLS, to clients and to the other
-// members, and requires a certificate of all of them. TLS uses Netty instead of the
-// member's own network code, so results with and without TLS do not compare.
+// members, and requires a certificate from each. TLS uses Netty instead of the member's own network
+// code, so results with and without TLS do not compare.
 func secure(set func(string, any), m database.Member) {
 	set("serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
 	set("secureClientPort", m.Self().Ports["client"])

@@ -7,14 +7,13 @@ import (
 	"net"
 )
 
-// errNoGreeting is the error of a connection that the server closed at once, as a
-// TLS port does with plaintext.
+// errNoGreeting is the error for a connection that the server closed at once, as a TLS port does
+// with plaintext.
 var errNoGreeting = errors.New("the server closed the connection without an answer (it may require TLS, or have too many connections)")
 
-// asNoAnswer wraps the error of a connection that ended before the server answered.
-// It returns a TLS alert unchanged: the server refused the client's certificate, and a
-// retry would not help. A server that only closes the connection may still be starting,
-// or may be overloaded.
+// asNoAnswer wraps the error for a connection that ended before the server answered. It returns a
+// TLS alert unchanged: the server refused the client's certificate, and a retry would not help. A
+// server that only closes the connection may still be starting, or may be overloaded.
 func asNoAnswer(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" { // crypto/tls's name for an alert
@@ -34,8 +33,8 @@ func (n *noAnswer) Unwrap() error { return n.err }
 // maxTries is how many connections to one member may end without an answer.
 const maxTries = 3
 
-// retries counts attempts to get a session from one of several members. A member is given
-// up after one connection that failed, or after three without an answer.
+// retries counts attempts to get a session from any of several members. A member is given up after
+// one connection that failed, or after three without an answer.
 type retries struct {
 	left   int
 	errors []error
@@ -56,10 +55,10 @@ func (r *retries) again(err error) bool {
 	return r.left > 0
 }
 
-// failed returns the errors of all members.
+// failed returns all members' errors.
 func (r *retries) failed() error { return errors.Join(r.errors...) }
 
-// ended returns the errors so far, with that of ctx first.
+// ended returns the errors so far, with ctx's first.
 func (r *retries) ended(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("no session: %w", ctx.Err()), r.failed())
 }

@@ -59,7 +59,7 @@ func meanings() map[int32]meaning {
 }
 
 // meaningOf returns the meaning of an answer with a code for which go-zookeeper has no
-// error. The library has such codes only in the texts of its errors.
+// error. The library has such codes only in its error texts.
 func meaningOf(err error) (meaning, bool) {
 	var answer serverError
 	if !errors.As(err, &answer) {

@@ -20,18 +20,18 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// session runs the calls of a session of go-zookeeper. The library's calls take no context, so
-// one goroutine makes all of them. A call that timed out keeps that goroutine busy until its
-// answer. The next call would wait for that answer anyway, because a server answers the requests
-// of a session in order.
+// session runs a go-zookeeper session's calls. The library's calls take no context, so one
+// goroutine makes all of them. A call that timed out keeps that goroutine busy until its answer.
+// The next call would wait for that answer anyway, because a server answers a session's requests in
+// order.
 type session struct {
 	conn    *zk.Conn
 	network *network
-	access  access // of created znodes
+	access  access // for created znodes
 	largest int    // packet in bytes that the buffers hold
 	calls   chan call
 	quit    chan struct{}
-	expired chan struct{} // closed when a server has reported the end of the first session
+	expired chan struct{} // closed when a server has reported that the first session ended
 	once    sync.Once
 	tasks   sync.WaitGroup
 }
@@ -48,8 +48,8 @@ func open(ctx context.Context, t database.Target, buffers int) (*session, error)
 	return openFor(ctx, t, buffers, buffers)
 }
 
-// openFor opens a session with buffers for requests and answers of different sizes. The buffer
-// for answers grows up to that size.
+// openFor opens a session with different buffer sizes for requests and answers. The answer buffer
+// grows up to that size.
 func openFor(ctx context.Context, t database.Target, buffers, answers int) (*session, error) {
 	return openUntil(ctx, t, sessionTimeout, buffers, answers)
 }
@@ -95,7 +95,7 @@ func openUntil(ctx context.Context, t database.Target, silence time.Duration, bu
 // route is a session's way to a target, over either transport.
 type route struct {
 	endpoints []string
-	access    access      // of created znodes
+	access    access      // for created znodes
 	tls       *tls.Config // nil for plaintext
 }
 
@@ -203,8 +203,8 @@ func (s *session) sync(ctx context.Context, path []byte) error {
 	return ignoreNoNode(s.do(ctx, func(c *zk.Conn) error { _, err := c.Sync(at); return err }))
 }
 
-// ignoreNoNode returns the error of a sync, except the error for a missing path, which
-// only a proxy returns.
+// ignoreNoNode returns an error from a sync, except the error for a missing path, which only a
+// proxy returns.
 func ignoreNoNode(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
@@ -212,7 +212,7 @@ func ignoreNoNode(err error) error {
 	return err
 }
 
-// children returns the number of a znode's children, -1 if the znode does not exist.
+// children returns how many children a znode has, -1 if the znode does not exist.
 func (s *session) children(ctx context.Context, path string) (int, error) {
 	n := -1
 	err := s.do(ctx, func(c *zk.Conn) error {
@@ -228,7 +228,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// names returns the names of a znode's children, or nil if the znode does not exist.
+// names returns a znode's children by name, or nil if the znode does not exist.
 func (s *session) names(ctx context.Context, path string) ([]string, error) {
 	// A call that timed out writes to its own answer, which is never read.
 	var names []string

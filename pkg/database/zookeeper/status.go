@@ -18,13 +18,13 @@ type status struct {
 	mode    string // "leader", "follower" or "standalone"
 }
 
-// serves reports whether the member is in the quorum of a cluster of that size.
+// serves reports whether the member is in the quorum in a cluster with that many members.
 func (s status) serves(members int) bool {
 	return s.mode == "leader" || s.mode == "follower" || s.leads(members)
 }
 
-// leads reports whether the member leads a cluster of that size. A single member
-// reports the mode standalone.
+// leads reports whether the member leads a cluster with that many members. A single member reports
+// the mode standalone.
 func (s status) leads(members int) bool {
 	return s.mode == "leader" || members == 1 && s.mode == "standalone"
 }
@@ -49,8 +49,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return 0, errors.Join(errors.New("find the leader of zookeeper: no member reports that it leads"), err)
 }
 
-// quorumLed reports whether most members, including the leader, answered as part of a
-// quorum.
+// quorumLed reports whether most members, including the leader, answered that they are in a quorum.
 func quorumLed(answers []status) bool {
 	serving, led := 0, false
 	for _, s := range answers {
@@ -118,7 +117,7 @@ func ask(ctx context.Context, t database.Target, member int, command string) (an
 		return "", err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	// The end of ctx, for any reason, ends the wait.
+	// When ctx ends, for any reason, the wait ends.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := io.WriteString(conn, command); err != nil {

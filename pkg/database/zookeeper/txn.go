@@ -14,12 +14,12 @@ import (
 
 var _ database.Transactor = (*client)(nil)
 
-// guardedSet is one key of a transaction: a setData with a version, or a create.
+// guardedSet is one key in a transaction: a setData with a version, or a create.
 type guardedSet struct {
 	path, value []byte
 	create      bool
 	version     int32 // expected by a setData; afterwards the znode's new version
-	err         error // of this request alone, nil if it or another one was not made
+	err         error // for this request alone, nil if it or another one was not made
 }
 
 // versionOffset is added to a znode's version, because a new znode has version 0.
@@ -27,7 +27,7 @@ const versionOffset = 1
 
 // Txn makes all puts if the znodes have the expected versions. One key needs a create or a
 // setData with a version, several keys one multi request. The answer to a conflict lacks
-// the version of the znode.
+// the znode's version.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	size := multiOverhead
 	for i := range puts {
@@ -58,7 +58,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return nil
 }
 
-// txnOne applies a guarded put of one key.
+// txnOne applies a guarded put to one key.
 func (c *client) txnOne(ctx context.Context, p *database.GuardedPut) error {
 	path := c.pathOf(p.Key)
 	if err := c.checkSize(path, p.Value); err != nil {
@@ -92,7 +92,7 @@ func lostRace(p *database.GuardedPut, err error) error {
 	return err
 }
 
-// Version returns the version of key, after a sync.
+// Version returns key's version, after a sync.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	path := c.pathOf(key)
 	if err := c.sync(ctx, path); err != nil {
@@ -141,7 +141,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 		got, err := c.Multi(ops...)
 		failed = slices.ContainsFunc(got, func(a zk.MultiResponse) bool { return a.Error != nil })
 		if failed {
-			err = nil // the error of one request decides
+			err = nil // one request's error decides
 		}
 		answers = got
 		return err
@@ -163,9 +163,8 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 	return refused(sets, failed)
 }
 
-// decides reports whether the error of one request is the reason that its transaction was
-// not made. Requests after the failed one have an error too, and requests before it have
-// none.
+// decides reports whether one request's error is the reason that its transaction was not made.
+// Requests after the failed one have an error too, requests before it have no error.
 func decides(err error) bool {
 	if err == nil {
 		return false
@@ -174,7 +173,7 @@ func decides(err error) bool {
 	return refused
 }
 
-// refused returns an error if a transaction failed and none of its requests has the reason.
+// refused returns an error if a transaction failed and no request in it has the reason.
 func refused(sets []guardedSet, failed bool) error {
 	if !failed {
 		return nil
@@ -207,10 +206,10 @@ func (l *lean) update(ctx context.Context, path, value []byte, version int32) (i
 	return version, l.finish(ctx, a)
 }
 
-// Parts of a multi request and its answer.
+// Parts in a multi request and its answer.
 const (
 	opMulti       = 14
-	opFailed      = -1        // the type of an answer that is an error
+	opFailed      = -1        // an answer's type if it is an error
 	multiHeader   = 4 + 1 + 4 // before every request: type, whether it is the end, error
 	requestHeader = 4 + 4     // xid, opcode
 	multiOverhead = requestHeader + multiHeader
@@ -261,8 +260,8 @@ func (l *lean) multi(ctx context.Context, sets []guardedSet) error {
 	return refused(sets, failed)
 }
 
-// parseMulti sets the version or the error of each request from the answer to a multi
-// request, and returns whether the transaction failed.
+// parseMulti sets each request's version or error from the answer to a multi request, and returns
+// whether the transaction failed.
 func parseMulti(b []byte, sets []guardedSet) (failed bool, err error) {
 	short := fmt.Errorf("%w: the answer to a transaction ends early", errMalformed)
 	for i := range sets {

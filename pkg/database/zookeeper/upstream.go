@@ -29,8 +29,7 @@ func upstreamXmx(version string) string {
 	return ""
 }
 
-// SetUpstream sets the release's values without a configuration, and the heap of its start
-// script.
+// SetUpstream sets the release's values without a configuration, and its start script's heap.
 func (o *Options) SetUpstream(version string) {
 	o.JavaXms, o.JavaXmx, o.JuteMaxBuffer = "", upstreamXmx(version), DefaultMaxPacket
 	o.TickTime, o.InitLimit, o.SyncLimit = 2000, 10, 5
@@ -38,7 +37,7 @@ func (o *Options) SetUpstream(version string) {
 	o.MaxClientConnections, o.ListenBacklog = upstreamConnections, upstreamBacklog
 }
 
-// Changed returns keys of zoo.cfg and arguments of the JVM by their names.
+// Changed returns keys in zoo.cfg and JVM arguments by their names.
 func (o *Options) Changed(version string) []declared.Setting {
 	whole := func(name string, is, preset int) declared.Setting {
 		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}

@@ -28,8 +28,8 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts returns the facts of ZooKeeper's kinds of watches. A session has only one watch of a
-// path, however often it requests one, so each watcher has its own session.
+// watchFacts returns the facts about each kind of watch in ZooKeeper. A session has only one watch
+// on a path, however often it requests one, so each watcher has its own session.
 func watchFacts() []database.WatchFacts {
 	return []database.WatchFacts{
 		{
@@ -48,11 +48,11 @@ func watchFacts() []database.WatchFacts {
 // noResume is why watchers do not continue over a new connection.
 const noResume = "a session takes its watches along when it ends"
 
-// OneShotWatches returns the facts of the watches that each release and each proxy has.
+// OneShotWatches returns the facts about the watches that each release and each proxy has.
 func OneShotWatches() database.WatchFacts { return watchFacts()[1] }
 
-// WatchFacts returns the facts for the transport of the options. The standard transport does not
-// return the transactions of writes, to which the events of persistent watches are matched.
+// WatchFacts returns the facts for the options' transport. The standard transport does not return a
+// write's transaction, to which events from persistent watches are matched.
 func (o *Options) WatchFacts() []database.WatchFacts {
 	if o.Transport == database.Standard {
 		return watchFacts()[1:]
@@ -60,16 +60,16 @@ func (o *Options) WatchFacts() []database.WatchFacts {
 	return watchFacts()
 }
 
-// recursive is a mode of addWatch.
+// recursive is a mode in addWatch.
 const recursive = 1
 
-// Types of events.
+// Event types.
 const (
 	eventCreated = 1
 	eventChanged = 3
 )
 
-// watchBuffer is how many bytes of events one read may return.
+// watchBuffer is how many event bytes one read may return.
 const watchBuffer = 16 << 10
 
 // watches is one session over its own connection. One goroutine reads it and sends pings.
@@ -80,28 +80,28 @@ type watches struct {
 	once    bool // the kind is one-shot
 	byReads bool // see [Protocol.EventsBeforeReads]
 	to      database.Receiver
-	timeout time.Duration // of the session
-	most    int           // bytes of an answer
+	timeout time.Duration // the session's
+	most    int           // bytes in an answer
 	over    chan struct{} // closed when the reader has ended
 	held    database.Hold
 
 	sending sync.Mutex
-	pinged  time.Time // of the reader
+	pinged  time.Time // by the reader
 
 	mu      sync.Mutex
 	xid     int32
-	waiting map[int32]chan watchAnswer // for the answers of requests
-	reads   map[int32]*watched         // for the answer of a read of a key
+	waiting map[int32]chan watchAnswer // for answers to requests
+	reads   map[int32]*watched         // for the answer to a key's read
 	paths   map[string]*watched
 	all     *watched
 	closed  bool
 }
 
-// watched is the key or the range of one watcher.
+// watched is one watcher's key or range.
 type watched struct {
 	watcher int32
 	path    string
-	version int64 // of the last read
+	version int64 // from the last read
 }
 
 // watchAnswer is the answer to a request.
@@ -191,7 +191,7 @@ func (w *watches) write(packet []byte) error {
 	return err
 }
 
-// next returns the number of the next request.
+// next returns the next request's number.
 func (w *watches) next() int32 {
 	w.xid = max(1, w.xid+1)
 	return w.xid
@@ -275,7 +275,7 @@ func appendRead(b []byte, path string, watch bool) []byte {
 	return b
 }
 
-// valueOf returns the value in the answer to a read, and the transaction that wrote it.
+// valueOf returns the value in a read's answer, and the transaction that wrote it.
 func valueOf(body []byte) (value []byte, version int64, err error) {
 	if len(body) < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, len(body))
@@ -289,7 +289,7 @@ func valueOf(body []byte) (value []byte, version int64, err error) {
 }
 
 // Barrier removes a znode that does not exist. The member answers when it has applied that
-// transaction and has sent the events of all earlier transactions. A sync would not suffice: the
+// transaction and has sent the events for all earlier transactions. A sync would not suffice: the
 // leader answers it at once. If keys are read after events, a second removal is answered after
 // those reads.
 func (w *watches) Barrier(ctx context.Context) error {
@@ -389,8 +389,8 @@ func (w *watches) receive() {
 	}
 }
 
-// take handles the packets of one read, which began to come at a time, and reports their events. A packet
-// has arrived when all of it has.
+// take handles the packets from one read, which began to come at a time, and reports their events.
+// A packet has arrived when it is complete.
 func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.WatchEvent, error) {
 	for {
 		had := w.in.Buffered()
@@ -506,7 +506,7 @@ func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err err
 	return database.WatchEvent{Watcher: one.watcher, Key: w.keyOf(path), Version: a.zxid}, true, nil
 }
 
-// keyOf returns the key of a path.
+// keyOf returns a path's key.
 func (w *watches) keyOf(path []byte) []byte {
 	name := string(path[strings.LastIndexByte(string(path), '/')+1:])
 	return []byte(unescapedNames([]string{name})[0])

@@ -3,12 +3,11 @@
 //
 // # Where keys are
 //
-// A key is the znode "/PARENT/NAME". PARENT is the CRC-32 (IEEE) of the key
-// modulo the option key_parents, in decimal, with leading zeros to equal length.
-// NAME is the key with "/", "%" and every byte that is not a visible ASCII
-// character written as "%XX". The first connection creates the parents, so the
-// load never waits for one. With a prefix the znode is "/PREFIX/PARENT/NAME". See
-// [Keyspace].
+// A key is the znode "/PARENT/NAME". PARENT is the key's CRC-32 (IEEE) modulo the option
+// key_parents, in decimal, with leading zeros to equal length. NAME is the key with "/", "%" and
+// every byte that is not a visible ASCII character written as "%XX". The first connection creates
+// the parents, so the load never waits for one. With a prefix the znode is "/PREFIX/PARENT/NAME".
+// See [Keyspace].
 package zookeeper
 
 import (
@@ -23,9 +22,9 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zookeeper"
 
-// Tools of a plan.
+// A plan's tools.
 const (
-	toolJars = "zookeeper" // the directory of the server's jars, or of an unpacked release
+	toolJars = "zookeeper" // the directory with the server's jars, or with an unpacked release
 	toolJava = "java"
 )
 
@@ -34,7 +33,7 @@ func Operations() []workload.Op {
 	return database.WithLocks(database.OperationsOf((*client)(nil)))
 }
 
-// Promises returns the promises for reads of a [Protocol]'s clients.
+// Promises returns the promises for reads by a [Protocol]'s clients.
 func Promises() map[workload.ReadMode]database.Promise {
 	return map[workload.ReadMode]database.Promise{
 		workload.ReadSyncGet: {Text: "a sync is no request that a quorum agrees on, so a get behind it may be older"},
@@ -95,7 +94,7 @@ var (
 	_ database.Installer  = (*Options)(nil)
 )
 
-// The texts of [Options.Fsync].
+// Texts for [Options.Fsync].
 const (
 	fsyncEach  = "fdatasync of the log by a quorum before a write is answered"
 	fsyncNever = "none: forceSync=no, a write lives in the page cache"
@@ -109,7 +108,7 @@ func (o *Options) Fsync() string {
 	return fsyncNever
 }
 
-// Durability returns the class of Fsync.
+// Durability returns the class for Fsync.
 func (o *Options) Durability() declared.Durability {
 	if o.ForceSync {
 		return declared.EveryWrite
@@ -117,10 +116,10 @@ func (o *Options) Durability() declared.Durability {
 	return declared.NeverSynced
 }
 
-// ExtraFlags returns the raw arguments of the options.
+// ExtraFlags returns the options' raw arguments.
 func (o *Options) ExtraFlags() []string { return o.Flags }
 
-// protocol configures clients of members with these options.
+// protocol configures clients for members with these options.
 func (o *Options) protocol() Protocol {
 	return Protocol{Keys: Keyspace{Parents: o.KeyParents}, MaxPacket: o.JuteMaxBuffer, Transport: o.Transport}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Renewed returns the error of a renewal that was answered with a TTL in seconds. That of a lease
-// that has ended is 0.
+// Renewed returns the error for a renewal that was answered with a TTL in seconds; 0 means that the
+// lease has ended.
 func Renewed(ttl int64) error {
 	if ttl > 0 {
 		return nil
@@ -17,8 +17,8 @@ func Renewed(ttl int64) error {
 	return ended()
 }
 
-// WithoutLease makes [database.ErrNoSession] of a classed error that reports that there is no such
-// lease.
+// WithoutLease turns a classed error that reports that the lease does not exist into
+// [database.ErrNoSession].
 func WithoutLease(err error) error {
 	var classed *database.Error
 	if errors.As(err, &classed) && errors.Is(rpctypes.Error(classed.Err), rpctypes.ErrLeaseNotFound) {
@@ -27,5 +27,5 @@ func WithoutLease(err error) error {
 	return err
 }
 
-// ended returns the error of a request about a lease that has ended.
+// ended returns the error for a request about a lease that has ended.
 func ended() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

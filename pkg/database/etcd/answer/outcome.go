@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Classify returns the classed error of a call, nil for nil: as gRPC returns it, or as
-// clientv3 does. A request that was not sent, which means given to a connection, was
-// surely not applied.
+// Classify returns a call's error classed, nil for nil. The error is as gRPC returns it, or as
+// clientv3 does. sent means that the request was given to a connection; otherwise it was surely not
+// applied.
 func Classify(err error, sent bool) error {
 	if err == nil {
 		return nil
@@ -34,8 +34,8 @@ func Classify(err error, sent bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns the class of an error, and whether the server refused the request,
-// which it then did not apply.
+// classOf returns an error's class, and whether the server refused the request, which it then did
+// not apply.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -74,8 +74,8 @@ func classOf(err error) (class database.Class, refused bool) {
 	return classOfStatus(status.Convert(err))
 }
 
-// classOfStatus classifies errors of the transport, and of the parts of the server that
-// return plain gRPC errors.
+// classOfStatus classifies errors from the transport, and from server parts that return plain gRPC
+// errors.
 func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 	switch s.Code() {
 	case codes.DeadlineExceeded:
@@ -98,7 +98,7 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 		case raft.ErrProposalDropped.Error(): // there is no leader
 			return database.ClassUnavailable, true
 		case context.DeadlineExceeded.Error():
-			// Releases before 3.5 return the error of the request's context as it is: the
+			// Releases before 3.5 return the error from the request's context as it is: the
 			// deadline that the client sent has passed, perhaps after the proposal.
 			return database.ClassTimeout, false
 		}
@@ -106,8 +106,8 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 	return database.ClassOther, false
 }
 
-// WithoutTxn adds [database.ErrNoTransactions] to the error of a transaction that the server
-// does not know, as a proxy or a server with a part of etcd's API may not.
+// WithoutTxn adds [database.ErrNoTransactions] to the error for a transaction that the server does
+// not know, as a proxy or a server with only part of etcd's API may not.
 func WithoutTxn(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: %w", database.ErrNoTransactions, err))

@@ -11,12 +11,12 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Parts sums the parts of a range that came as a stream. The zero value is the sum of no parts.
+// Parts sums the parts in a streamed range. The zero value is the empty sum.
 type Parts struct {
 	Keys int
-	Size int64 // of all values, in bytes
-	// Revision and Count come from the last part, which alone has them: the state of the data, and
-	// how many keys it has in the range.
+	Size int64 // all values', in bytes
+	// Revision and Count come from the last part, which alone has them: the data's state, and how
+	// many keys it has in the range.
 	Revision, Count int64
 }
 
@@ -29,7 +29,7 @@ func (p *Parts) Add(part *pb.RangeResponse) {
 	p.Revision, p.Count = part.GetHeader().GetRevision(), part.GetCount()
 }
 
-// Sum returns the sums after the last part of a range without a limit.
+// Sum returns the sums after the last part in a range without a limit.
 func (p *Parts) Sum() (keys int, size int64, err error) {
 	switch {
 	case p.Revision == 0:
@@ -40,8 +40,8 @@ func (p *Parts) Sum() (keys int, size int64, err error) {
 	return p.Keys, p.Size, nil
 }
 
-// WithoutStream adds [database.ErrNoRangeMode] to the error of a range as a stream that the server does
-// not know.
+// WithoutStream adds [database.ErrNoRangeMode] to the error for a streamed range that the server
+// does not know.
 func WithoutStream(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: range_mode stream needs members of etcd 3.7 or later without etcd's gRPC proxy: %w", database.ErrNoRangeMode, err))

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The frames of HTTP/2 (RFC 9113, section 6), their flags and sizes.
+// HTTP/2's frames (RFC 9113, section 6), their flags and sizes.
 const (
 	FrameData         = 0x0
 	FrameHeaders      = 0x1
@@ -27,14 +27,14 @@ const (
 	FlagPadded     = 0x8
 	FlagPriority   = 0x20
 
-	// HeadSize is the size of a frame without its payload.
+	// HeadSize is a frame's size without its payload.
 	HeadSize = 9
 	// MaxFrame is the largest payload in both directions: the least that a peer may
-	// set, and the initial value of the setting.
+	// set, and the setting's initial value.
 	MaxFrame = 16384
 	// MaxWindow bounds every window, and stream ids.
 	MaxWindow = 1<<31 - 1
-	// FirstWindow is the initial size of every window in bytes.
+	// FirstWindow is every window's initial size in bytes.
 	FirstWindow = 65535
 )
 
@@ -47,7 +47,7 @@ const (
 	settingMaxFrame      = 0x5
 )
 
-// Frame is read from a connection; its payload is part of the buffer it was read into.
+// Frame is read from a connection; its payload lies in the buffer it was read into.
 type Frame struct {
 	Kind, Flags byte
 	Stream      uint32
@@ -57,8 +57,7 @@ type Frame struct {
 // Has reports whether a flag is set.
 func (f Frame) Has(flag byte) bool { return f.Flags&flag != 0 }
 
-// nextFrame returns the first frame of b and how many bytes it takes, 0 if it is
-// not there in whole.
+// nextFrame returns b's first frame and how many bytes it takes, 0 if it is incomplete.
 func nextFrame(b []byte) (f Frame, size int, err error) {
 	if len(b) < HeadSize {
 		return Frame{}, 0, nil
@@ -122,7 +121,7 @@ func (f Frame) GoAway() (last uint32, why, err error) {
 	return binary.BigEndian.Uint32(f.Payload) & MaxWindow, why, nil
 }
 
-// AppendHead appends the head of a frame, whose payload follows.
+// AppendHead appends a frame's head; its payload follows.
 func AppendHead(b []byte, length int, kind, flags byte, stream uint32) []byte {
 	b = append(b, byte(length>>16), byte(length>>8), byte(length), kind, flags)
 	return binary.BigEndian.AppendUint32(b, stream)
@@ -133,14 +132,14 @@ func AppendReset(b []byte, stream, code uint32) []byte {
 	return binary.BigEndian.AppendUint32(AppendHead(b, 4, FrameReset, 0, stream), code)
 }
 
-// AppendWindowUpdate appends WINDOW_UPDATE, of the connection if stream is 0.
+// AppendWindowUpdate appends WINDOW_UPDATE, for the connection if stream is 0.
 func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	return binary.BigEndian.AppendUint32(AppendHead(b, 4, FrameWindowUpdate, 0, stream), increment)
 }
 
-// preface returns the first bytes of a connection. The server may send as many bytes on each
-// stream as its window has, before it is renewed. The window of the connection is as large as
-// possible, because arriving bytes are read at once.
+// preface returns a connection's first bytes. The server may send window bytes on each stream
+// before the window is renewed. The connection's window is as large as possible, because arriving
+// bytes are read at once.
 func preface(window uint32) []byte {
 	b := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	settings := []struct {
@@ -155,11 +154,10 @@ func preface(window uint32) []byte {
 	return AppendWindowUpdate(b, 0, MaxWindow-FirstWindow)
 }
 
-// Prefix is the size of the head of a gRPC message: a byte for compression and 4 for
-// the length.
+// Prefix is the size of a gRPC message's head: one byte for compression and 4 for the length.
 const Prefix = 5
 
-// AppendPrefix appends the head of a gRPC message of a size.
+// AppendPrefix appends the head for a gRPC message with size bytes.
 func AppendPrefix(b []byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0), uint32(size))
 }
@@ -175,7 +173,7 @@ const (
 	CodeNotSecure   = 0xc
 )
 
-// ResetError returns the error of a stream that the server has reset.
+// ResetError returns the error for a stream that the server has reset.
 func ResetError(code uint32) error {
 	kind := codes.Internal
 	switch code {

@@ -13,11 +13,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Field is a name and value of metadata. The name must be in lower case.
+// Field is metadata: a name, which must be in lower case, and a value.
 type Field struct{ Name, Value string }
 
-// RequestHeads encodes the headers of requests. All fields but grpc-timeout enter HPACK's
-// dynamic table, so that requests after the first of a path take a few bytes.
+// RequestHeads encodes request headers. All fields but grpc-timeout enter HPACK's dynamic table, so
+// later requests for the same path take a few bytes.
 type RequestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
@@ -25,21 +25,20 @@ type RequestHeads struct {
 	known   []knownHead // valid until the table changes
 	indexed map[hpack.HeaderField]bool
 	room    uint32        // in the table, for more fields
-	left    time.Duration // of timeout
+	left    time.Duration // as timeout has it
 	timeout []byte        // the last field grpc-timeout
 }
 
-// knownHead is the header block of a path.
+// knownHead is a path's header block.
 type knownHead struct {
 	path  string
 	block []byte
 }
 
-// usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
+// usualTable is the dynamic table's default size, in bytes as HPACK counts them.
 const usualTable = 4096
 
-// NewRequestHeads returns an encoder for the requests of one connection. Metadata is sent with each of
-// them.
+// NewRequestHeads returns an encoder for one connection's requests. Metadata is sent with each.
 func NewRequestHeads(scheme, authority string, metadata []Field) *RequestHeads {
 	h := &RequestHeads{indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
 		{Name: ":scheme", Value: scheme},
@@ -55,8 +54,9 @@ func NewRequestHeads(scheme, authority string, metadata []Field) *RequestHeads {
 	return h
 }
 
-// AppendFrame appends HEADERS of a request for path. A request with a deadline has a time left, which
-// may have passed. Frames must be sent in the order in which they were appended.
+// AppendFrame appends a request's HEADERS for path. If the request has a deadline, bounded is set
+// and left is the time until then, which may have passed. Frames must be sent in the order in which
+// they were appended.
 func (h *RequestHeads) AppendFrame(b []byte, stream uint32, path string, bounded bool, left time.Duration) []byte {
 	at := len(b)
 	b = AppendHead(b, 0, FrameHeaders, FlagEndHeaders, stream)
@@ -69,10 +69,10 @@ func (h *RequestHeads) AppendFrame(b []byte, stream uint32, path string, bounded
 	return b
 }
 
-// appendTo appends the header block of a request for path. Blocks must be sent in the
-// order in which they were appended.
+// appendTo appends a request's header block for path. Blocks must be sent in the order in which
+// they were appended.
 func (h *RequestHeads) appendTo(b []byte, path string) []byte {
-	for i := range h.known { // of the few paths of a load
+	for i := range h.known { // a load uses few paths
 		if k := &h.known[i]; k.path == path {
 			return append(b, k.block...)
 		}
@@ -80,7 +80,7 @@ func (h *RequestHeads) appendTo(b []byte, path string) []byte {
 	at := len(b)
 	b = append(b, h.encode(path)...)
 	block := bytes.Clone(h.encode(path))
-	if !bytes.Equal(block, b[at:]) { // new fields have moved the index of all others
+	if !bytes.Equal(block, b[at:]) { // new fields have moved all other indexes
 		h.known = h.known[:0]
 	}
 	h.known = append(h.known, knownHead{path, block})
@@ -110,8 +110,8 @@ func (h *RequestHeads) write(f hpack.HeaderField) {
 	_ = h.encoder.WriteField(f) // to a buffer, which can't fail
 }
 
-// limit applies the peer's limit of the table. A table smaller than the default is not
-// used: fields that evict each other would make kept blocks wrong.
+// limit applies the peer's limit for the table. A table smaller than the default is not used:
+// fields that evict each other would make kept blocks wrong.
 func (h *RequestHeads) limit(size uint32) {
 	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
@@ -119,10 +119,10 @@ func (h *RequestHeads) limit(size uint32) {
 	}
 }
 
-// ReplyHead holds the fields of a header block that decide the result of a call.
+// ReplyHead holds the header fields that decide a call's result.
 type ReplyHead struct {
-	http    string // :status, "" if there is none
-	grpc    string // grpc-status, "" if there is none
+	http    string // :status, "" if absent
+	grpc    string // grpc-status, "" if absent
 	message string // grpc-message as it came
 }
 
@@ -130,8 +130,8 @@ type ReplyHead struct {
 type ReplyHeads struct {
 	decoder *hpack.Decoder
 	head    ReplyHead
-	// known are blocks of nothing but indexes of the table. They have one meaning until
-	// another block changes the table, and a server sends the same few with every reply.
+	// known are blocks with only table indexes. They have one meaning until another block changes
+	// the table, and a server sends the same few with every reply.
 	known []knownBlock
 }
 
@@ -144,7 +144,7 @@ type knownBlock struct {
 // one at their end.
 const mostKnown = 4
 
-// maxHeads bounds a header block and each field of it, in bytes.
+// maxHeads bounds a header block and each field in it, in bytes.
 const maxHeads = 64 << 10
 
 func newReplyHeads() *ReplyHeads {
@@ -187,8 +187,8 @@ func (h *ReplyHeads) decode(block []byte) (ReplyHead, error) {
 	return h.head, nil
 }
 
-// indexed reports whether every field of a block is one byte: an index of the table
-// (RFC 7541, section 6.1). No such field changes the table.
+// indexed reports whether every field in a block is one byte: a table index (RFC 7541, section
+// 6.1). No such field changes the table.
 func indexed(block []byte) bool {
 	const index, longer = 0x80, 0xff
 	for _, b := range block {
@@ -199,13 +199,13 @@ func indexed(block []byte) bool {
 	return true
 }
 
-// OK reports whether the headers begin an answer of gRPC.
+// OK reports whether the headers begin a gRPC answer.
 func (h ReplyHead) OK() bool { return h.http == "200" }
 
-// Interim reports whether others follow.
+// Interim reports whether other headers follow.
 func (h ReplyHead) Interim() bool { return len(h.http) == 3 && h.http[0] == '1' }
 
-// Result returns the error of a call by its trailers, nil for success.
+// Result returns a call's error from its trailers, nil for success.
 func (h ReplyHead) Result() error {
 	switch {
 	case h.grpc == "0":
@@ -244,7 +244,7 @@ func (h ReplyHead) NotGRPC() error {
 }
 
 // appendTimeout appends the header field grpc-timeout: the time left until the
-// call's deadline. Many requests in a row have the same.
+// call's deadline. Many requests in a row have the same value.
 func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	if left != h.left || h.timeout == nil {
 		h.left, h.timeout = left, encodeTimeout(h.timeout[:0], left)
@@ -252,8 +252,8 @@ func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	return append(b, h.timeout...)
 }
 
-// encodeTimeout appends the field. It does not enter the dynamic table, as goroutines' calls have
-// another value each time.
+// encodeTimeout appends the field. It does not enter the dynamic table, because goroutines' calls
+// have another value each time.
 func encodeTimeout(b []byte, left time.Duration) []byte {
 	const literalNewName, name = 0x00, "grpc-timeout"
 	b = append(append(b, literalNewName, byte(len(name))), name...)

@@ -1,10 +1,10 @@
-// Package http2 is a client's side of HTTP/2 (RFC 9113), as far as gRPC to etcd needs it: frames,
-// header blocks, windows and the connection, at the least cost to the machine of the caller.
+// Package http2 is HTTP/2's client side (RFC 9113), as far as gRPC to etcd needs it: frames, header
+// blocks, windows and the connection, at the least cost to the caller's machine.
 //
-// A [Conn] is shared by calls (package unary) and streams of messages (package stream): it
-// decides which goroutine writes, cuts arriving bytes into frames, makes the handshake, and
-// checks whether the server is alive. The user of a connection serves its streams: the user takes
-// the frames of a read from In, gives each to [Conn.Control], and acts upon those of streams.
+// A [Conn] is shared by calls (package unary) and message streams (package stream): it decides
+// which goroutine writes, cuts arriving bytes into frames, makes the handshake, and checks whether
+// the server is alive. The connection's user serves its streams: the user takes each read's frames
+// from In, gives each to [Conn.Control], and handles those for streams.
 package http2
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// Timing are the time-outs of a connection.
+// Timing holds a connection's timeouts.
 type Timing struct {
 	// Keepalive is the silence after which a ping is sent to a server with an open stream, and
 	// PingTimeout the time it has to answer. etcd's members close connections that ping more often
@@ -32,24 +32,23 @@ type Timing struct {
 	Linger time.Duration
 }
 
-// UsualTiming returns the time-outs for etcd.
+// UsualTiming returns the timeouts for etcd.
 func UsualTiming() Timing {
 	return Timing{Keepalive: 10 * time.Second, PingTimeout: 5 * time.Second, Linger: 100 * time.Millisecond}
 }
 
-// Streams is implemented by the user of a connection. The connection is locked when a method is
-// called.
+// Streams is implemented by a connection's user. The connection is locked when a method is called.
 type Streams interface {
 	// Count returns how many streams are open, and how many requests wait for more room.
 	Count() (open, waiting int)
 	// Refill appends waiting data to the connection's writer, as far as flow control allows, and
 	// at most a few frames ahead of it.
 	Refill()
-	// Fail ends all of them. Nothing more is read or written.
+	// Fail ends all streams. Nothing more is read or written.
 	Fail(reason error)
 }
 
-// Flow holds the limits of the server, by its settings and window updates.
+// Flow holds the server's limits, by its settings and window updates.
 type Flow struct {
 	Most    int64 // streams at a time
 	Window  int64 // bytes on the connection
@@ -61,7 +60,7 @@ type Flow struct {
 type Conn struct {
 	// Mu is the connection's lock. It guards all but In.
 	Mu sync.Mutex
-	// Refuse is why nothing new is accepted any more; nil while it is.
+	// Refuse is why nothing new is accepted any more; nil while new streams are accepted.
 	Refuse error
 	Out    Writer
 	In     Reader
@@ -79,14 +78,14 @@ type Conn struct {
 	failure error // why the connection ended
 	alive   bool  // something has arrived since the last keepalive check
 	pinged  bool  // nothing had, and a ping was sent
-	credit  int64 // bytes received since the last WINDOW_UPDATE of the connection
+	credit  int64 // bytes received since the connection's last WINDOW_UPDATE
 }
 
-// usualRead is the size of a read in bytes, unless the user of a connection sets it.
+// usualRead is a read's size in bytes, unless the connection's user sets it.
 const usualRead = 4 << 10
 
-// New returns a connection that is not connected yet. The user may change the fields Usual and On of
-// its parts before the handshake.
+// New returns a connection that is not connected yet. The user may change its parts' fields Usual
+// and On before the handshake.
 func New(timing Timing, heads *RequestHeads, carries Streams) *Conn {
 	c := &Conn{
 		timing: timing, carries: carries, Heads: heads,
@@ -105,14 +104,14 @@ func lost(err error) error {
 	return status.Error(codes.Unavailable, "the connection is lost: "+err.Error())
 }
 
-// Lost implements a method of [poller.Reader].
+// Lost implements [poller.Reader].
 func (c *Conn) Lost(err error) { c.lost <- err }
 
-// Arrived is called before the frames of a read are handled. The connection is locked.
+// Arrived is called before a read's frames are handled. The connection is locked.
 func (c *Conn) Arrived() { c.alive = true }
 
-// Requested is called after a request was appended: acknowledgements that wait for one go with it. The
-// connection is locked.
+// Requested is called after a request was appended: acknowledgements that wait for a request go
+// with it. The connection is locked.
 func (c *Conn) Requested() {
 	if c.Out.late > 0 {
 		c.Out.late, c.Pings.due = 0, true
@@ -160,8 +159,8 @@ func (c *Conn) fail(reason error) {
 	c.Look() // answers that have arrived are still read
 }
 
-// Control handles the effect of a frame on the connection itself. An error ends the connection.
-// The connection is locked.
+// Control handles a frame's effect on the connection itself. An error ends the connection. The
+// connection is locked.
 func (c *Conn) Control(f Frame) error {
 	switch f.Kind {
 	case FrameData:
@@ -178,8 +177,8 @@ func (c *Conn) Control(f Frame) error {
 	return nil // RFC 9113: unknown frames are ignored
 }
 
-// Took notes bytes of DATA that were taken. For frames that are passed to Control it is called there.
-// The connection is locked.
+// Took notes DATA bytes that were taken. Control calls it for the frames that it gets. The
+// connection is locked.
 func (c *Conn) Took(bytes int64) {
 	// Updates come after 1 GiB each, so they are rare.
 	if c.credit += bytes; c.credit >= MaxWindow/2 {
@@ -214,7 +213,7 @@ func (c *Conn) settings(f Frame) error {
 	return c.Out.answer(AppendHead(b[:0], 0, FrameSettings, FlagAck, 0))
 }
 
-// set applies one setting of the server.
+// set applies one setting from the server.
 func (c *Conn) set(id uint16, value uint32) error {
 	switch id {
 	case settingHeaderTable:
@@ -249,7 +248,7 @@ func (c *Conn) ping(f Frame) error {
 	return c.Out.answer(ack)
 }
 
-// windowUpdate lets more bytes be sent on the connection. Those of streams are the user's.
+// windowUpdate lets more bytes be sent on the connection. Updates for streams are the user's.
 func (c *Conn) windowUpdate(f Frame) error {
 	by, err := f.Increment()
 	if err != nil || f.Stream != 0 {
@@ -261,9 +260,9 @@ func (c *Conn) windowUpdate(f Frame) error {
 	return nil
 }
 
-// Handshake sends the preface of a connection and reads arriving bytes from then on. It returns
-// when the server's settings have arrived. The server may send window bytes on each stream until
-// the user renews that. After an error the connection has ended.
+// Handshake sends a connection's preface and reads arriving bytes from then on. It returns when the
+// server's settings have arrived. The server may send window bytes on each stream until the user
+// renews that. After an error the connection has ended.
 func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	if err := c.open(ctx, nc, window, read); err != nil {
 		return cause(ctx, errors.Join(err, nc.Close()))
@@ -282,7 +281,7 @@ func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read f
 	return err
 }
 
-// open sends the preface of a connection, and then begins to read.
+// open sends a connection's preface, and then begins to read.
 func (c *Conn) open(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	stop := onDone(ctx, func() { _ = nc.Close() })
 	defer stop()
@@ -314,7 +313,7 @@ func onDone(ctx context.Context, f func()) func() {
 	}
 }
 
-// cause returns the error of ctx if it has ended, else err.
+// cause returns ctx's error if ctx has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -8,18 +8,18 @@ import (
 )
 
 // Reader cuts the bytes that arrive on a connection into frames. It belongs to the goroutine that
-// reads, and has no memory while no part of a frame is left.
+// reads, and has no memory while no partial frame is left.
 type Reader struct {
-	// Usual is the size of a read in bytes, unless a frame is larger.
+	// Usual is a read's size in bytes, unless a frame is larger.
 	Usual int
 
 	buf       []byte         // nil while nothing is being read
-	memory    *buffer.Buffer // of buf, which was borrowed
+	memory    *buffer.Buffer // buf's, which was borrowed
 	have      int            // bytes in buf
-	at        int            // bytes of those that were taken as frames
+	at        int            // bytes in buf that were taken as frames
 	heads     *ReplyHeads
 	settled   bool   // the server's settings have arrived
-	block     []byte // of a header block without its end, with its first frame
+	block     []byte // a header block without its end, with its first frame
 	first     Frame
 	continues bool
 }
@@ -35,7 +35,7 @@ func (r *Reader) Room() []byte {
 // Add adds n bytes that were read into Room.
 func (r *Reader) Add(n int) { r.have += n }
 
-// borrow has the reader have a buffer of at least n bytes, with the same content.
+// borrow gives the reader a buffer with at least n bytes and the same content.
 func (r *Reader) borrow(n int) {
 	old := r.memory
 	r.memory = buffer.Borrow(n)
@@ -53,8 +53,8 @@ func (r *Reader) Lend() {
 	}
 }
 
-// Next takes the next frame, if it is there in whole. Its payload is valid until [Reader.Compact].
-// After an error the connection must be closed.
+// Next takes the next frame, if it is complete. Its payload is valid until [Reader.Compact]. After
+// an error the connection must be closed.
 func (r *Reader) Next() (f Frame, ok bool, err error) {
 	f, size, err := nextFrame(r.buf[r.at:r.have])
 	switch {
@@ -69,7 +69,7 @@ func (r *Reader) Next() (f Frame, ok bool, err error) {
 	return f, true, nil
 }
 
-// Partial reports whether a part of a frame is left.
+// Partial reports whether a partial frame is left.
 func (r *Reader) Partial() bool { return r.at < r.have }
 
 // Compact drops the frames that were taken, and makes room for one that does not fit.
@@ -81,7 +81,7 @@ func (r *Reader) Compact() {
 	r.Lend()
 }
 
-// Block takes HEADERS or CONTINUATION. When a header block is complete, it returns its fields, and
+// Block takes HEADERS or CONTINUATION. Once a header block is complete, it returns its fields, and
 // its first frame without payload. After an error the connection must be closed.
 func (r *Reader) Block(f Frame) (head ReplyHead, first Frame, complete bool, err error) {
 	var block []byte
@@ -106,7 +106,7 @@ func (r *Reader) Block(f Frame) (head ReplyHead, first Frame, complete bool, err
 	return head, r.first, err == nil, err
 }
 
-// extend adds CONTINUATION to a header block, and reports whether that is complete.
+// extend adds CONTINUATION to a header block, and reports whether the block is complete.
 func (r *Reader) extend(f Frame) (complete bool, err error) {
 	switch {
 	case !r.continues || f.Stream != r.first.Stream:

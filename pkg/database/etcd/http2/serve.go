@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Serve looks after a connection. It returns why that has ended, after everything that it carried was
-// ended and nothing more is read. The user then calls Out.Wait.
+// Serve looks after a connection. It returns why the connection has ended, after everything on it
+// was ended and nothing more is read. The user then calls Out.Wait.
 func (c *Conn) Serve(ctx context.Context) error {
 	timer := time.NewTimer(c.timing.Keepalive)
 	defer timer.Stop()

@@ -25,22 +25,22 @@ type Writer struct {
 	Held bool
 
 	broken  bool           // nothing is written any more
-	memory  *buffer.Buffer // of Pending, nil if it has none that was borrowed
-	sending *buffer.Buffer // of the batch that is being written
-	usual   int            // bytes of the last batch
-	left    []byte         // the rest of a batch that was written in part
+	memory  *buffer.Buffer // Pending's, nil if it was not borrowed
+	sending *buffer.Buffer // the batch's that is being written
+	usual   int            // bytes in the last batch
+	left    []byte         // what is left from a batch that was written in part
 	taken   int64          // bytes that left Pending since the start
-	reached int64          // bytes of those that may have reached the server
+	reached int64          // bytes that may have reached the server
 	writing bool
 	acks    int // answers in Pending to the server's settings and pings
-	late    int // bytes of those in Pending that may wait for a request
+	late    int // bytes in Pending that may wait for a request
 }
 
-// End returns the position of the last appended byte in the connection's bytes. The connection is
+// End returns the last appended byte's position in the connection's bytes. The connection is
 // locked.
 func (w *Writer) End() int64 { return w.taken + int64(len(w.Pending)) }
 
-// Reached returns how many of the connection's bytes may have reached the server. The connection is
+// Reached returns how many bytes from the connection may have reached the server. The connection is
 // locked.
 func (w *Writer) Reached() int64 { return w.reached }
 
@@ -60,8 +60,8 @@ func (w *Writer) Reserve(n int) {
 	old.GiveBack()
 }
 
-// answer appends an acknowledgement. A server that does not read them is an error. The
-// connection is locked.
+// answer appends an acknowledgement. It is an error if the server does not read acknowledgements.
+// The connection is locked.
 func (w *Writer) answer(b []byte) error {
 	const most = 10_000
 	if w.acks++; w.acks > most {
@@ -75,8 +75,8 @@ func (w *Writer) answer(b []byte) error {
 // owes reports whether bytes are pending that may not wait for a request. The connection is locked.
 func (w *Writer) owes() bool { return len(w.Pending) > w.late }
 
-// Claim makes its caller the writer, if there is something to write and no
-// other does or will. The connection is locked.
+// Claim makes its caller the writer, if there is something to write and nobody else does or will.
+// The connection is locked.
 func (w *Writer) Claim() bool {
 	if w.writing || w.Held || w.broken || !w.owes() {
 		return false
@@ -85,7 +85,7 @@ func (w *Writer) Claim() bool {
 	return true
 }
 
-// Work implements [fiber.Work]: it writes after a claim of a fiber.
+// Work implements [fiber.Work]: it writes after a fiber's claim.
 func (w *Writer) Work() { w.Write(false) }
 
 // Start starts to write in the background, after a claim.
@@ -96,8 +96,8 @@ func (w *Writer) Wait() { w.draining.Wait() }
 
 // Write writes the pending bytes, after a claim, without waiting for the network. A
 // goroutine writes the rest if the network does not take all at once, and the bytes
-// that others append meanwhile. With others, it first yields to them, so that one write carries the
-// requests of many.
+// that others append meanwhile. With others, it first yields to them, so that one write carries
+// many requests.
 func (w *Writer) Write(others bool) {
 	if others {
 		runtime.Gosched()
@@ -148,8 +148,8 @@ func (w *Writer) drain() {
 	}
 }
 
-// next returns the next batch, nothing if all was written. It first yields to
-// callers that have more to append.
+// next returns the next batch, empty if everything was written. It first yields to callers that
+// have more to append.
 func (w *Writer) next() []byte {
 	if len(w.left) == 0 {
 		runtime.Gosched()
@@ -181,7 +181,7 @@ func (w *Writer) take() []byte {
 	return batch
 }
 
-// written gives back the memory of the batch, and appends the data that flow control delayed. The
+// written gives back the batch's memory, and appends the data that flow control delayed. The
 // connection is locked.
 func (w *Writer) written() {
 	w.sending.GiveBack()

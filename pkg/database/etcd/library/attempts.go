@@ -18,13 +18,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// attempts sees each attempt of each call: its interceptor runs inside the one by which
-// the library retries. It is safe for concurrent use.
+// attempts sees each call's attempts: its interceptor runs inside the one by which the library
+// retries. It is safe for concurrent use.
 type attempts struct {
-	// resent counts attempts after the first of their call.
+	// resent counts attempts after their call's first.
 	resent atomic.Int64
-	// dialing has calls without a connection fail at once, where the library would let
-	// them wait for one until their deadline.
+	// dialing makes calls without a connection fail at once, where the library would let them wait
+	// for one until their deadline.
 	dialing atomic.Bool
 	// unsecured: the members have no users, so that the library has left the credentials
 	// out without an error.
@@ -40,7 +40,7 @@ func (a *attempts) intercept(
 		opts = append(opts, grpc.WaitForReady(false))
 	}
 	c, counted := ctx.Value(callKey{}).(*call)
-	// The library asks for a new token with the context of the call that needs it.
+	// The library requests a new token with the context from the call that needs it.
 	if method == pb.Auth_Authenticate_FullMethodName {
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		if errors.Is(rpctypes.Error(err), rpctypes.ErrAuthNotEnabled) {
@@ -49,7 +49,7 @@ func (a *attempts) intercept(
 		return err
 	}
 	if a.closed.Load() {
-		// The library would retry a call of a closed connection a hundred times.
+		// The library would retry a call on a closed connection a hundred times.
 		return status.Error(codes.Aborted, "the client is closed")
 	}
 	if counted {
@@ -70,9 +70,9 @@ func (a *attempts) intercept(
 	return err
 }
 
-// awaitEnd waits for the end of a context whose deadline has passed. A load ends its calls a
-// little after their deadline. In between, the library would send the request again if a member
-// or gRPC reports the deadline.
+// awaitEnd waits until a context whose deadline has passed ends. A load ends its calls a little
+// after their deadline. In between, the library would send the request again if a member or gRPC
+// reports the deadline.
 func awaitEnd(ctx context.Context) {
 	const longest = time.Second // contexts end soon after their deadline
 	if deadline, ok := ctx.Deadline(); !ok || time.Until(deadline) > 0 {
@@ -86,8 +86,7 @@ func awaitEnd(ctx context.Context) {
 	}
 }
 
-// call adds to the context of one call the results of its attempts. It belongs to the goroutine
-// of the call.
+// call adds its attempts' results to one call's context. It belongs to the call's goroutine.
 type call struct {
 	context.Context
 	tries int
@@ -97,7 +96,7 @@ type call struct {
 	unsure bool
 }
 
-// callKey looks up the [call] among its own values.
+// callKey looks up the [call] among a context's values.
 type callKey struct{}
 
 // Value returns the call itself for a callKey.
@@ -119,13 +118,13 @@ func (c *call) note(err error) {
 	}
 }
 
-// classify returns the classed error of a call. If any attempt was sent and not refused,
-// the request may have been applied.
+// classify returns a call's error classed. If any attempt was sent and not refused, the request may
+// have been applied.
 func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
 
-// doubt returns a classed error as one of a request that may have been applied, if an
-// attempt before the last may have been: a refusal concerns only the last attempt, and a
-// conflict may be with an attempt before.
+// doubt returns a classed error as one for a request that may have been applied, if an attempt
+// before the last may have been: a refusal concerns only the last attempt, and a conflict may be
+// with an attempt before.
 func (c *call) doubt(err error) error {
 	outcome, class := database.Classify(err)
 	if c.unsure && outcome == workload.Failed {

@@ -30,20 +30,20 @@ type Config struct {
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *tls.Config
 	Auth *database.Auth
-	// MaxRequest is the size in bytes of the largest request, without the margin for
-	// gRPC. Below libraryRequest the library's own limit holds.
+	// MaxRequest is the largest request in bytes, without the margin for gRPC. Below libraryRequest
+	// the library's own limit holds.
 	MaxRequest int
 }
 
-// The library sends no request of more than libraryRequest bytes unless it is configured.
-// Requests have some bytes more than key and value, within requestMargin.
+// The library sends no request above libraryRequest bytes unless it is configured. Requests have
+// some bytes more than key and value, within requestMargin.
 const (
 	libraryRequest = 2 << 20
 	requestMargin  = 512 << 10
 )
 
-// Dial makes a client of the library and asks a member for its status, so that a dead
-// endpoint fails the dial and not the first operation. Errors are classed.
+// Dial makes a library client and asks a member for its status, so that a dead endpoint fails the
+// dial and not the first operation. Errors are classed.
 //
 // The library's settings are its own, with four exceptions. It logs nothing, where it
 // writes a line for each failed attempt. MaxRequest raises its limit. Calls fail without
@@ -88,7 +88,7 @@ func (c *Client) open(ctx, life context.Context, config Config) error {
 	if c.attempts.unsecured.Load() {
 		return rpctypes.ErrAuthNotEnabled
 	}
-	// The library's Status would dial a connection of its own.
+	// The library's Status would dial its own connection.
 	_, err = pb.NewMaintenanceClient(library.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	return err
 }

@@ -26,7 +26,7 @@ func (c *Client) Grant(ctx context.Context, ttl time.Duration) (database.Session
 }
 
 // KeepAlive renews a lease once. The library opens a stream for it, and opens another after a
-// stream that failed: such a renewal counts as one call, and is not among those sent again.
+// stream that failed: such a renewal counts as one call, and [Client.Resent] does not count it.
 func (c *Client) KeepAlive(ctx context.Context, id database.SessionID) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)

@@ -17,7 +17,7 @@ import (
 // Recipe is the package whose sessions and mutexes a [Contender] uses.
 const Recipe = "go.etcd.io/etcd/client/v3/concurrency"
 
-// Contender takes locks with a session and mutexes of the library.
+// Contender takes locks with the library's session and mutexes.
 type Contender struct {
 	client    *Client
 	session   *concurrency.Session
@@ -29,7 +29,7 @@ type Contender struct {
 var _ database.Contender = (*Contender)(nil)
 
 const (
-	// cleanWithin bounds the removal of a key that a failed wait may have left.
+	// cleanWithin bounds how long removing a key may take that a failed wait may have left.
 	cleanWithin = 5 * time.Second
 	// tokenTries and tokenRest are how often a lock is asked for with a token that a member does
 	// not know, and how far apart.
@@ -37,8 +37,8 @@ const (
 	tokenRest  = 100 * time.Millisecond
 )
 
-// Contend begins a session with a TTL of whole seconds. Locks have the prefix in their names,
-// which do not contain "/". The contender closes the client.
+// Contend begins a session with a TTL in whole seconds. Locks have the prefix in their names, which
+// do not contain "/". The contender closes the client.
 func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) (*Contender, error) {
 	granted, err := c.upstream.Grant(ctx, int64(ttl/time.Second))
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 // Lease returns the session's lease.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
-// Acquire locks a mutex of the library, once more if a member did not know the client's token yet:
-// the library gets a new one for requests, and none for watches.
+// Acquire locks a mutex in the library, once more if a member did not know the client's token yet:
+// the library gets a new token for requests, but not for watches.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	var mutex *concurrency.Mutex
 	var err error
@@ -75,15 +75,16 @@ func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (databas
 	return database.Held{At: at, Fence: owner.GetCompare().GetCreateRevision(), Lost: c.session.Done()}, nil
 }
 
-// unknownToken reports whether a watch was refused for its token. The reason is a text of the member's.
+// unknownToken reports whether a watch was refused for its token. The reason is a text from the
+// member.
 func unknownToken(err error) bool {
 	return strings.Contains(err.Error(), rpctypes.ErrInvalidAuthToken.Error())
 }
 
-// remove removes the key of a lock that was not taken. The library leaves it if the request that
+// remove removes the key for a lock that was not taken. The library leaves it if the request that
 // made it was given up, and the session would then hold the lock.
 func (c *Contender) remove(ctx context.Context, mutex *concurrency.Mutex) {
-	const none = "\x00" // the library's key of a mutex that is not locked
+	const none = "\x00" // the library's key for a mutex that is not locked
 	if key := mutex.Key(); key != "" && key != none {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
 		defer cancel()
@@ -91,7 +92,7 @@ func (c *Contender) remove(ctx context.Context, mutex *concurrency.Mutex) {
 	}
 }
 
-// classed classes an error of a request for the session.
+// classed classes an error from a request for the session.
 func (c *Contender) classed(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, concurrency.ErrSessionExpired), errors.Is(rpctypes.Error(err), rpctypes.ErrLeaseNotFound):
@@ -133,7 +134,7 @@ func (c *Contender) Abandon() {
 	c.abandoned = true
 }
 
-// Close revokes the lease, which removes the key of a lock that is held.
+// Close revokes the lease, which removes a held lock's key.
 func (c *Contender) Close(ctx context.Context) error {
 	var err error
 	if !c.abandoned {

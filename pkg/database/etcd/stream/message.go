@@ -8,22 +8,22 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// messages cuts the bytes of a stream into messages, wherever the server has cut them into frames.
+// messages cuts a stream's bytes into messages, wherever the server has cut them into frames.
 type messages struct {
-	limit int    // bytes of a message
-	part  []byte // of a message that has not come in whole, with its prefix
-	size  int    // of that message with its prefix, 0 while it is unknown
+	limit int    // bytes in a message
+	part  []byte // of an incomplete message, with its prefix
+	size  int    // that message's with its prefix, 0 while it is unknown
 }
 
-// believed is how much memory a length alone is believed, and keepPart how much of it is kept for the
-// next message, in bytes.
+// believed is how many bytes are allocated on the word of a length alone, and keepPart how many are
+// kept for the next message.
 const believed, keepPart = 4 << 20, 64 << 10
 
-// partial reports whether a part of a message has come.
+// partial reports whether a message has come in part.
 func (m *messages) partial() bool { return len(m.part) > 0 }
 
-// next returns the first message that ends in data, and the rest of data. If no message ends
-// there, it keeps the data. A message is a part of data if all of it lies there; else it is valid
+// next returns the first message that ends in data, and what follows in data. If no message ends
+// there, it keeps the data. A message that lies wholly in data is a slice of data; else it is valid
 // until the next call.
 func (m *messages) next(data []byte) (message, rest []byte, ok bool, err error) {
 	if len(m.part) == 0 {
@@ -57,7 +57,8 @@ func (m *messages) next(data []byte) (message, rest []byte, ok bool, err error) 
 	return message, data[n:], true, nil
 }
 
-// sizeOf returns the size of the message that begins with b, prefix included; 0 if b is too short.
+// sizeOf returns how many bytes the message that begins with b has, prefix included; 0 if b is too
+// short.
 func (m *messages) sizeOf(b []byte) (int, error) {
 	if len(b) < http2.Prefix {
 		return 0, nil

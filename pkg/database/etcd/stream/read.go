@@ -108,16 +108,16 @@ func (c *incoming) data(at time.Time, f http2.Frame) error {
 	return nil
 }
 
-// latest remembers the stream of the latest DATA frame, and the total size of such frames of a
-// read, so that most frames need no lock. It belongs to the goroutine that reads.
+// latest remembers the latest DATA frame's stream, and the total size of such frames in a read, so
+// that most frames need no lock. It belongs to the goroutine that reads.
 type latest struct {
 	id     uint32
 	stream *Stream
-	gone   int64 // of streams when it was found
+	gone   int64 // streams.gone when it was found
 	bytes  int64
 }
 
-// of returns the stream of DATA, nil if it has ended.
+// of returns a DATA frame's stream, nil if it has ended.
 func (c *incoming) of(f http2.Frame) (*Stream, error) {
 	l := &c.latest
 	l.bytes += int64(len(f.Payload))
@@ -133,13 +133,13 @@ func (c *incoming) of(f http2.Frame) (*Stream, error) {
 	return s, err
 }
 
-// broken returns the error of a stream that breaks the protocol.
+// broken returns the error for a stream that breaks the protocol.
 func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
 }
 
-// take passes messages on. Size is the part of the window that the data takes. After an error the
-// stream ends, and a code is sent to the server.
+// take passes messages on. size is how much of the window the data takes. After an error the stream
+// ends, and a code is sent to the server.
 func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err error) {
 	if s.granted -= size; s.granted < 0 {
 		return http2.CodeFlowControl, broken("the server sent %d bytes more than the stream's window", -s.granted)
@@ -160,7 +160,7 @@ func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err e
 			return http2.CodeCancel, err
 		}
 		if cut {
-			s.conn.read() // the next part of a message has the same memory
+			s.conn.read() // the next part of the message uses the same memory
 		}
 		data = rest
 	}
@@ -179,7 +179,7 @@ func (c *incoming) renew(s *Stream, size int64) {
 	s.granted, s.taken = s.granted+s.taken, 0
 }
 
-// end ends a stream, unless that has ended. The connection is locked.
+// end ends a stream, unless it has ended. The connection is locked.
 func (c *incoming) end(s *Stream, code uint32, why error) {
 	if !s.over {
 		c.streams.end(s, code, why)
@@ -214,7 +214,7 @@ func (c *incoming) other(f http2.Frame) error {
 	return nil
 }
 
-// headers handles a header block once that is complete.
+// headers handles a header block once it is complete.
 func (c *incoming) headers(f http2.Frame) error {
 	if f.Kind == http2.FrameHeaders {
 		if _, err := c.streams.of(f); err != nil {
@@ -266,7 +266,7 @@ func (c *incoming) reset(f http2.Frame) error {
 	return nil
 }
 
-// goAway opens no streams any more. Those that the server has are served on.
+// goAway opens no more streams. Those that the server knows are served on.
 func (c *incoming) goAway(f http2.Frame) error {
 	last, why, err := f.GoAway()
 	if err != nil {
@@ -286,7 +286,7 @@ func (c *incoming) goAway(f http2.Frame) error {
 // windowUpdate lets more bytes be sent on a stream.
 func (c *incoming) windowUpdate(f http2.Frame) error {
 	if f.Stream == 0 {
-		return nil // of the connection
+		return nil // for the connection
 	}
 	by, err := f.Increment()
 	if err != nil {

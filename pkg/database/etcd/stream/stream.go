@@ -1,15 +1,15 @@
-// Package stream carries long streams of gRPC messages in both directions, such as watches and
-// renewals of leases, at the least cost to the machine of the caller.
+// Package stream carries long gRPC message streams in both directions, such as watches and lease
+// renewals, at the least cost to the caller's machine.
 //
 // [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message.
 // Messages are passed to the stream's function receive: borrowed bytes, and one time for all
-// messages of a read. The goroutine that reads serves streams alone, so that thousands of
-// messages delay no calls of package unary. The stream's function ended is called once, after the
-// last message.
+// messages in a read. The goroutine that reads serves streams alone, so that thousands of messages
+// delay no calls by package unary. The stream's function ended is called once, after the last
+// message.
 //
-// The window of a stream is renewed as its messages are taken. A function receive that is slow thus
-// makes the server wait, after at most a window of bytes for each stream. An idle stream is pinged, so
-// that a server that is gone is noticed within 25 s. A lost connection is not dialed again.
+// A stream's window is renewed as its messages are taken. A slow receive thus makes the server
+// wait, after at most one window on each stream. An idle stream is pinged, so that a server that is
+// gone is noticed within 25 s. A lost connection is not dialed again.
 package stream
 
 import (
@@ -40,17 +40,17 @@ type Config struct {
 	Metadata []http2.Field
 	// Window is how many bytes the server may send on a stream before they are taken; 0 is 1 MiB.
 	Window int
-	// Read, unless it is nil, is called after the last message of each read, and before the memory of a
-	// message is used again.
+	// Read, unless it is nil, is called after the last message of each read, and before a message's
+	// memory is used again.
 	Read func()
 	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until that is
-	// closed, which must be before [Conn.Close]. Nil is no pause.
+	// closed, which must be before [Conn.Close]. Nil means no pause.
 	Pause func() <-chan struct{}
 	// MaxMessage is the largest message that is taken, in bytes; 0 is 256 MiB.
 	MaxMessage int
 }
 
-// The defaults of a configuration.
+// A configuration's defaults.
 const (
 	usualWindow     = 1 << 20
 	usualMaxMessage = 256 << 20
@@ -67,7 +67,7 @@ type Conn struct {
 	// that reads, and then to the one that ends the connection.
 	finished []*Stream
 	latest   latest
-	pause    func() <-chan struct{} // of the configuration, as read
+	pause    func() <-chan struct{} // from the configuration, as read
 	read     func()
 	stop     context.CancelFunc
 	over     chan struct{} // closed when nothing is called any more
@@ -118,7 +118,7 @@ func serve(ctx context.Context, nc net.Conn, config Config, timing http2.Timing)
 	return c, nil
 }
 
-// run looks after the connection until that has ended.
+// run looks after the connection until it has ended.
 func (c *Conn) run(ctx context.Context) {
 	defer close(c.over)
 	_ = c.link.Serve(ctx) // the streams have the error
@@ -126,7 +126,7 @@ func (c *Conn) run(ctx context.Context) {
 	c.link.Out.Wait()
 }
 
-// finish calls the functions of streams that have ended.
+// finish calls the functions for streams that have ended.
 func (c *Conn) finish() {
 	for i, s := range c.finished {
 		if c.finished[i] = nil; !s.closed.Load() {
@@ -171,9 +171,9 @@ var errClosed = status.Error(codes.Canceled, "the stream is closed")
 //
 // The goroutine that reads calls receive for each message, with the time at which it was read. The
 // message may be used until receive returns, or until Config.Read is called; an error ends the stream. Then, or later, ended is called
-// once, unless [Stream.Close] was called before: with the error of receive, with [io.EOF] if the server
-// has ended the stream without an error, or with one that package status reads. Both must not wait for
-// anything but [Stream.Send], [Stream.Close] and Open.
+// once, unless [Stream.Close] was called before: with the error from receive, with [io.EOF] if the
+// server has ended the stream without an error, or with one that package status reads. Both must
+// not wait for anything but [Stream.Send], [Stream.Close] and Open.
 func (c *Conn) Open(method string, receive func(at time.Time, message []byte) error, ended func(error)) (*Stream, error) {
 	s := &Stream{
 		conn: c, method: method, receive: receive, ended: ended,
@@ -196,8 +196,8 @@ func (c *Conn) Open(method string, receive func(at time.Time, message []byte) er
 }
 
 // Send sends a message. It does not wait, and keeps no reference to it. It fails if the stream has
-// ended, and while more than 16 MiB wait for the server to accept them. Messages of several goroutines
-// are sent in the order of the calls, each in one piece.
+// ended, and while more than 16 MiB wait for the server to accept them. Several goroutines'
+// messages are sent in call order, each in one piece.
 func (s *Stream) Send(message []byte) error {
 	return s.conn.locked(func() error {
 		if s.over {
@@ -207,7 +207,8 @@ func (s *Stream) Send(message []byte) error {
 	})
 }
 
-// Close ends the stream. No call of receive or ended begins after it, but one may still be under way.
+// Close ends the stream. No call to receive or ended begins after it, but one may still be under
+// way.
 func (s *Stream) Close() {
 	s.closed.Store(true)
 	_ = s.conn.locked(func() error {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams holds the streams of one connection, and the flow control of their data. The
-// connection's lock guards them.
+// streams holds one connection's streams, and the flow control for their data. The connection's
+// lock guards them.
 type streams struct {
 	conn       *Conn
 	window     int64 // bytes that the server may send on a stream
@@ -32,18 +32,17 @@ type outgoing struct {
 	waits  bool   // among those that wait
 	window int64  // bytes that the server accepts
 	rest   []byte // messages that were not appended in full
-	gone   int    // bytes of rest that were appended
+	gone   int    // bytes in rest that were appended
 }
 
-// mostWaiting bounds the waiting data of a stream, in bytes, and keepRest the memory that it
-// keeps.
+// mostWaiting bounds a stream's waiting data, in bytes, and keepRest the memory that it keeps.
 const mostWaiting, keepRest = 16 << 20, 4 << 10
 
 // Count implements [http2.Streams].
 func (s *streams) Count() (open, waiting int) { return len(s.live), len(s.waiting) }
 
-// await has a stream's HEADERS or messages appended as soon as flow control and the limit of streams
-// allow.
+// await marks a stream to have its HEADERS or messages appended as soon as flow control and the
+// stream limit allow.
 func (s *streams) await(one *Stream) {
 	if !one.outgoing.waits {
 		one.outgoing.waits = true
@@ -52,7 +51,7 @@ func (s *streams) await(one *Stream) {
 	s.Refill()
 }
 
-// send appends a message, or as much of it as flow control allows.
+// send appends a message, or as much as flow control allows.
 func (s *streams) send(one *Stream, message []byte) error {
 	o, link := &one.outgoing, s.conn.link
 	whole := int64(http2.Prefix + len(message))
@@ -73,7 +72,7 @@ func (s *streams) send(one *Stream, message []byte) error {
 	return nil
 }
 
-// appendData appends the head of DATA, whose n bytes follow.
+// appendData appends a DATA frame's head, whose n bytes follow.
 func (s *streams) appendData(o *outgoing, n int) {
 	link := s.conn.link
 	link.Out.Pending = http2.AppendHead(link.Out.Pending, n, http2.FrameData, 0, o.id)
@@ -89,7 +88,7 @@ func (s *streams) Refill() {
 	})
 }
 
-// refill appends the waiting data of a stream, and reports whether that was all.
+// refill appends a stream's waiting data, and reports whether that was all.
 func (s *streams) refill(one *Stream) bool {
 	const ahead = 4 * http2.MaxFrame
 	o, link := &one.outgoing, s.conn.link
@@ -165,7 +164,7 @@ func (s *streams) sorted() []*Stream {
 	return all
 }
 
-// of returns the stream of a frame, nil if it has ended.
+// of returns a frame's stream, nil if it has ended.
 func (s *streams) of(f http2.Frame) (*Stream, error) {
 	if f.Stream%2 == 0 || f.Stream >= s.nextID {
 		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.Kind, f.Stream)
@@ -173,7 +172,7 @@ func (s *streams) of(f http2.Frame) (*Stream, error) {
 	return s.live[f.Stream], nil
 }
 
-// widen changes the windows of all streams.
+// widen changes all streams' windows.
 func (s *streams) widen(by int64) {
 	if by == 0 {
 		return

@@ -11,7 +11,7 @@ import (
 )
 
 // conn is one HTTP/2 connection that carries calls. Callers append requests to its writer. A
-// poller passes arriving bytes to it, by one goroutine at a time; only that goroutine ends calls,
+// poller passes arriving bytes to it, in one goroutine at a time; only that goroutine ends calls,
 // and serve after it.
 type conn struct {
 	link *http2.Conn // its lock guards the fields below
@@ -37,7 +37,7 @@ func (c *conn) handshake(ctx context.Context, nc net.Conn) error {
 	return c.link.Handshake(ctx, nc, http2.MaxWindow, func(nc net.Conn) (poller.Conn, error) { return poller.Serve(nc, c) })
 }
 
-// serve returns when the connection or ctx has ended and every call that is left was ended.
+// serve returns when the connection or ctx has ended and every remaining call was ended.
 func (c *conn) serve(ctx context.Context) error {
 	err := c.link.Serve(ctx)
 	c.withdraw()
@@ -51,7 +51,7 @@ func (c *conn) serve(ctx context.Context) error {
 type call struct {
 	ended    chan struct{} // receives once, after the result is set, unless a fiber waits
 	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does
-	conn     *conn         // of a call of a fiber
+	conn     *conn         // for a fiber's call
 	path     string
 	left     time.Duration // until the deadline, if the request is sent at once; else 0
 	deadline time.Time     // if left is 0, or zero
@@ -59,13 +59,13 @@ type call struct {
 	open     bool // its HEADERS were appended
 
 	rest   []byte // the request, if it did not fit at once
-	gone   int    // bytes of rest that were appended
+	gone   int    // bytes in rest that were appended
 	window int64  // bytes that the server accepts on the stream
-	end    int64  // position of the request's end in the writer; 0 until it was appended
+	end    int64  // where the request ends in the writer; 0 until it was appended
 
-	headed bool // the headers of the reply have arrived
+	headed bool // the reply's headers have arrived
 	reply  reply
-	credit int64 // bytes of the reply since the last WINDOW_UPDATE of the stream
+	credit int64 // the reply's bytes since the stream's last WINDOW_UPDATE
 
 	over      bool
 	withdrawn bool // by its caller, or because that was interrupted
@@ -74,7 +74,7 @@ type call struct {
 	unsent    bool // the server surely did not process the request
 }
 
-// keepReply and keepRequest bound the buffers in bytes that a call keeps for the next.
+// keepReply and keepRequest bound the buffers, in bytes, that a call keeps for the next call.
 const keepReply, keepRequest = 4 << 10, 64 << 10
 
 // reset prepares a call for reuse.
@@ -97,7 +97,7 @@ func (c *call) delay() {
 	}
 }
 
-// timing are the time-outs and pauses of a client.
+// timing holds a client's timeouts and pauses.
 type timing struct {
 	// connect bounds one connection attempt. Between attempts there are pauses that
 	// grow from firstPause to longestPause.
@@ -121,8 +121,8 @@ func (c *conn) retire(reason error) {
 	}
 }
 
-// rest makes the client sleep through the frames before the next answer, unless something else
-// that is as short may come alone. The connection is locked.
+// rest makes the client sleep through the frames before the next answer, unless something else as
+// short may come alone. The connection is locked.
 func (c *conn) rest() {
 	c.link.Pings.Rest(c.link.Pings.MayRest() && len(c.streams.waiting) == 0 && !c.streams.answering())
 }

@@ -2,8 +2,8 @@ package unary
 
 import "iter"
 
-// liveCalls are the calls of the open streams of a connection. Ids of streams grow, and
-// answers come about in their order, so a list that is sorted by id costs less than a map.
+// liveCalls are the calls on a connection's open streams. Stream ids grow, and answers come about
+// in their order, so a list sorted by id costs less than a map.
 type liveCalls struct {
 	list  []liveCall // sorted by id
 	first int        // those before have ended
@@ -16,7 +16,7 @@ type liveCall struct {
 	call *call
 }
 
-// add adds a call, whose id is above those of all before.
+// add adds a call, whose id is above all earlier ids.
 func (l *liveCalls) add(k *call) {
 	if len(l.list) == cap(l.list) {
 		l.compact()
@@ -25,7 +25,7 @@ func (l *liveCalls) add(k *call) {
 	l.count++
 }
 
-// compact drops those that have ended, and makes room for as many as are left and more.
+// compact drops ended calls, and makes room for at least twice as many as are left.
 func (l *liveCalls) compact() {
 	const least = 8
 	list := l.list[:0]
@@ -38,7 +38,7 @@ func (l *liveCalls) compact() {
 	l.list, l.first = list, 0
 }
 
-// of returns the call of a stream, nil if it has ended or was never opened.
+// of returns a stream's call, nil if the stream has ended or was never opened.
 func (l *liveCalls) of(id uint32) *call {
 	if at := l.find(id); at >= 0 {
 		return l.list[at].call

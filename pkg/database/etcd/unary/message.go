@@ -11,14 +11,14 @@ import (
 )
 
 // Message splits a protobuf message into pieces, so that a request whose bulk is one or two
-// fields is encoded without a copy of its own. A nil or empty piece is omitted.
+// fields is encoded without its own copy. A nil or empty piece is omitted.
 type Message struct {
-	// The fields with the numbers 1 and 2, of type bytes. Field 1 is Before followed by One.
+	// The fields with the numbers 1 and 2, whose type is bytes. Field 1 is Before followed by One.
 	Before   string
 	One, Two []byte
 	// Rest is the encoding of all other fields.
 	Rest []byte
-	// MaxReply is the largest message of a reply that is taken, in bytes; 0 is 1 GiB.
+	// MaxReply is the largest reply message that is taken, in bytes; 0 means 1 GiB.
 	MaxReply int
 	// Each is nil, unless the reply is a stream: it then takes each message, which it does not keep.
 	// The connection waits for it. Its error ends the call.
@@ -50,22 +50,22 @@ func (m *Message) appendTo(b []byte, size int) []byte {
 	return append(b, m.Rest...)
 }
 
-// reply is a message on its way in, prefix included.
+// reply is an arriving message, prefix included.
 type reply struct {
-	each func([]byte) error // of a stream; nil for one message
+	each func([]byte) error // for a stream; nil for one message
 	body []byte
-	size int // of the whole, -1 while it is unknown
-	// limit bounds the message, in bytes; 0 is maxReply.
+	size int // the whole message's, -1 while it is unknown
+	// limit bounds the message, in bytes; 0 means maxReply.
 	limit int
 }
 
 // maxReply bounds a message whose caller gives no bound, in bytes.
 const maxReply = 1 << 30
 
-// most is how much memory a length alone is believed.
+// most is how many bytes are allocated on the word of a length alone.
 const most = 4 << 20
 
-// add adds the next bytes of a reply. It passes on each complete message of a stream.
+// add adds a reply's next bytes. It passes on each complete message in a stream.
 func (r *reply) add(data []byte) error {
 	if r.each == nil {
 		return r.addOne(data)
@@ -113,7 +113,7 @@ func (r *reply) addOne(data []byte) error {
 	return nil
 }
 
-// message returns the message once all of it has come; nothing for a stream, which ends between two
+// message returns the message once it is complete; nothing for a stream, which ends between two
 // messages.
 func (r *reply) message() ([]byte, error) {
 	if r.each != nil && len(r.body) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams are the calls of one connection and the flow control of their requests.
-// The connection's lock guards them, except ended.
+// streams are one connection's calls and their requests' flow control. The connection's lock guards
+// them, except ended.
 type streams struct {
 	out     *http2.Writer
 	heads   *http2.RequestHeads
@@ -30,8 +30,7 @@ var _ http2.Streams = (*streams)(nil)
 // Count implements [http2.Streams].
 func (s *streams) Count() (open, waiting int) { return s.live.count, len(s.waiting) }
 
-// add appends the request of a call, or as much of it as flow control and the limit
-// of streams allow.
+// add appends a call's request, or as much as flow control and the stream limit allow.
 func (s *streams) add(k *call, m *Message) {
 	size := m.size()
 	whole := int64(http2.Prefix + size)
@@ -39,7 +38,7 @@ func (s *streams) add(k *call, m *Message) {
 	s.nextID += 2
 	if len(s.waiting) == 0 && int64(s.live.count) < s.flow.Most &&
 		whole <= http2.MaxFrame && whole <= s.flow.Window && whole <= s.flow.Initial {
-		const heads = 128 // of the usual header block and both frames
+		const heads = 128 // for the usual header block and both frames
 		s.out.Reserve(heads + int(whole))
 		s.open(k)
 		s.flow.Window -= whole
@@ -54,7 +53,7 @@ func (s *streams) add(k *call, m *Message) {
 	s.Refill()
 }
 
-// open appends the HEADERS of a call. The connection must be locked.
+// open appends a call's HEADERS. The connection must be locked.
 func (s *streams) open(k *call) {
 	left := k.left
 	bounded := left > 0 || !k.deadline.IsZero()
@@ -66,8 +65,8 @@ func (s *streams) open(k *call) {
 	k.open, k.window = true, s.flow.Initial
 }
 
-// Refill implements [http2.Streams]: it appends the requests of waiting calls, in their order, as far
-// as flow control and the limit of streams allow, and at most a few frames ahead of the writer.
+// Refill implements [http2.Streams]: it appends the waiting calls' requests, in their order, as far
+// as flow control and the stream limit allow, and at most a few frames ahead of the writer.
 func (s *streams) Refill() {
 	const ahead = 4 * http2.MaxFrame
 	sent := false
@@ -116,7 +115,7 @@ func (s *streams) drop(k *call) {
 // goroutine wakes the caller later.
 func (s *streams) conclude(k *call, unsent bool, err error) {
 	if k.end == 0 {
-		s.drop(k) // the rest of the request is not needed
+		s.drop(k) // the request's rest is not needed
 	} else {
 		s.live.remove(k.id)
 	}
@@ -124,8 +123,7 @@ func (s *streams) conclude(k *call, unsent bool, err error) {
 	s.ended = append(s.ended, k)
 }
 
-// wake wakes the callers of the calls that have ended. Fibers continue here, up to their next
-// wait.
+// wake wakes the callers whose calls have ended. Fibers continue here, up to their next wait.
 func (s *streams) wake() {
 	for i, k := range s.ended {
 		s.ended[i] = nil
@@ -143,7 +141,7 @@ func (s *streams) wakesFibers() bool {
 	return slices.ContainsFunc(s.ended, func(k *call) bool { return k.fiber != nil })
 }
 
-// callOf returns the call of a frame, nil if it has ended.
+// callOf returns a frame's call, nil if the call has ended.
 func (s *streams) callOf(f http2.Frame) (*call, error) {
 	if f.Stream%2 == 0 || f.Stream >= s.nextID {
 		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.Kind, f.Stream)
@@ -185,17 +183,17 @@ func (s *streams) reset(f http2.Frame) error {
 	return nil
 }
 
-// widen changes the windows of all streams.
+// widen changes all streams' windows.
 func (s *streams) widen(by int64) {
 	for _, k := range s.waiting {
-		k.window += by // open sets the window of the others
+		k.window += by // open sets the others' windows
 	}
 }
 
-// windowUpdate lets more bytes of a request be sent.
+// windowUpdate lets more bytes in a request be sent.
 func (s *streams) windowUpdate(f http2.Frame) error {
 	if f.Stream == 0 {
-		return nil // of the connection
+		return nil // for the connection
 	}
 	by, err := f.Increment()
 	if err != nil {
@@ -211,7 +209,7 @@ func (s *streams) windowUpdate(f http2.Frame) error {
 	return nil
 }
 
-// widenReply lets the server send on after a part of n bytes of a reply, which a stream may need more than
+// widenReply lets the server send on after n bytes in a reply, which a stream may need more than
 // once.
 func (s *streams) widenReply(k *call, n int) {
 	if k.credit += int64(n); k.credit >= http2.MaxWindow/2 {
@@ -220,7 +218,7 @@ func (s *streams) widenReply(k *call, n int) {
 	}
 }
 
-// answering reports whether a part of an answer has come.
+// answering reports whether an answer has come in part.
 func (s *streams) answering() bool {
 	for k := range s.live.all() {
 		if k.headed {
@@ -230,7 +228,7 @@ func (s *streams) answering() bool {
 	return false
 }
 
-// Fail implements [http2.Streams]: it ends every call that is left.
+// Fail implements [http2.Streams]: it ends every remaining call.
 func (s *streams) Fail(reason error) {
 	for k := range s.live.all() {
 		s.conclude(k, k.end == 0 || k.end > s.out.Reached(), reason)

@@ -1,7 +1,7 @@
-// Package unary makes gRPC calls of one request, at the least cost to the machine of the caller. The
-// reply is one message, or a stream of them that ends.
+// Package unary makes gRPC calls with one request, at the least cost to the caller's machine. The
+// reply is one message, or a message stream that ends.
 //
-// It speaks gRPC over package http2, as far as such calls need it: no streams of requests (see package
+// It speaks gRPC over package http2, as far as such calls need it: no request streams (see package
 // stream), no compression, no proxies and no retries. A call sends the time left until its deadline
 // (grpc-timeout), and RST_STREAM when it ends early.
 package unary
@@ -29,13 +29,13 @@ type Config struct {
 	TLS *tls.Config
 	// Metadata is sent with every call.
 	Metadata []http2.Field
-	// LatePings has the PINGs by which a server of grpc-go measures its bandwidth acknowledged with
-	// the next request, or after 10 s.
+	// LatePings acknowledges the PINGs by which a grpc-go server measures its bandwidth with the
+	// next request, or after 10 s.
 	LatePings bool
 }
 
-// Client makes calls. It connects at once, and reconnects after a loss with pauses of
-// up to a second between attempts. It is safe for concurrent use.
+// Client makes calls. It connects at once, and reconnects after a loss, with pauses up to a second
+// between attempts. It is safe for concurrent use.
 type Client struct {
 	config Config
 	timing timing
@@ -43,7 +43,7 @@ type Client struct {
 	turn   atomic.Uint32
 
 	stop   context.CancelFunc
-	ctx    context.Context // of the goroutines, until Close
+	ctx    context.Context // for the goroutines, until Close
 	runs   sync.WaitGroup
 	mu     sync.Mutex
 	closed bool
@@ -65,13 +65,12 @@ func start(config Config, timing timing) *Client {
 }
 
 // Call sends one request to path, such as "/etcdserverpb.KV/Put", and passes the
-// reply to read, which returns whether it keeps the bytes. The messages of a stream go to Each of m
-// instead. Call waits for the first
-// connection attempt, and for the first one after a loss; when every attempt failed
-// it returns at once.
+// reply to read, which returns whether it keeps the bytes. A stream's messages go to m.Each
+// instead. Call waits for the first connection attempt, and for the first one after a loss; when
+// every attempt failed it returns at once.
 //
-// An error is that of ctx, of read, or one that [status] reads. unsent means that the
-// server surely did not process the request; false means that it may have.
+// An error is ctx's, read's, or one that [status] reads. unsent means that the server surely did
+// not process the request; false means that it may have.
 func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := calls.Get().(*call)
 	defer k.keep()
@@ -105,8 +104,7 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 	}
 }
 
-// explain returns the error of a call that failed. A server cancels a stream whose grpc-timeout
-// has passed.
+// explain returns a failed call's error. A server cancels a stream whose grpc-timeout has passed.
 func (k *call) explain(ctx context.Context, err error) error {
 	if k.canceled {
 		if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
@@ -117,10 +115,10 @@ func (k *call) explain(ctx context.Context, err error) error {
 }
 
 // calls keeps ended calls for reuse. All clients share them: a load may have thousands of
-// clients, and a pool has memory of its own for each.
+// clients, and a pool has its own memory for each.
 var calls = sync.Pool{New: func() any { return &call{ended: make(chan struct{}, 1)} }}
 
-// keep keeps a call for the next one, but nothing else alive.
+// keep keeps a call for reuse, and keeps nothing else alive.
 func (k *call) keep() {
 	k.fiber, k.conn, k.reply.each = nil, nil, nil
 	calls.Put(k)
@@ -128,7 +126,7 @@ func (k *call) keep() {
 
 // await waits for a connection.
 func (c *Client) await(ctx context.Context) (*conn, error) {
-	fiber.Leave(ctx) // of the goroutine that may have to connect
+	fiber.Leave(ctx) // for the goroutine that may have to connect
 	for {
 		c.mu.Lock()
 		news, err := c.news, c.failure()
@@ -147,7 +145,7 @@ func (c *Client) await(ctx context.Context) (*conn, error) {
 	}
 }
 
-// ready returns the next connection, nil if there is none. Calls use connections in turn.
+// ready returns the next connection, nil without one. Calls use connections in turn.
 func (c *Client) ready() *conn {
 	n := uint32(len(c.peers))
 	if n == 1 {

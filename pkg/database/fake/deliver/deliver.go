@@ -1,5 +1,5 @@
-// Package deliver reports changes of keys to watchers some time after they were made, and lies
-// about some of them on purpose.
+// Package deliver reports key changes to watchers some time after they were made, and lies about
+// some on purpose.
 package deliver
 
 import (
@@ -37,9 +37,9 @@ type Law struct {
 	// Lie applies to every n-th delivery, for n in Every.
 	Lie   Lie
 	Every int
-	// CatchUp, if not 0, is how many deliveries a second a connection gets that is behind: from when
-	// one is late by more than lateAfter until none is left. Marks wait until then, as etcd's reports
-	// of progress do.
+	// CatchUp, if not 0, is how many deliveries a second a connection gets that is behind: from
+	// when a delivery is late by more than lateAfter until nothing is left. Marks wait until then,
+	// as etcd's progress reports do.
 	CatchUp int
 }
 
@@ -64,13 +64,13 @@ func (l Law) Valid() error {
 	return nil
 }
 
-// Change is a new value of a key.
+// Change is a key's new value.
 type Change struct {
 	Key, Value []byte
 	Version    int64
 }
 
-// Delivery is a change as a watcher sees it, or a mark in the order of deliveries.
+// Delivery is a change as a watcher sees it, or a mark between deliveries.
 type Delivery struct {
 	Watcher int32
 	Change
@@ -93,18 +93,18 @@ type Hub struct {
 	// The past is kept from the first queue on.
 	keeps     bool
 	past      []Change
-	size      int   // bytes of it
+	size      int   // its bytes
 	discarded int64 // up to this version
 }
 
-// mostPast bounds the keys and values of the past in bytes.
+// mostPast bounds the keys and values in the past, in bytes.
 const mostPast = 16 << 20
 
 // NewHub returns a hub without watchers, after a version.
 func NewHub(law Law, version int64) *Hub { return &Hub{law: law, version: version, discarded: version} }
 
-// Publish delivers a change to all watchers of its key. Versions rise from call to call. Key and
-// value do not change afterwards.
+// Publish delivers a change to everyone who watches its key. Versions rise from call to call. Key
+// and value do not change afterwards.
 func (h *Hub) Publish(c Change, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -151,7 +151,7 @@ func (h *Hub) lie(d Delivery) Lie {
 	return h.law.Lie
 }
 
-// Lied returns the deliveries with such errors.
+// Lied returns the deliveries with lies.
 func (h *Hub) Lied() []Delivery {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -173,7 +173,7 @@ func (h *Hub) Queue() *Queue {
 	return q
 }
 
-// Remove ends the watches of a queue.
+// Remove ends a queue's watches.
 func (h *Hub) Remove(q *Queue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,19 +184,19 @@ func (h *Hub) Remove(q *Queue) {
 	clear(q.held)
 }
 
-// Queue has the deliveries of one connection in their order. It is safe for concurrent use.
+// Queue has one connection's deliveries in order. It is safe for concurrent use.
 type Queue struct {
 	hub  *Hub
 	wake chan struct{}
 
-	// Under the hub's lock.
+	// The hub's lock guards these.
 	watchers []watcher
 	held     map[int32]Delivery // to be made after the watcher's next one
 
 	mu      sync.Mutex
 	waiting []Delivery
 
-	// Of the goroutine of Run.
+	// Run's goroutine owns these.
 	behind bool
 	marks  []Delivery // that wait until it is not
 }
@@ -206,14 +206,14 @@ type watcher struct {
 	keys Keys
 }
 
-// Keys selects a key, the keys of a half-open range, or all keys that begin with a prefix.
+// Keys selects a key, the keys in a half-open range, or all keys that begin with a prefix.
 type Keys struct {
 	First  []byte
-	End    []byte // of a range, else nil
+	End    []byte // of a half-open range, else nil
 	Prefix bool   // First is their common prefix
 }
 
-// has reports whether a key is one of them.
+// has reports whether a key is selected.
 func (k Keys) has(key []byte) bool {
 	switch {
 	case k.Prefix:
@@ -224,7 +224,7 @@ func (k Keys) has(key []byte) bool {
 	return bytes.Equal(key, k.First)
 }
 
-// Watch adds a watcher of keys. Changes above the version that it returns are delivered.
+// Watch adds a watcher for keys. Changes above the version that it returns are delivered.
 func (q *Queue) Watch(id int32, keys Keys) (after int64) {
 	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
 	q.hub.mu.Lock()
@@ -233,7 +233,7 @@ func (q *Queue) Watch(id int32, keys Keys) (after int64) {
 	return q.hub.version
 }
 
-// Resume continues the watch of a watcher that knows all changes up to a version.
+// Resume continues watching for a watcher that knows all changes up to a version.
 func (q *Queue) Resume(id int32, keys Keys, after int64, now time.Time) {
 	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
 	q.hub.mu.Lock()
@@ -258,7 +258,7 @@ func (q *Queue) publish(c Change, due time.Time) {
 	}
 }
 
-// tell queues a change for a watcher, unless it is of another key.
+// tell queues a change for a watcher, unless it concerns another key.
 func (q *Queue) tell(w watcher, c Change, due time.Time) {
 	if !w.keys.has(c.Key) {
 		return
@@ -283,7 +283,7 @@ func (q *Queue) tell(w watcher, c Change, due time.Time) {
 	q.add(d)
 }
 
-// Mark adds a mark behind all deliveries of changes before, also of those that are held.
+// Mark adds a mark behind all deliveries for earlier changes, also those that are held.
 func (q *Queue) Mark(mark []byte, now time.Time) {
 	q.hub.mu.Lock()
 	defer q.hub.mu.Unlock()
@@ -307,8 +307,8 @@ func (q *Queue) add(d Delivery) {
 	}
 }
 
-// Run makes the deliveries, those that are due at the same time in one call, until ctx ends or
-// deliver returns an error.
+// Run makes the deliveries, in one call what is due at the same time, until ctx ends or deliver
+// returns an error.
 func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 	for {
 		q.mu.Lock()
@@ -348,7 +348,7 @@ func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 	}
 }
 
-// late reports whether the connection is behind and cannot get all of the n deliveries that are due.
+// late reports whether the connection is behind and cannot get all n deliveries that are due.
 func (q *Queue) late(n int) bool {
 	if q.hub.law.CatchUp == 0 || n == 0 {
 		return false
@@ -357,7 +357,7 @@ func (q *Queue) late(n int) bool {
 	return q.behind
 }
 
-// withMarks returns deliveries without the marks among them if the connection is behind, else with all
+// withMarks returns the deliveries without marks if the connection is behind, else with all marks
 // that waited.
 func (q *Queue) withMarks(due []Delivery) []Delivery {
 	if !q.behind {

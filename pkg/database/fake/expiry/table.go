@@ -1,5 +1,5 @@
-// Package expiry ends sessions by one of several laws, which are those of real databases, and by
-// a wrong one. It reads no clock.
+// Package expiry ends sessions by one of several laws, which real databases have, or by a wrong
+// one. It reads no clock.
 package expiry
 
 import (
@@ -19,7 +19,7 @@ const (
 	Exact Law = "exact"
 	// Ticked ends it at the next multiple of [Tick].
 	Ticked Law = "ticked"
-	// Limited ends at most [PerSecond] sessions in a second, in the order of their TTLs' ends.
+	// Limited ends at most [PerSecond] sessions in a second, in the order in which their TTLs end.
 	Limited Law = "limited"
 	// Doubled ends it after twice its TTL.
 	Doubled Law = "doubled"
@@ -34,7 +34,7 @@ const (
 	PerSecond = 1000
 )
 
-// Valid returns an error for a word that is no law.
+// Valid returns an error for an unknown law.
 func (l Law) Valid() error {
 	if !slices.Contains(Laws(), l) {
 		return fmt.Errorf("expiry must be one of %q, got %q", Laws(), l)
@@ -69,16 +69,16 @@ func (l Law) Ends(ttl time.Duration, n int) (earliest, latest time.Duration) {
 	return ttl, ttl
 }
 
-// Table has the sessions of a server and their keys. It is safe for concurrent use. Times are
-// given by the caller, in any order.
+// Table has a server's sessions and their keys. It is safe for concurrent use. Times are given by
+// the caller, in any order.
 type Table struct {
 	law   Law
-	early int // ends each session with such a number at half of its TTL, or 0
+	early int // ends each session with such a number at half its TTL, or 0
 	mu    sync.Mutex
 	last  int64
 	all   map[int64]*session
-	slot  time.Time // of the last end under [Limited]
-	start time.Time // of the ticks
+	slot  time.Time // when the last session ended under [Limited]
+	start time.Time // when the ticks start
 	until time.Time // up to which sessions have ended
 }
 
@@ -89,7 +89,8 @@ type session struct {
 	keys []string
 }
 
-// NewTable returns an empty table. Each early-th session ends at half of its TTL; 0 means no session does.
+// NewTable returns an empty table. Each early-th session ends at half its TTL; 0 means no session
+// does.
 func NewTable(law Law, early int, start time.Time) *Table {
 	return &Table{law: law, early: early, all: map[int64]*session{}, start: start}
 }
@@ -176,7 +177,7 @@ func (t *Table) Release(id int64) {
 	delete(t.all, id)
 }
 
-// Names returns the keys of sessions that begin with a prefix, without it.
+// Names returns the session keys that begin with a prefix, without it.
 func (t *Table) Names(prefix string, now time.Time) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,7 +193,7 @@ func (t *Table) Names(prefix string, now time.Time) []string {
 	return names
 }
 
-// expire ends the sessions that end up to a time. The lock is held.
+// expire ends the sessions that are due by then. The lock is held.
 func (t *Table) expire(now time.Time) {
 	if !now.After(t.until) {
 		return

@@ -11,20 +11,20 @@ import (
 
 // Rules are how locks are handed over.
 type Rules struct {
-	// HandOver is the time from the end of one turn to the next.
+	// HandOver is the time between one turn's end and the next turn.
 	HandOver time.Duration
 	// TwoHolders: each turn with such a number, counted where a session waits behind it, is given
 	// to two at once; 0 means no turn.
 	TwoHolders int
-	// OldFence: each turn with such a number has the fence of the one before; 0 means no turn.
+	// OldFence: each turn with such a number has the previous turn's fence; 0 means no turn.
 	OldFence int
 }
 
 // Seed makes lotteries the same in each run.
 const Seed = 1
 
-// Table has the locks of a server. It is safe for concurrent use. Times are given by the caller,
-// in any order.
+// Table has a server's locks. It is safe for concurrent use. Times are given by the caller, in any
+// order.
 type Table struct {
 	rules Rules
 	alive func(session int64) bool
@@ -34,7 +34,7 @@ type Table struct {
 	draw  *rand.Rand
 }
 
-// lock is the queue and the holders of a lock.
+// lock is a lock's queue and holders.
 type lock struct {
 	waiting []waiter // in the order in which they asked
 	holding []holder
@@ -56,8 +56,8 @@ func NewTable(rules Rules, alive func(session int64) bool) *Table {
 	return &Table{rules: rules, alive: alive, locks: map[string]*lock{}, draw: rand.New(rand.NewPCG(Seed, Seed))}
 }
 
-// Enter has a session wait for a lock, in the queue or by lottery. One that waits or holds stays
-// as it is.
+// Enter makes a session wait for a lock, in the queue or by lottery. A session that waits or holds
+// the lock already keeps its place.
 func (t *Table) Enter(name string, session int64, lottery bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,7 +85,7 @@ type State struct {
 	Rest    time.Duration
 }
 
-// Ask begins turns that are due, and returns the state of the session's turn.
+// Ask begins turns that are due, and returns the session's state.
 func (t *Table) Ask(name string, session int64, now time.Time) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,7 +123,7 @@ func (t *Table) Leave(name string, session int64, now time.Time) (held bool) {
 	return false
 }
 
-// expire ends the turns and the waits of sessions that have ended. The table is locked.
+// expire ends turns and waits for sessions that have ended. The table is locked.
 func (t *Table) expire(l *lock, now time.Time) {
 	waiting := len(l.waiting)
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return !t.alive(w.session) })
@@ -153,7 +153,7 @@ func (t *Table) begin(l *lock, now time.Time) {
 	}
 }
 
-// give gives a turn to one of those that wait. The table is locked.
+// give gives a turn to a waiting session. The table is locked.
 func (t *Table) give(l *lock) {
 	next := 0
 	if l.waiting[0].lottery {
