@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestCapacity searches for the capacity of a cluster in short windows, from this process and
-// from generators. A busy machine may end the search in any way, so the test checks the records,
-// not the rate.
+// TestCapacity searches for a cluster's capacity in short windows, from this process and from
+// generators. A busy machine may end the search in any way, so the test checks the records, not the
+// rate.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 3} {
@@ -91,7 +91,7 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 }
 
-// checkSearched checks that the records of generators are about the last window of a search.
+// checkSearched checks that the generators' records are about a search's last window.
 func checkSearched(t *testing.T, rec record, n int) {
 	t.Helper()
 	if len(rec.run.Generators) != n {

@@ -15,7 +15,7 @@ func TestConduct(t *testing.T) {
 	errOne, errTwo := errors.New("one"), errors.New("two")
 	for _, tc := range []struct {
 		name string
-		// do and undo are the errors of steps a, b, c by name. skip names the skipped steps, and
+		// do and undo are the errors in steps a, b, c by name. skip names the skipped steps, and
 		// cut the one in which ctx ends.
 		do, undo map[string]error
 		skip     []string

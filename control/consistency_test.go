@@ -17,10 +17,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestConsistency runs a load on stores that lie: each lie is found, and has its mark and a
-// witness that shows it. An honest store, and one that applies a write after its time-out, have
-// no violation among all requests. make test has each lie and each class once, make test-long
-// each lie with all of the mixes.
+// TestConsistency runs a load on stores that lie: each lie is found, and has its mark and a witness
+// that shows it. An honest store, and one that applies a write after its time-out, have no
+// violation among all requests. make test has each lie and each class once, make test-long each lie
+// with all the mixes.
 func TestConsistency(t *testing.T) {
 	t.Parallel()
 	const reads, deletes, txns = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}", "{txn: 100}"
@@ -53,7 +53,7 @@ func TestConsistency(t *testing.T) {
 			switch {
 			case c.lost:
 				every = 3
-			case c.lie == fake.Double: // of the conflicts
+			case c.lie == fake.Double: // among the conflicts
 				every = 5
 			}
 			out, err := r.run(r.experiment(fmt.Sprintf(`
@@ -85,8 +85,7 @@ databases: {fake: {options: {lie: %q, lie_every: %d}}}
 	}
 }
 
-// mustShow fails unless the witnesses in a folder show violations, at least one of them of a
-// class.
+// mustShow fails unless the witnesses in a folder show violations, at least one in a class.
 func mustShow(t *testing.T, dir string, class judge.Class) {
 	t.Helper()
 	witnesses, err := consistency.ReadWitnesses(filepath.Join(dir, consistency.FileWitness))
@@ -106,9 +105,8 @@ func mustShow(t *testing.T, dir string, class judge.Class) {
 	}
 }
 
-// TestConsistencyOfGenerators: two generators with keys of their own judge like one machine. An
-// honest store has no violation, lies are found, and lost writes are found when keys are read
-// back.
+// TestConsistencyOfGenerators: two generators with their own keys judge like one machine. An honest
+// store has no violation, lies are found, and lost writes are found when keys are read back.
 func TestConsistencyOfGenerators(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,8 +177,8 @@ databases: {weaker: {options: {lie: older, lie_every: 5}}}
 	mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), "")
 }
 
-// TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds a violation of
-// a key if and only if the judge of the run did.
+// TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds a violation
+// on a key if and only if the run's judge did.
 func TestConsistencySample(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -31,7 +31,7 @@ func TestCredentials(t *testing.T) {
 		tls      *config.TLS
 		auth     *config.Auth
 		password string
-		problems []string // parts of the lines of the error
+		problems []string // parts of the error's lines
 	}{
 		"nothing":            {},
 		"a variable":         {auth: &config.Auth{User: "bench", PasswordEnv: "DBTESTER_TEST_SECRET"}, password: secret},
@@ -101,8 +101,8 @@ databases:
 	}
 }
 
-// Members that agents start serve TLS with the files of the experiment, and the agents and the
-// client are authenticated with them.
+// Members that agents start serve TLS with the experiment's files, which also authenticate the
+// agents and the client.
 func TestStartWithTLS(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, database.NewRegistry(etcd.Database()))

@@ -11,10 +11,10 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// cyclesEnv runs fifty cycles of etcd: make cycles.
+// cyclesEnv runs fifty etcd cycles: make cycles.
 const cyclesEnv = "DBTESTER_CYCLES_ETCD"
 
-// An agent that repeatedly starts and stops members retains nothing of them: no goroutine, open
+// An agent that repeatedly starts and stops members retains nothing from them: no goroutine, open
 // file, process or file.
 func TestCycles(t *testing.T) {
 	if os.Getenv(cyclesEnv) == "" {
@@ -61,7 +61,7 @@ func cycles(t *testing.T, database, options string, n int) {
 		}
 		children := 0
 		for _, list := range lists {
-			pids, _ := os.ReadFile(list) // of a thread that has ended
+			pids, _ := os.ReadFile(list) // for a thread that has ended
 			children += len(strings.Fields(string(pids)))
 		}
 		return [3]int{runtime.NumGoroutine(), len(fds), children}

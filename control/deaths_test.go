@@ -15,8 +15,8 @@ import (
 )
 
 // Sessions are held during a load, die, and end by the store's rule. The record agrees with the
-// observations, an end that comes too early makes the run invalid, and none of the sessions' keys
-// is counted with the load's keys.
+// observations, an end that comes too early makes the run invalid, and no session's key is counted
+// with the load's keys.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,7 +104,7 @@ databases:
 	}
 }
 
-// mustAgree fails unless the outcome of sessions follows from the observations by second.
+// mustAgree fails unless the sessions' outcome follows from the observations by second.
 func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
 	t.Helper()
 	seconds, err := observation.Read(deaths.Observed(), rec.dir)

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// threeSteps opens new connections for each of its steps.
+// threeSteps opens new connections for each step.
 const threeSteps = "load: {key_size: 32, value_size: 64, timeout: 60s, steps: [{clients: 3, duration: 1500ms}, {clients: 6, duration: 500ms}, {clients: 6, connections: 6, requests: 60}]}\n"
 
 // mustLose checks a run that lost one member and continued: its records are whole, and the loss
@@ -40,8 +40,8 @@ func (r *rig) mustLose(out *Outcome, err error, steps int, why string) record {
 	return rec
 }
 
-// heralds returns the fake with clients that call kill once, before the write of a number, counted
-// from 1 over all of them. The other clients wait for it too.
+// heralds returns the fake with clients that call kill once, before the write with a number,
+// counted from 1 over all clients. The other clients wait for it too.
 func heralds(number int64, kill func()) *database.Registry {
 	db := fake.Database()
 	var once sync.Once
@@ -80,7 +80,7 @@ func (c heraldClient) Put(ctx context.Context, key, value []byte) error {
 	return c.Client.Put(ctx, key, value)
 }
 
-// A member that dies during one step is left out of later steps, which continue over the others
+// A member that dies during one step is left out in later steps, which continue over the others
 // without a failure.
 func TestMemberDiesBetweenSteps(t *testing.T) {
 	t.Parallel()

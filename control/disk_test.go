@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mountDisk makes a folder a small disk of its own, until the test ends.
+// mountDisk gives a folder its own small disk, until the test ends.
 func mountDisk(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -33,7 +33,7 @@ func mountDisk(t *testing.T, dir string) {
 // filler is the file that makes a disk full.
 const filler = "filler"
 
-// fillDisk fills the disk of a folder.
+// fillDisk fills a folder's disk.
 func fillDisk(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, filler))
@@ -109,13 +109,13 @@ func TestDisks(t *testing.T) {
 	})
 }
 
-// resultsOf makes the folder of the results a disk of its own.
+// resultsOf puts the results' folder on its own disk.
 func resultsOf(r *rig) string {
 	mountDisk(r.t, r.results)
 	return r.results
 }
 
-// secondOf serves the second agent from a disk of its own.
+// secondOf serves the second agent from its own disk.
 func secondOf(r *rig) string {
 	a := r.agents[1]
 	a.workDir = r.t.TempDir()
@@ -145,8 +145,7 @@ func makeWritable(t *testing.T, dir string) {
 	}
 }
 
-// named returns the text of an error with folders and addresses replaced by the names of their
-// owners.
+// named returns an error's text with their owners' names in place of folders and addresses.
 func (r *rig) named(err error) string {
 	if err == nil {
 		return "complete"
@@ -190,7 +189,7 @@ func TestResultsReadOnly(t *testing.T) {
 	table.Add(t, matrix.Row{Step: "loading", Done: "make the folders of the results read-only", Ended: r.named(err), Next: "complete"})
 }
 
-// mustCollect fetches all records of the members of a run, none of which could be written.
+// mustCollect fetches all records from a run's members, none of which could be written.
 func (r *rig) mustCollect(out *Outcome) {
 	r.t.Helper()
 	folder, err := results.Open(out.Folders[0])

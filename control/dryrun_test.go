@@ -40,7 +40,7 @@ databases:
 	databasetest.Golden(t, "testdata/dryrun.txt", out.Bytes())
 }
 
-// A plan shows the executables that the run would use, by the rules of agents.
+// A plan shows the executables that the run would use, by the agents' rules.
 func TestDryRunTools(t *testing.T) {
 	t.Parallel()
 	r := releasedRegistry(t)

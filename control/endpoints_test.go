@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// running is an etcd of three members that no agent runs.
+// running is an etcd with three members that no agent runs.
 type running struct {
 	*rig
 	*databasetest.Cluster
@@ -53,7 +53,7 @@ func startEtcdWith(t *testing.T, tls func(addrs []string) *database.TLS) *runnin
 	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leads}
 }
 
-// file returns an experiment with a load on the members, which are in the order of their addresses.
+// file returns an experiment with a load on the members, ordered by address.
 func (r *running) file(load string) string {
 	return fmt.Sprintf("title: elsewhere\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s']}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"))
@@ -126,8 +126,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// mustBeElsewhere fails the test unless the records are those of a cluster on machines that
-// were not measured.
+// mustBeElsewhere fails the test unless the records describe a cluster on machines that were not
+// measured.
 func (r *running) mustBeElsewhere(folder, target string) {
 	t := r.rig.t
 	t.Helper()
@@ -157,7 +157,7 @@ func (r *running) mustBeElsewhere(folder, target string) {
 }
 
 // mustBeAsked fails the test unless control has read each member's own metrics before and after the
-// load, and the requests of the load are in between.
+// load, with the load's requests in between.
 func (r *running) mustBeAsked(rec record) {
 	t := r.rig.t
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestAchieved counts rows of 100 ms of a rate of 100/s.
+// TestAchieved counts rows, each over 100 ms, at a rate of 100/s.
 func TestAchieved(t *testing.T) {
 	t.Parallel()
 	const tick, second = 100 * time.Millisecond, time.Second
@@ -70,7 +70,7 @@ func TestAchieved(t *testing.T) {
 	}
 }
 
-// TestClientDelay has the delay of a client, and response times of 2 ms.
+// TestClientDelay has a client's delay, and response times of 2 ms.
 func TestClientDelay(t *testing.T) {
 	t.Parallel()
 	measured := results.Latency{Count: 100, SumNS: int64(100 * 2 * time.Millisecond)}
@@ -80,8 +80,8 @@ func TestClientDelay(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lag   *results.Spread
 		stops *results.Stops
-		sent  time.Duration // delay of all requests before they were sent
-		want  time.Duration // of each request
+		sent  time.Duration // how long all requests were delayed before they were sent
+		want  time.Duration // for each request
 	}{
 		"nothing sampled":              {},
 		"too few samples":              {lag: &results.Spread{N: 19, P50: 9e6}},
@@ -104,9 +104,9 @@ func TestClientDelay(t *testing.T) {
 	}
 }
 
-// TestStopIsCountedOnce has the record of a closed loop of 20 clients whose process was stopped
-// for 3 s. Each client had a request in flight, so the client caused 60 s. The stop is also the
-// longest lag of its timers.
+// TestStopIsCountedOnce has the record from a closed loop with 20 clients whose process was stopped
+// for 3 s. Each client had a request in flight, so the client caused 60 s. The stop is also its
+// timers' longest lag.
 func TestStopIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	lag := &results.Spread{N: 898, P50: 82_000, P99: 98_000, P999: 2_993_684_479}
@@ -117,7 +117,7 @@ func TestStopIsCountedOnce(t *testing.T) {
 	}
 }
 
-// TestWrongValues counts the wrong values of every phase, and no other errors.
+// TestWrongValues counts wrong values in every phase, and no other errors.
 func TestWrongValues(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

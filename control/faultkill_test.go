@@ -27,20 +27,21 @@ import (
 )
 
 const (
-	// faultPoints is the number of moments of a fault at which a process is killed in the whole
-	// matrix: from its request, over its second, until as long after it.
+	// faultPoints is at how many moments in a fault a process is killed in the whole matrix: from
+	// its request, over its second, until as long after it.
 	faultPoints = 20
 	faultLasts  = time.Second
 	// heals is how long after the lease everything must be undone.
 	heals = 5 * time.Second
 )
 
-// pointsEnv is the number of moments of a fault in the whole matrix, instead of [faultPoints].
+// pointsEnv is how many moments in a fault the whole matrix has, instead of [faultPoints].
 // scripts/faults.sh sets it.
 const pointsEnv = "DBTESTER_FAULT_POINTS"
 
-// faultKeys are a fault of each kind, on a fake member that shares its address with no other.
-// full stands for a full disk, given for one that the user has mounted, and MARK for a file that a command makes and its undo removes.
+// faultKeys are one fault of each kind, on a fake member that shares its address with no other.
+// full stands for a full disk, given for one that the user has mounted, and MARK for a file that a
+// command makes and its undo removes.
 var faultKeys = map[string]string{
 	"kill": "for: 1s", "restart": "", "pause": "for: 1s", "disk": "for: 1s, fsync: stall", "full": "for: 1s, full: true", givenDisk: "for: 1s, full: true", "power": "for: 1s",
 	"partition": "for: 1s, from: clients", "partition in": "for: 1s, from: clients, direction: in", "partition out": "for: 1s, from: clients, direction: out",
@@ -50,13 +51,13 @@ var faultKeys = map[string]string{
 // givenDisk is a full disk that the user has mounted for the member.
 const givenDisk = "full given"
 
-// onDisks are the kinds that members with disks of their own have without make faults: those that need
+// onDisks are the kinds that members with their own disks have without make faults: those that need
 // one, and one more, so that control, an agent and a member are each killed beside disks.
 var onDisks = []string{"full", "pause", "power"}
 
-// TestFaultKill kills control, an agent and a member while a fault of each kind lasts: nothing
-// remains of it, and the next run works. A killed agent is restarted at once. Without make
-// faults, one of the three is killed at one moment of each kind.
+// TestFaultKill kills control, an agent and a member while a fault lasts, for each kind: nothing
+// remains of it, and the next run works. A killed agent is restarted at once. Without make faults,
+// each kind has one victim at one moment.
 func TestFaultKill(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
@@ -124,7 +125,7 @@ func TestFaultKill(t *testing.T) {
 	}
 }
 
-// mustHave skips the test where this machine cannot have a kind of fault.
+// mustHave skips the test where this machine cannot have a fault kind.
 func mustHave(t *testing.T, named string, full, disk bool) {
 	t.Helper()
 	k, err := fault.Find(named)
@@ -152,8 +153,8 @@ func (c counts) String() string {
 	return strings.Join(list, "; ")
 }
 
-// killAt kills a process at a moment after a fault was requested, fails the test if anything of
-// the fault remains, and returns how the run ended. mark is the file that a command makes.
+// killAt kills a process at a moment after a fault was requested, fails the test if anything
+// remains of the fault, and returns how the run ended. mark is the file that a command makes.
 func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	s.t.Helper()
 	begins := "fault: " + kind + " of member 2"
@@ -207,7 +208,7 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	return state
 }
 
-// heal runs the undo of the command of a run whose control was killed. A command that had an
+// heal runs the undo for the command in a run whose control was killed. A command that had an
 // effect is on record.
 func (s *stage) heal(mark string) {
 	s.t.Helper()
@@ -242,11 +243,11 @@ func (s *stage) heal(mark string) {
 type faulted struct {
 	*stage
 	run    string // as in the names of the objects that faults add
-	agents []int  // their pids at the time of the fault
+	agents []int  // their pids during the fault
 }
 
-// left lists the remains of the fault and of the members: processes, which may be stopped,
-// tables, queues, mounts, loop devices and control groups.
+// left lists what remains of the fault and the members: processes, which may be stopped, tables,
+// queues, mounts, loop devices and control groups.
 func (f faulted) left() (list []string) {
 	f.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -255,7 +256,7 @@ func (f faulted) left() (list []string) {
 			note("member %d still runs: pids %v", i+1, pids)
 		}
 	}
-	if names, err := nft.Names(); err == nil { // else this machine has none
+	if names, err := nft.Names(); err == nil { // else this machine has no nftables
 		for _, name := range names {
 			if strings.Contains(name, f.run) {
 				note("the table %s is left", name)
@@ -297,7 +298,7 @@ func (f faulted) left() (list []string) {
 		if err == nil && d.IsDir() && d.Name() == f.run {
 			note("the control group %s is left", path)
 		}
-		return nil // groups of others come and go
+		return nil // others' groups come and go
 	})
 	return list
 }

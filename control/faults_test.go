@@ -37,8 +37,8 @@ func (r *rig) faulted(n int, file func(rest time.Duration) string) (record, []fa
 	}
 }
 
-// Faults of a load are applied, undone and recorded: their members are not lost, the probes leave
-// no keys behind, and failures of the load meanwhile do not count against it.
+// A load's faults are applied, undone and recorded: their members are not lost, the probes leave no
+// keys behind, and the load's failures meanwhile do not count against it.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
@@ -53,7 +53,7 @@ databases: {fake: {}}
 `, 9*time.Second+rest)
 	})
 	kinds := []string{"kill", "pause", "restart", "restart", "restart"}
-	var before time.Time // the end of the previous fault
+	var before time.Time // when the previous fault ended
 	for i, h := range list {
 		if h.Failed != "" || h.Kind != kinds[i] || h.Saw == "" || h.SawOver == "" || h.To.Before(h.From) {
 			t.Errorf("fault %d: %+v", i+1, h)
@@ -121,7 +121,7 @@ func TestFaultsNotAllowed(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// Times in which an ability disturbed the load are left out of its judgement.
+// Times in which an ability disturbed the load are left out when it is judged.
 func TestOutside(t *testing.T) {
 	start := time.Unix(1, 0)
 	run := &results.DatabaseRun{Steps: []results.Step{{Index: 0, Start: start}}}

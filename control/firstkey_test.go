@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mustCount fails the test if the number of keys that a run found is not between its ok requests
-// and those that may have been applied.
+// mustCount fails the test if the key count that a run found is not between its ok requests and
+// those that may have been applied.
 func mustCount(t *testing.T, out *Outcome, rec record) {
 	t.Helper()
 	for _, reason := range out.Invalid {
@@ -32,8 +32,8 @@ func mustCount(t *testing.T, out *Outcome, rec record) {
 	}
 }
 
-// TestSameFileTwice: one write in ten fails, so the numbers of the first run's keys have gaps.
-// The second run creates keys above all of them.
+// TestSameFileTwice: one write in ten fails, so the first run's key numbers have gaps. The second
+// run creates keys above all these.
 func TestSameFileTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -50,15 +50,15 @@ func TestSameFileTwice(t *testing.T) {
 		if got, want := rec.run.Keys.Found(), int64(270); got != want {
 			t.Errorf("run %d: %d keys found, want %d of 300 writes", i+1, got, want)
 		}
-		// Numbers at the end of a run may be missing.
+		// Numbers may be missing where a run ends.
 		if first, low := rec.run.Load.FirstKey, int64(i)*290; first < low || first > int64(i)*300 {
 			t.Errorf("run %d: first key %d, want %d to %d", i+1, first, low, i*300)
 		}
 	}
 }
 
-// TestTimeOutsTwice runs a file twice below one prefix on a cluster of etcd, with time-outs that about
-// one write in ten exceeds.
+// TestTimeOutsTwice runs a file twice below one prefix on an etcd cluster, with time-outs that
+// about one write in ten exceeds.
 func TestTimeOutsTwice(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -76,14 +76,14 @@ func TestTimeOutsTwice(t *testing.T) {
 			t.Errorf("run %d: first key %d, want it above the earlier run's", i+1, first)
 		}
 	}
-	// Ranges reach keys of the earlier runs, whose values have other sizes.
+	// Ranges reach keys from earlier runs, whose values have other sizes.
 	out := r.mustRun(r.parse(r.sharedFile("operation: range, keys: 50, range_limit: 20, requests: 200, clients: 4, key_size: 32, value_size: 128", "prefix: twice")), nil)
 	if rec := r.read(out.Folders[0], 0); rec.run.Totals.OK != 200 || rec.run.Load.FirstKey < 2000 {
 		t.Errorf("ranges on a cluster that ran before: %d of 200 ok, first key %d, want all ok and a first key above the earlier runs'", rec.run.Totals.OK, rec.run.Load.FirstKey)
 	}
 }
 
-// slowest returns a quantile of the times of concurrent puts of keys that no load uses.
+// slowest returns a quantile of the times that concurrent puts take, on keys that no load uses.
 func slowest(t *testing.T, r *running, q float64) time.Duration {
 	t.Helper()
 	const clients, each = 20, 50

@@ -32,8 +32,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// ledger counts the requests of all clients of a database by operation, key and the hash of the
-// value, which contains the request's number.
+// ledger counts a database's requests from all clients by operation, key and the value's hash,
+// which contains the request's number.
 type ledger struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -84,13 +84,13 @@ func newNotedRig(t *testing.T) (*rig, *ledger) {
 	return newRigOf(t, database.NewRegistry(fake.Database(), db)), l
 }
 
-// rigGenerator is the generator of an agent without members.
+// rigGenerator is the generator in an agent without members.
 type rigGenerator struct {
 	server   *grpc.Server
 	listener *bufconn.Listener
 }
 
-// generate starts n generators, and returns the key of an experiment that names them.
+// generate starts n generators, and returns an experiment's key that names them.
 func (r *rig) generate(n int, allowed bool) string {
 	r.t.Helper()
 	r.generators = map[string]*rigGenerator{}
@@ -147,7 +147,7 @@ func (r *rig) connectGenerator(_ context.Context, addr string) (pb.GeneratorClie
 	return pb.NewGeneratorClient(conn), conn, nil
 }
 
-// dues returns the number of requests that were due in each tick of each step.
+// dues returns how many requests were due in each tick of each step.
 func dues(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
@@ -235,7 +235,7 @@ databases: {noted: {}}
 	}
 }
 
-// checkGenerated checks the records of generators that all issued their parts.
+// checkGenerated checks the records from generators that all issued their parts.
 func checkGenerated(t *testing.T, rec record, n int) {
 	t.Helper()
 	if len(rec.run.Generators) != n || len(rec.run.Steps) != 2 {
@@ -327,7 +327,7 @@ func TestGeneratorDies(t *testing.T) {
 	}
 }
 
-// TestGeneratorsInterrupted: an interrupt ends the load on all of them, with whole records.
+// TestGeneratorsInterrupted: an interrupt ends the load on all generators, with whole records.
 func TestGeneratorsInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

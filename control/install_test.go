@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// released is the fake with releases: 1.0.0 is in this binary, 1.1.0 is a script that runs it,
-// and the script of 2.0.0 is missing.
+// released is the fake with releases: 1.0.0 is in this binary, 1.1.0 is a script that runs it, and
+// the script for 2.0.0 is missing.
 type released struct {
 	*fake.Options `yaml:",inline"`
 	dir           string
@@ -45,8 +45,8 @@ type unbuilt struct {
 	*fake.Options `yaml:",inline"`
 }
 
-// needy is the fake with a server that is never in this binary, and that needs a
-// path as the drivers of such databases do.
+// needy is the fake with a server that is never in this binary, and that needs a path as such
+// databases' drivers do.
 type needy struct {
 	*fake.Options `yaml:",inline"`
 }
@@ -173,8 +173,8 @@ func TestInstallFails(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// In a classic file a version is a label: the built-in server runs, and only a database without a
-// server of its own must have that release.
+// In a classic file a version is a label: the built-in server runs, and only a database without its
+// own server must have that release.
 func TestClassicVersions(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// killEnv plays the kills on three members of etcd: make kill.
+// killEnv plays the kills on three etcd members: make kill.
 const killEnv = "DBTESTER_KILL_ETCD"
 
 // The loads: one that takes a moment, and one that lasts while a process is killed or stopped.
@@ -26,7 +26,7 @@ const (
 	lastingLoad = "load: {rate: 100, duration: 3s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\n"
 )
 
-// deed is an action on a process at a point of a run.
+// deed is an action on a process at some point in a run.
 type deed struct {
 	who   string // control, or the second agent, member or generator
 	stops bool   // SIGSTOP, and SIGCONT later; else SIGKILL
@@ -39,11 +39,11 @@ func (d deed) String() string {
 	return "kill " + d.who
 }
 
-// TestKill kills control, an agent, a member and a generator at every step of a run, and at its
-// last words, and stops them for a while: the record is readable, nothing remains, and the next
-// run works. Without make matrix, stops and kills of a generator happen at one point each, with
-// generators where they matter, and other kills at three: the first, the load and the last. make kill
-// and make test-long do them at every step.
+// TestKill kills control, an agent, a member and a generator at every step in a run, and at its
+// last words, and stops them for a while: the record is readable, nothing remains, and the next run
+// works. Without make matrix, a generator's stops and kills happen at one point each, with
+// generators where they matter, and other kills at three: the first, the load and the last. make
+// kill and make test-long do them at every step.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	table := matrix.New(t, "kills", "Kills and stops")
@@ -67,7 +67,7 @@ func TestKill(t *testing.T) {
 				if one {
 					s.do(table, d, 0, "loading")
 					if d.stops {
-						return // the next run was part of it
+						return // it ran the next run too
 					}
 					s.mustRunNext("loading")
 					return
@@ -85,7 +85,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// do does a deed at a point of a run. The run ends, leaves nothing and names its errors, and the
+// do does a deed at a point in a run. The run ends, leaves nothing and names its errors, and the
 // next one works.
 func (s *stage) do(table *matrix.Table, d deed, i int, point string) {
 	s.t.Helper()
@@ -184,7 +184,7 @@ func stopFor() time.Duration {
 	return playedLease + 3*time.Second
 }
 
-// mustGiveUp waits until no agent has a session of a control that is silent.
+// mustGiveUp waits until no agent has a session from a control that is silent.
 func (s *stage) mustGiveUp() {
 	s.t.Helper()
 	for i := range s.members {
@@ -200,7 +200,7 @@ func (s *stage) mustGiveUp() {
 	}
 }
 
-// collected collects the records of a run whose control was killed, or leaves its sessions to
+// collected collects the records from a run whose control was killed, or leaves its sessions to
 // their leases. It returns how the run ended.
 func (s *stage) collected(i int, point string) string {
 	s.t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Requests take locks, of this process or of generators. Each acquired lock is accounted for. A
-// lock with two holders, or an old fence, makes the run invalid. No key of a lock remains or is
+// Requests from this process or from generators take locks. Each acquired lock is accounted for. A
+// lock with two holders, or an old fence, makes the run invalid. No lock's key remains or is
 // counted with the keys.
 func TestLoadLocks(t *testing.T) {
 	t.Parallel()
@@ -66,7 +66,7 @@ databases:
 	}
 }
 
-// The latency includes the wait for a lock of our own holders, but not the time that the lock is
+// The latency includes the wait for a lock that our own holders have, but not how long the lock is
 // held.
 func TestLoadLocksTimed(t *testing.T) {
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Requests begin, renew and end sessions, of this process or of generators. Each granted session
-// is accounted for, and none remains.
+// Requests from this process or from generators begin, renew and end sessions. Each granted session
+// is accounted for, and no session remains.
 func TestLoadSessions(t *testing.T) {
 	t.Parallel()
 	for _, generators := range []int{0, 2} {
@@ -56,7 +56,7 @@ databases:
 	}
 }
 
-// count fails unless all requests of each operation were recorded as ok.
+// count fails unless all requests with each operation were recorded as ok.
 func (r record) count(t *testing.T, ops []workload.Op) {
 	t.Helper()
 	ok := map[string]int64{}
@@ -70,7 +70,7 @@ func (r record) count(t *testing.T, ops []workload.Op) {
 	}
 }
 
-// The renewal of a session that has ended is an error, and the session is counted as expired.
+// Renewing a session that has ended is an error, and the session is counted as expired.
 func TestLoadSessionsExpire(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// locksOf returns the outcome of a run's locks, and its turns.
+// locksOf returns what came of a run's locks, and its turns.
 func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	t.Helper()
 	o, err := locks.Record().Of(rec.run.Records)
@@ -28,9 +28,9 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	return o, turns
 }
 
-// Contenders compete during a load, in stages. The numbers of the record follow from the file of
-// turns, and the order of the store is found. A lock with two holders, or an old fence, makes the
-// run invalid. No key of a lock is counted with the load's keys.
+// Contenders compete during a load, in stages. The record's numbers follow from the turns' file,
+// and the store's order is found. A lock with two holders, or an old fence, makes the run invalid.
+// No lock's key is counted with the load's keys.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -161,7 +161,7 @@ func turnsAgree(t *testing.T, rec record, o locks.Outcome, turns []locks.Turn) {
 	}
 }
 
-// observedLocks fails unless the values by second are those of the record.
+// observedLocks fails unless the values by second match the record.
 func observedLocks(t *testing.T, rec record, o locks.Outcome) {
 	t.Helper()
 	seconds, err := observation.Read(locks.Observed(), rec.dir)

@@ -149,10 +149,10 @@ func TestNoQuorum(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// errGone is the answer of agents that no longer run.
+// errGone is what agents answer that no longer run.
 var errGone = errors.New("gone")
 
-// Files that one agent does not send, or sends wrong, are reported. Those of the other agents are
+// Files that one agent does not send, or sends wrong, are reported. The other agents' files are
 // collected.
 func TestAgentFailsAtTheEnd(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 		name string
 		tap  func(*fleettest.Agent)
 		want []string
-		// files is the number of the member's files that are collected.
+		// files is how many of the member's files are collected.
 		files int
 	}{
 		{

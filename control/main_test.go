@@ -28,13 +28,13 @@ func TestMain(m *testing.M) {
 	}
 	flag.Bool("update", false, "rewrite the files that results are compared with")
 	if namespacetest.Inside() {
-		rigs.Store(int64(os.Getpid())) // its addresses are not those of the process that waits for it
+		rigs.Store(int64(os.Getpid())) // its addresses differ from those of the process that waits for it
 	}
 	// A server built for the race detector otherwise takes a second to exit.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
 		panic(err)
 	}
-	// Tests mostly wait for processes, heartbeats, leases and the ends of loads.
+	// Tests mostly wait for processes, heartbeats, leases and loads to end.
 	_ = flag.Set("test.parallel", "6") // -parallel on the command line is parsed later
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A hundred generators are reserved for one control while another control that wants some of them
-// is refused. After they are released, the other control gets them.
+// A hundred generators are reserved for one control while another control that wants some is
+// refused. After they are released, the other control gets them.
 func TestHundredGenerators(t *testing.T) {
 	t.Parallel()
 	const n = 100

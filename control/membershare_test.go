@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestMemberAnswers counts the measured requests, and leaves out a step in which the member of
-// some request is not known.
+// TestMemberAnswers counts the measured requests, and leaves out a step with a request whose member
+// is not known.
 func TestMemberAnswers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,9 +93,9 @@ func TestMemberShares(t *testing.T) {
 	}
 }
 
-// TestStoppedMemberShare stops a follower for most of a load. Clients of the other members send
-// the requests that its clients can't, and the run has a mark for it. With requests bound to
-// their clients, they wait, and there is no mark.
+// TestStoppedMemberShare stops a follower for most of a load. The other members' clients send the
+// requests that its clients can't, and the run has a mark for it. With requests bound to their
+// clients, they wait, and there is no mark.
 func TestStoppedMemberShare(t *testing.T) {
 	t.Parallel()
 	for _, bind := range []workload.Bind{workload.BindAny, workload.BindClient} {
@@ -128,8 +128,8 @@ func TestStoppedMemberShare(t *testing.T) {
 	}
 }
 
-// pausedInLoad pauses a member for four seconds of a load, and returns the record of the run. If
-// this process was stopped meanwhile, the load runs again.
+// pausedInLoad pauses a member for four seconds in a load, and returns the run's record. If this
+// process was stopped meanwhile, the load runs again.
 func (r *running) pausedInLoad(member int, load string) record {
 	t := r.rig.t
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// nameTable is a resolver of the names in it.
+// nameTable resolves the names in it.
 type nameTable map[string]string
 
 func (n nameTable) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {

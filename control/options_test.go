@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 )
 
-// TestFanOutIsRecorded: the number of parents over which keys are spread decides the cost of a
-// write, so the manifest has it for each database, even by default.
+// TestFanOutIsRecorded: over how many parents keys are spread decides what a write costs, so the
+// manifest has it for each database, even by default.
 func TestFanOutIsRecorded(t *testing.T) {
 	t.Parallel()
 	r := database.NewRegistry(zookeeper.Database(), zetcd.Database())

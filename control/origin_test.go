@@ -145,7 +145,7 @@ func TestMembersWithFewOperations(t *testing.T) {
 	}
 }
 
-// A release of the database behind a proxy contains no proxy, and the executables of agents take
+// A release for the database behind a proxy contains no proxy, and the agents' executables take
 // precedence.
 func TestToolsOfAReleaseBehindAProxy(t *testing.T) {
 	db, err := releasedRegistry(t).Get("released")

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestAgentsOfAnotherVersion: a run whose agents are of another version than its control ends
-// before anything starts. It names both versions for every agent, and leaves the agents free.
+// TestAgentsOfAnotherVersion: a run whose agents have another version than its control ends before
+// anything starts. It names both versions for every agent, and leaves the agents free.
 func TestAgentsOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

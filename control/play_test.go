@@ -29,7 +29,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 )
 
-// play makes the test binary an agent or a control of its own process, to be killed:
+// play makes the test binary an agent or a control in its own process, to be killed:
 //
 //	play agent ADDRESS WORKDIR   until SIGTERM, or until the test that plays it has ended
 //	play control FILE POINT LEAD a run that waits at a point, if it is not "", and announces steps to
@@ -47,7 +47,7 @@ func play(args []string) error {
 	}
 	if args[0] == "agent" {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // of which the test has the other end
+			_, _ = io.Copy(io.Discard, os.Stdin) // whose other end the test has
 			stop()
 		}()
 		return playAgent(ctx, args[1], args[2])
@@ -62,14 +62,14 @@ func play(args []string) error {
 // filesEnv is how many files a player may have open, if it is set.
 const filesEnv = "DBTESTER_PLAY_FILES"
 
-// diskEnv is the disk that each member of the played agents has of its own, if it is set.
+// diskEnv is the disk that each played agent's member has as its own, if it is set.
 const diskEnv = "DBTESTER_PLAY_DISK"
 
-// givenSuffix ends the name of a directory beside the working directory of an agent that is played:
-// the disk that its user has given it, if it exists.
+// givenSuffix ends the name of a directory beside a played agent's working directory: the disk that
+// its user has given it, if it exists.
 const givenSuffix = "-disk"
 
-// diskOf returns the disk of an agent that is played.
+// diskOf returns a played agent's disk.
 func diskOf(workDir string) string {
 	if _, err := os.Stat(workDir + givenSuffix); err == nil {
 		return workDir + givenSuffix
@@ -80,7 +80,7 @@ func diskOf(workDir string) string {
 // played returns the databases that are played: the fake, and etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
 
-// playedLease is the lease of the agents that are played: several heartbeats.
+// playedLease is the played agents' lease: several heartbeats.
 const playedLease = 5 * time.Second
 
 func playAgent(ctx context.Context, addr, workDir string) error {
@@ -164,7 +164,7 @@ func plainTCP(addr string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// pointOf returns an update as a point of a run.
+// pointOf returns an update as a point in a run.
 func pointOf(u Update) string {
 	switch {
 	case u.Load != nil:
@@ -176,8 +176,8 @@ func pointOf(u Update) string {
 	}
 }
 
-// points returns the points of a run in their order: the reports of a whole run, each once,
-// without those that only this run could make.
+// points returns a run's points in order: what a whole run reported, each once, without those that
+// only this run could make.
 func points(reported []string, steps []step) (list []string) {
 	for _, text := range reported {
 		fixed := slices.ContainsFunc(steps, func(s step) bool { return s.name == text }) ||

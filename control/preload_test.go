@@ -7,8 +7,7 @@ import (
 )
 
 // TestPreload: the database counts the data before a load. This includes a write load, whose keys
-// come after it, a cluster that already has some of the data, and requests of one key and of
-// many.
+// come after it, a cluster that already has some data, and requests with one key and with many.
 func TestPreload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

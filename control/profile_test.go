@@ -105,7 +105,7 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestProfileFits: a profile does not outlast a load of known length.
+// TestProfileFits: a profile does not outlast a load whose length is known.
 func TestProfileFits(t *testing.T) {
 	t.Parallel()
 	r := newProfiledRig(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// racer is a control that wants all agents of a rig, keeps them for a while, and releases them.
-// Each of its calls to an agent waits for its turn, and concurrent calls go one after the other.
+// racer is a control that wants all agents in a rig, keeps them for a while, and releases them.
+// Each call to an agent waits for its turn, and concurrent calls go one after the other.
 type racer struct {
 	calling sync.Mutex // held by the call that waits for its turn, or is made
 	name    string
@@ -133,7 +133,7 @@ func (r *rig) race(dice *rand.Rand, racers []*racer, together bool, takeOver fun
 	return winners
 }
 
-// racers returns some controls with names of this race.
+// racers returns some controls with names for this race.
 func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	for i := range 2 + dice.IntN(3) {
 		list = append(list, r.newRacer(fmt.Sprintf("run-%d-%d", race, i)))
@@ -141,7 +141,7 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	return list
 }
 
-// races returns how many of the races make test runs. make test-long runs all of them.
+// races returns how many races make test runs. make test-long runs them all.
 func races(all uint64) uint64 {
 	if databasetest.Long() {
 		return all
@@ -149,9 +149,9 @@ func races(all uint64) uint64 {
 	return all / 4
 }
 
-// However the calls of several controls interleave, one of them gets all agents while the others
-// are refused. If it releases them meanwhile, others may get them after it, but no control is
-// refused by an agent after it has got another.
+// However several controls' calls interleave, one control gets all agents while the others are
+// refused. If it releases them meanwhile, others may get them after it, but no agent refuses a
+// control after that control has got another agent.
 func TestRaceForAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -15,8 +15,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// mustRefuse runs an experiment that must be refused before anything is made, with all of these
-// texts.
+// mustRefuse runs an experiment that must be refused before anything is made, with all these texts.
 func (r *rig) mustRefuse(opts Options, texts ...string) {
 	r.t.Helper()
 	out, err := Run(r.t.Context(), opts)
@@ -80,7 +79,7 @@ func TestTakenPort(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// An error in any database keeps all of them from running, and all errors are reported.
+// An error in any database keeps all databases from running, and all errors are reported.
 func TestRefusedOptions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -114,7 +113,7 @@ func TestConnectFails(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// If two controls want the same agents, one gets them all and the other none.
+// If two controls want the same agents, one gets them all and the other gets nothing.
 func TestTwoControls(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// releasesOf returns the findings of a file, one line each.
+// releasesOf returns a file's findings, one line each.
 func releasesOf(t *testing.T, registry *database.Registry, text string, classic bool, known Agents) []string {
 	t.Helper()
 	e, _, err := config.Parse("x.yaml", []byte("title: releases\nhosts: [127.0.0.1]\n"+text), registry.All())

@@ -35,25 +35,24 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// rig is agents inside this process, each on a loopback address of its own, with helpers for
-// tests.
+// rig is agents inside this process, each on its own loopback address, with helpers for tests.
 type rig struct {
 	t        *testing.T
 	registry *database.Registry
 	results  string
-	cache    string      // of releases, shared by the agents
+	cache    string      // for releases, shared by the agents
 	agents   []*rigAgent // by member
-	// tap may replace the client of an agent with one that misbehaves.
+	// tap may replace an agent's client with one that misbehaves.
 	tap func(member int, c pb.AgentClient) pb.AgentClient
 	// generators are a test's generators, by their agents' addresses.
 	generators map[string]*rigGenerator
-	lead       time.Duration // of the steps of generators
+	lead       time.Duration // before generators' steps
 }
 
 type rigAgent struct {
 	host     string // address
-	addr     string // of the agent
-	port     int    // of the member
+	addr     string // the agent's
+	port     int    // the member's
 	workDir  string
 	client   pb.AgentClient
 	listener *bufconn.Listener
@@ -79,7 +78,7 @@ func newRig(t *testing.T) *rig {
 	return newRigOf(t, registry())
 }
 
-// newRigOf returns a rig whose agents allow some kinds of faults.
+// newRigOf returns a rig whose agents allow some fault kinds.
 func newRigOf(t *testing.T, registry *database.Registry, allowed ...string) *rig {
 	t.Helper()
 	r := &rig{t: t, registry: registry, lead: usualLead, results: filepath.Join(t.TempDir(), "results"), cache: filepath.Join(t.TempDir(), "cache")}
@@ -111,7 +110,7 @@ func freePorts(t *testing.T, host string, n int) (ports []int) {
 	return ports
 }
 
-// serve runs an agent until the test ends. By then nothing of it may remain.
+// serve runs an agent until the test ends. By then it must leave nothing.
 func (r *rig) serve(a *rigAgent, allowed ...string) {
 	t := r.t
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -224,8 +223,8 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 	return Run(ctx, r.options(e, report))
 }
 
-// hurried runs an experiment whose generators learn of a step shortly before it begins. It runs it again
-// with the usual lead if that was too late for one of them.
+// hurried runs an experiment whose generators learn about a step shortly before it begins. It runs
+// it again with the usual lead if that was too late for a generator.
 func (r *rig) hurried(file string) (*Outcome, error) {
 	r.t.Helper()
 	defer func() { r.lead = usualLead }()
@@ -239,7 +238,7 @@ func (r *rig) hurried(file string) (*Outcome, error) {
 	return out, err
 }
 
-// undisturbed runs an experiment with times of seconds, which must succeed. It runs it again if
+// undisturbed runs an experiment whose times are seconds, which must succeed. It runs it again if
 // something stopped this process for longer than most during a load: meanwhile sessions end and
 // stages pass.
 func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
@@ -278,7 +277,7 @@ func (r *rig) databases(out *Outcome) (list []*results.DatabaseRun) {
 	return list
 }
 
-// stopped returns the longest time for which a client of a run was stopped.
+// stopped returns the longest time for which a run's client was stopped.
 func (r *rig) stopped(out *Outcome) (longest time.Duration) {
 	r.t.Helper()
 	for _, d := range r.databases(out) {
@@ -294,7 +293,7 @@ func (r *rig) stopped(out *Outcome) (longest time.Duration) {
 	return longest
 }
 
-// late reports whether a generator of a run was lost because its lead was too short for this machine.
+// late reports whether a run lost a generator because its lead was too short for this machine.
 func (r *rig) late(out *Outcome) bool {
 	r.t.Helper()
 	return slices.ContainsFunc(r.databases(out), func(d *results.DatabaseRun) bool {
@@ -302,7 +301,7 @@ func (r *rig) late(out *Outcome) bool {
 	})
 }
 
-// ofMachine are the codes of the marks that a busy test machine causes.
+// ofMachine are the codes of marks that a busy test machine causes.
 var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
 // ofRun returns the reasons that do not depend on how busy the machine is.
@@ -378,9 +377,9 @@ func (a *rigAgent) servers(t *testing.T) []string {
 	return a.serversAmong(databasetest.CommandLines(t))
 }
 
-// serversAmong is [rigAgent.servers] of processes by their command lines.
+// serversAmong is [rigAgent.servers] for processes by their command lines.
 func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
-	flags := [][]byte{ // of a fake and of an etcd
+	flags := [][]byte{ // as a fake and an etcd have
 		fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port), fmt.Appendf(nil, "--listen-client-urls=http://%s:%d\x00", a.host, a.port),
 	}
 	for _, pid := range slices.Sorted(maps.Keys(lines)) {
@@ -391,7 +390,7 @@ func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
 	return pids
 }
 
-// record holds the records of one database in a result folder.
+// record holds one database's records in a result folder.
 type record struct {
 	manifest  *results.Manifest
 	run       *results.DatabaseRun
@@ -400,7 +399,7 @@ type record struct {
 	events    []results.Event
 }
 
-// read reads the records of the folder's database number n, which must be whole: seconds sum to
+// read reads the records for the folder's database number n, which must be whole: seconds sum to
 // totals, and every request has one outcome.
 func (r *rig) read(folder string, n int) record {
 	r.t.Helper()
@@ -453,8 +452,8 @@ func (r *rig) read(folder string, n int) record {
 	return rec
 }
 
-// kinds returns the kinds of the events in order, each with its member, from 1, if it has one. A
-// busy machine stops clients, which is left out.
+// kinds returns the events' kinds in order, each with its member, from 1, if it has one. A busy
+// machine stops clients, which is left out.
 func (r record) kinds() []string {
 	var kinds []string
 	for _, e := range r.events {
@@ -470,7 +469,7 @@ func (r record) kinds() []string {
 	return kinds
 }
 
-// marks returns the codes of the marks, "!" before those that make the run invalid.
+// marks returns the marks' codes, "!" before those that make the run invalid.
 func (r record) marks() []string {
 	var codes []string
 	for _, m := range r.run.Validity {
@@ -493,15 +492,15 @@ func once(is func(Update) bool, f func()) func(Update) {
 	}
 }
 
-// at recognizes the beginning of a step or another text.
+// at recognizes when a step or another text begins.
 func at(text string) func(Update) bool {
 	return func(u Update) bool { return u.Text == text }
 }
 
-// loading recognizes the first second of the load.
+// loading recognizes the load's first second.
 func loading(u Update) bool { return u.Load != nil }
 
-// checkDigests requires a digest of every recorded file, equal to the digest of the file.
+// checkDigests requires a digest for every recorded file, equal to the file's.
 func (r *rig) checkDigests(rec record) {
 	r.t.Helper()
 	files, err := results.Digest(rec.dir)

@@ -97,7 +97,7 @@ func (r *rig) checkRunning() {
 	}
 }
 
-// checkTimes checks the times of the steps.
+// checkTimes checks the steps' times.
 func checkTimes(t *testing.T, run *results.DatabaseRun) {
 	t.Helper()
 	if len(run.Steps) != 2 {
@@ -145,7 +145,7 @@ func checkMembers(t *testing.T, rec record) {
 	}
 }
 
-// checkSamples requires the last sample of a member after the load, while its process ran.
+// checkSamples requires a member's last sample after the load, while its process ran.
 func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	t.Helper()
 	samples, err := results.ReadSamples(path)
@@ -158,8 +158,8 @@ func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	}
 }
 
-// memberFiles is the number of an agent's files of a member: samples, the log of its command, and
-// the agent's own log.
+// memberFiles is how many files an agent has for a member: samples, its command's log, and the
+// agent's own log.
 const memberFiles = 3
 
 // checkFiles requires every canonical file and every classic one, and nothing incomplete.
@@ -264,7 +264,7 @@ func TestLoads(t *testing.T) {
 			name: "errors",
 			rest: small + "databases: {fake: {options: {fail_every: 10, lose_every: 7}}}\n",
 			check: func(t *testing.T, rec record) {
-				// Of 300 writes every 10th is refused, and every 7th of the rest lost.
+				// Among 300 writes every 10th is refused, and every 7th of the rest lost.
 				want := results.Totals{Offered: 300, Sent: 300, OK: 232, Failed: 30, Unknown: 38, BytesWritten: 232 * 96}
 				if *rec.run.Totals != want {
 					t.Errorf("totals %+v, want %+v", *rec.run.Totals, want)

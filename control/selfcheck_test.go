@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSelfCheck checks the manifest of a run with a self-check.
+// TestSelfCheck checks the manifest for a run with a self-check.
 func TestSelfCheck(t *testing.T) {
 	t.Parallel()
 	host, err := sysmetrics.HostFacts()
@@ -24,7 +24,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 	for name, change := range map[string]struct {
 		host func(*results.Host)
-		want string // of the mark
+		want string // the mark's text
 	}{
 		"here":          {func(*results.Host) {}, ""},
 		"elsewhere":     {func(h *results.Host) { h.Name = "other" }, "the self-check is of another machine (other, "},

@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sharedFile returns an experiment with this load and these keys of a database on the members.
+// sharedFile returns an experiment with this load and these database keys on the members.
 func (r *running) sharedFile(load, keys string) string {
 	return fmt.Sprintf("title: shared\nresults: %s\nload: {%s}\ndatabases: {etcd: {endpoints: ['%s'], %s}}\n",
 		r.results, load, strings.Join(r.endpoints, "', '"), keys)
@@ -41,8 +41,8 @@ func (r *running) keysBelow(prefix string) int64 {
 	return n
 }
 
-// others writes keys that a load without a prefix would write too. The returned function fails
-// the test if one of them changed.
+// others writes keys that a load without a prefix would write too. The returned function fails the
+// test if one changed.
 func (r *running) others() (unchanged func()) {
 	t := r.rig.t
 	t.Helper()
@@ -150,8 +150,8 @@ func TestSharedCluster(t *testing.T) {
 	})
 }
 
-// holdersGone: of sessions and locks nothing is left after a load on a shared cluster, nor after an
-// interrupted one: no key below the prefix, and no lease except those of holders that died.
+// holdersGone: nothing is left from sessions and locks after a load on a shared cluster, nor after
+// an interrupted one: no key below the prefix, and no lease except those whose holders died.
 func (r *running) holdersGone(t *testing.T, unchanged func()) {
 	const load = "operation: update, keys: 20, rate: 50, clients: 2, key_size: 32, value_size: 64, expect: {failed: 100%}, "
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func (r *running) holdersGone(t *testing.T, unchanged func()) {
 	}
 }
 
-// leases returns the number of leases in the cluster.
+// leases returns how many leases the cluster has.
 func (r *running) leases() int {
 	t := r.rig.t
 	t.Helper()
@@ -226,7 +226,7 @@ func (r *running) manyRefused(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// cleanup returns a cleanup of a run's keys that needs no confirmation.
+// cleanup returns a cleanup for a run's keys that needs no confirmation.
 func (r *running) cleanup(folder *results.Folder, prefix string) CleanupOptions {
 	return CleanupOptions{
 		Folder: folder, Registry: r.registry, Prefix: prefix, Say: r.rig.t.Logf,
@@ -390,8 +390,8 @@ func (r *running) keptUp(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// guarded runs loads of ten minutes that pass a bound in their first seconds, or while keys are
-// written before them. key names the generators, "" for this process.
+// guarded runs ten-minute loads that pass a bound in their first seconds, or while keys are written
+// before them. key names the generators, "" for this process.
 func (r *running) guarded(t *testing.T, key string, unchanged func()) {
 	for _, tc := range []struct {
 		guard, more, want string
@@ -443,7 +443,7 @@ func hasMark(rec *results.DatabaseRun, code string) bool {
 	return false
 }
 
-// A default prefix consists of the run and the tag, and drivers without a cleanup have none.
+// A default prefix consists of the run and the tag, and drivers without a cleanup have no prefix.
 func TestPrefixOf(t *testing.T) {
 	db := &config.Database{Tag: "etcd-a+b", Endpoints: []string{"127.0.0.1:1"}}
 	if got, want := prefixOf(db, etcd.New(), "0123456789abcdef0123"), "dbtester-0123456789abcdef-etcd-a-b"; got != want || db.PrefixSize() != len(want)+1 {

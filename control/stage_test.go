@@ -31,33 +31,33 @@ import (
 // patience is how long anything may take on a busy machine: only a hang takes longer.
 const patience = 5 * time.Minute
 
-// stage is where the matrix of kills is played: agents with members and with generators, in
-// processes of their own, and runs on them in others.
+// stage is where the kills are played: agents with members and with generators, in their own
+// processes, and runs on them in others.
 type stage struct {
 	t       *testing.T
 	dir     string
 	file    string
 	members []*rigAgent
 	agents  []*player
-	// generators are the addresses of agents that issue parts of the load, and issuers their
+	// generators are the addresses at which agents issue parts of the load, and issuers their
 	// processes; empty if control issues it.
 	generators []string
 	issuers    []*player
 	steps      []step
-	env        []string // of players that start from now on, in addition to the usual one
+	env        []string // for players that start from now on, in addition to the usual one
 }
 
-// player is a process of the test binary.
+// player is a process that runs the test binary.
 type player struct {
 	cmd   *exec.Cmd
 	in    *os.File
-	lines chan string // of standard output; closed at its end
+	lines chan string // from standard output; closed at its end
 	said  []string
 	erred bytes.Buffer // standard error, once it has ended
 }
 
-// newStage returns a stage with members of a database, which is YAML, and generators. All players have
-// the variables of env, in addition to the usual environment.
+// newStage returns a stage with a database's members, which is YAML, and generators. All players
+// have the variables in env, in addition to the usual environment.
 func newStage(t *testing.T, members, generators int, load, database string, env ...string) *stage {
 	t.Helper()
 	s := &stage{t: t, dir: t.TempDir(), env: env}
@@ -152,8 +152,8 @@ func (s *stage) play(args ...string) *player {
 	return p
 }
 
-// says waits for a line, or with "" for the end of the player. It returns false if the player
-// ended first.
+// says waits for a line, or with "" until the player ends. It returns false if the player ended
+// first.
 func (s *stage) says(p *player, line string) bool {
 	s.t.Helper()
 	late := time.After(patience)
@@ -173,7 +173,7 @@ func (s *stage) says(p *player, line string) bool {
 	}
 }
 
-// serve starts the agent of a member.
+// serve starts a member's agent.
 func (s *stage) serve(member int) {
 	s.t.Helper()
 	s.agents[member] = s.listen(s.members[member].addr, s.members[member].workDir)
@@ -200,7 +200,7 @@ func (s *stage) giveDisks() {
 	}
 }
 
-// issue starts the agent of a generator.
+// issue starts a generator's agent.
 func (s *stage) issue(n int) {
 	s.t.Helper()
 	s.issuers[n] = s.listen(s.generators[n], s.path("generator"+strconv.Itoa(n+1)))
@@ -216,7 +216,7 @@ func (s *stage) listen(addr, workDir string) *player {
 	return p
 }
 
-// ends waits for the end of a player, at most for a time.
+// ends waits until a player ends, at most for a time.
 func (p *player) ends(within time.Duration) {
 	late := time.After(within)
 	for {
@@ -238,14 +238,14 @@ func (p *player) kill() {
 	_ = p.cmd.Wait()
 }
 
-// finish waits for the end of a control and returns whether it succeeded.
+// finish waits until a control ends and returns whether it succeeded.
 func (s *stage) finish(p *player) bool {
 	s.t.Helper()
 	s.says(p, "")
 	return p.cmd.Wait() == nil
 }
 
-// last returns the newest result folder, nil if there is none.
+// last returns the newest result folder, or nil.
 func (s *stage) last() *results.Folder {
 	s.t.Helper()
 	paths, err := filepath.Glob(s.path("results", "*", "*", results.FileManifest))
@@ -371,8 +371,8 @@ func (s *stage) mustRunNext(point string) string {
 	return s.ending(s.mustBeReadable(point))
 }
 
-// ending returns how a run ended by its manifest: its state, the marks that make it not valid and do
-// not tell of a busy machine, and its error. Folders and addresses have the names of their owners.
+// ending returns how a run ended by its manifest: its state, the marks that make it not valid and
+// do not tell of a busy machine, and its error. Folders and addresses have their owners' names.
 func (s *stage) ending(m *results.Manifest) string {
 	text := string(m.State)
 	for _, d := range m.Databases {
@@ -403,8 +403,8 @@ func (s *stage) mustBeClean() {
 	}
 }
 
-// left lists the remains of a run apart from its results: a process, a session, a port, or a file
-// elsewhere.
+// left lists what remains from a run apart from its results: a process, a session, a port, or a
+// file elsewhere.
 func (s *stage) left() (list []string) {
 	s.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -448,7 +448,7 @@ func (s *stage) left() (list []string) {
 	return list
 }
 
-// status requests the status of a member's agent.
+// status requests the status from a member's agent.
 func (s *stage) status(member int) (*pb.StatusResponse, error) {
 	s.t.Helper()
 	client, conn, err := dialTCP(s.t.Context(), s.members[member].addr)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every fact that a step needs is left by an earlier step, in runs of every kind. A step that a
-// run skips gives nothing: its fact already holds, or is not needed.
+// Every fact that a step needs is left by an earlier step, in every kind of run. A step that a run
+// skips gives nothing: its fact already holds, or is not needed.
 func TestStepsInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestSweep runs a fresh cluster for each number of members, and rates as steps of one load. The
-// records have the points.
+// TestSweep runs a fresh cluster for each member count, and rates as steps in one load. The records
+// have the points.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

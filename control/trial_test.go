@@ -26,7 +26,7 @@ func TestHostsRotate(t *testing.T) {
 	}
 }
 
-// TestHostsStay keeps the order of members in a trial that finds or leaves them running.
+// TestHostsStay keeps the members' order in a trial that finds or leaves them running.
 func TestHostsStay(t *testing.T) {
 	t.Parallel()
 	hosts := []config.Host{{Addr: "a"}, {Addr: "b"}}
@@ -41,8 +41,8 @@ func TestHostsStay(t *testing.T) {
 	}
 }
 
-// Of any two databases each is first in half of the trials, so their runs are pairs, and each
-// database begins equally often.
+// Each of two databases is first in half the trials, so their runs are pairs, and each database
+// begins equally often.
 func TestInTurns(t *testing.T) {
 	t.Parallel()
 	for n := 2; n <= 5; n++ {

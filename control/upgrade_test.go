@@ -26,7 +26,7 @@ databases: {released: {version: v1.0.0, install: true}}
 	if list[0].Version != "v1.1.0" {
 		t.Fatalf("faults %+v", list)
 	}
-	// The script of 1.1.0 runs the fake, which reports the version of 1.0.0.
+	// The script for 1.1.0 runs the fake, which reports version 1.0.0.
 	const want = "the member runs 1.0.0, not v1.1.0"
 	if list[0].Failed != want {
 		t.Errorf("the upgrade failed with %q, want %q", list[0].Failed, want)

@@ -15,9 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Watchers receive the writes of a load as the store reports them. The record agrees with the
-// observations. An honest store has no fault, and one that loses deliveries makes the run
-// invalid.
+// Watchers receive a load's writes as the store reports them. The record agrees with the
+// observations. An honest store has no fault, and one that loses deliveries makes the run invalid.
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -69,7 +68,7 @@ databases:
 	}
 }
 
-// Slow watchers have rows of their own, and their late deliveries are not lost.
+// Slow watchers have their own rows, and their late deliveries are not lost.
 func TestSlowWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -100,7 +99,7 @@ databases:
 }
 
 // Watchers continue over new connections where they were: nothing is lost, and the record has the
-// times. Losses of a store are found.
+// times. A store's losses are found.
 func TestReconnectedWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -139,8 +138,8 @@ databases:
 	}
 }
 
-// Watchers during a load of two generators receive the writes of both, which are judged as those
-// of one process: an honest store has no fault, and losses of another are found.
+// Watchers during a load by two generators receive both generators' writes, which are judged as one
+// process's: an honest store has no fault, and another's losses are found.
 func TestWatchersOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -165,7 +164,7 @@ databases:
 		if lies != (c.Lost > 0) || lies != hasMark(rec.run, mark.WatchLost) || c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign+c.Coalesced+c.Woken > 0 || o.Broken+o.BehindWhy != "" {
 			t.Errorf("%s: counts %+v, broken %q, behind %q, marks %q; want nothing wrong but what is lost", rec.run.Tag, c, o.Broken, o.BehindWhy, rec.marks())
 		}
-		// The second stage has half of 800 writes.
+		// The second stage has half the 800 writes.
 		if s := o.Stages[1]; s.Writes < 200 || s.Writes > 500 || c.Writes < s.Writes || !lies && s.Deliveries != 5*s.Writes || o.ClockError <= 0 || o.ClockError > time.Second {
 			t.Errorf("%s: %d deliveries of %d writes, %d in all, clocks to within %v; want 5 of each of some 400", rec.run.Tag, s.Deliveries, s.Writes, c.Writes, o.ClockError)
 		}
@@ -178,7 +177,7 @@ load: {operation: update, keys: 10, rate: 200, duration: 1h, clients: 4, connect
 watch: {watchers: 5, connections: 2}
 `
 
-// written returns the seconds of watchers below a folder of results, without an incomplete last row, and
+// written returns the watchers' seconds below a results folder, without an incomplete last row, and
 // the folder that they are in, or "".
 func written(t *testing.T, below string) (seconds []observation.Second, dir string) {
 	t.Helper()
@@ -195,8 +194,8 @@ func written(t *testing.T, below string) (seconds []observation.Second, dir stri
 	return seconds, dir
 }
 
-// The seconds of watchers are written while the load lasts. An interrupt adds those that are open: they
-// add up to the totals of the record.
+// The watchers' seconds are written while the load lasts. An interrupt adds those that are open:
+// they add up to the record's totals.
 func TestWatchersInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -238,7 +237,7 @@ func TestWatchersInterrupted(t *testing.T) {
 	r.checkDigests(rec)
 }
 
-// A control that is killed leaves the seconds of watchers that were over, each with its histograms.
+// A control that is killed leaves the watchers' seconds that were over, each with its histograms.
 func TestWatchersKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1, 0, watchedLong, "fake: {}")

@@ -85,7 +85,7 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 	}
 }
 
-// The cause of a full disk is in the error of the run.
+// The run's error says that a full disk was the cause.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {

@@ -2,7 +2,7 @@ package abilities
 
 import "testing"
 
-// Connections need open files, in addition to the other files of a run.
+// Connections need open files, in addition to the run's other files.
 func TestRoomFor(t *testing.T) {
 	for _, c := range []struct {
 		conns int

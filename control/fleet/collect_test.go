@@ -13,7 +13,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// saidSum is the checksum of the file that an agent of [answers] sends.
+// saidSum is the checksum for the file that an agent in [answers] sends.
 var saidSum = func() []byte { sum := sha256.Sum256([]byte("said\n")); return sum[:] }()
 
 func TestRecordName(t *testing.T) {
@@ -34,7 +34,7 @@ func TestRecordName(t *testing.T) {
 	}
 }
 
-// An agent can't write outside the folder of its run.
+// An agent can't write outside its run's folder.
 func TestCollectStaysInside(t *testing.T) {
 	t.Parallel()
 	tap := answers("run")
@@ -124,7 +124,7 @@ func TestUnwrittenOfRunning(t *testing.T) {
 	}
 }
 
-// Files of another run are not mistaken for this run's.
+// Another run's files are not mistaken for this run's.
 func TestCollectOfAnother(t *testing.T) {
 	t.Parallel()
 	tap := answers("run")

@@ -23,7 +23,7 @@ import (
 // errSignal is why the tests' contexts end.
 var errSignal = errors.New("a signal came")
 
-// errGone is the answer of agents that no longer run.
+// errGone is what agents answer that no longer run.
 var errGone = errors.New("gone")
 
 // hung blocks like an agent behind a cut cable.
@@ -54,7 +54,7 @@ func answers(run string) *fleettest.Agent {
 	}
 }
 
-// scripted returns a fleet of these agents, each with an open session, and their losses.
+// scripted returns a fleet with these agents, each with an open session, and their losses.
 func scripted(taps ...*fleettest.Agent) *Fleet {
 	o := Options{RunID: "run", Clients: 1, Losses: NewLosses(len(taps), func(int, string) {})}
 	for i := range taps {

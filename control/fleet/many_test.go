@@ -58,7 +58,7 @@ func TestManyAgents(t *testing.T) {
 				mu.Lock()
 				stopping++
 				mu.Unlock()
-				time.Sleep(time.Second) // of the synthetic clock: all that stop at once have begun
+				time.Sleep(time.Second) // in the synthetic clock: all that stop at once have begun
 				mu.Lock()
 				if stopping > 0 {
 					waves, left, stopping = append(waves, stopping), left-stopping, 0

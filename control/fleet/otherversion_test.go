@@ -11,14 +11,14 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// TestOtherVersion: agents of another version are refused, all at once when their status is
+// TestOtherVersion: agents with another version are refused, all at once when their status is
 // requested, and when they are opened, before any member starts. Each error names both versions.
 func TestOtherVersion(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		control string
 		agents  []string
-		reach   []string // parts of the error; none for no error
+		reach   []string // parts of the error; nil for no error
 		open    string
 	}{
 		{"v0.3.0", []string{"v0.3.0", "v0.3.0"}, nil, ""},

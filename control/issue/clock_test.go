@@ -20,8 +20,8 @@ func (g *scripted) drift(d time.Duration) {
 	g.ahead += d
 }
 
-// TestDrift: a clock that has drifted since the shortest exchange of the run is compared again
-// before each step, and its moves during a step are recorded.
+// TestDrift: a clock that has drifted since the run's shortest exchange is compared again before
+// each step, and its moves during a step are recorded.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const drift, jump = 300 * time.Millisecond, 50 * time.Millisecond
@@ -46,7 +46,7 @@ func TestDrift(t *testing.T) {
 		if first.ClockMovedNS != 0 || first.ClockErrorNS != int64(5*time.Millisecond) {
 			t.Errorf("step 1 has the clock %+v, want one that is known to 5ms and did not move", first)
 		}
-		// Each of the two errors is 5 ms.
+		// Each error is 5 ms, and there are two.
 		if second.ClockOffsetNS != int64(drift) || second.ClockMovedNS != int64(jump-10*time.Millisecond) {
 			t.Errorf("step 2 has the clock %+v, want an offset of %v, and that it surely moved by 40ms", second, drift)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// The load's memory, several megabytes of histograms, is garbage once only its counts are kept:
-// records point into it.
+// The load's memory, histograms that take several megabytes, is garbage once only its counts are
+// kept: records point into it.
 func TestCountsKeepNoLoad(t *testing.T) {
 	t.Parallel()
 	spec := load.Spec{Load: writes()}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Locks of two generators are compared by the clocks of both, which are a minute apart. Overlaps
-// beyond the errors of the clocks are added to those that each found itself.
+// Locks in two generators are compared by both clocks, which are a minute apart. Overlaps beyond
+// the clock errors are added to those that each found itself.
 func TestHeldAcross(t *testing.T) {
 	t.Parallel()
 	const ms, second = int64(time.Millisecond), int64(time.Second)
@@ -20,7 +20,7 @@ func TestHeldAcross(t *testing.T) {
 		g := newGenerator(i, "", "")
 		g.set = s
 		s.gens, s.parts = append(s.gens, g), append(s.parts, g.part)
-		for at := range int64(5) { // a round trip of 2 ms
+		for at := range int64(5) { // a round trip takes 2 ms
 			sent := 1000*second + at*second
 			g.clock.list = append(g.clock.list, clocks.NewExchange(i, sent, sent+ms+ahead, sent+ms+ahead, sent+2*ms))
 		}

@@ -28,8 +28,8 @@ func (h *holder) EndSessions(context.Context, *pb.EndSessionsRequest, ...grpc.Ca
 	return &pb.EndSessionsResponse{Part: part, Seconds: []byte("[]")}, err
 }
 
-// TestFewSessions: of more generators than sessions, those without one are not asked for any, and
-// nothing of theirs is unknown.
+// TestFewSessions: with more generators than sessions, those without a session are not asked for
+// any, and nothing about them is unknown.
 func TestFewSessions(t *testing.T) {
 	const machines = 3
 	s := &Set{}

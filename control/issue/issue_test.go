@@ -30,16 +30,16 @@ import (
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
-	ahead    time.Duration                   // of its clock; mu guards it
-	set      time.Duration                   // of its wall clock
-	trips    []time.Duration                 // of its heartbeats, the last one again and again
+	ahead    time.Duration                   // how far its clock is ahead; mu guards it
+	set      time.Duration                   // how far its wall clock was set
+	trips    []time.Duration                 // its heartbeats' round trips, the last one again and again
 	refuses  *pb.RefusedConnection           // by its first Connect
-	fails    func(ctx context.Context) error // of Connect and Preload, if not nil
+	fails    func(ctx context.Context) error // how Connect and Preload fail, if not nil
 	run      func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error
 	mu       sync.Mutex
 	silent   bool // no heartbeat is answered
 	beats    int
-	lost     []int32 // of the last heartbeat
+	lost     []int32 // in the last heartbeat
 	prepared *pb.PrepareRequest
 	connects [][]int32
 	ran      *pb.RunRequest
@@ -112,7 +112,7 @@ func (g *scripted) CloseLoad(context.Context, *pb.CloseLoadRequest, ...grpc.Call
 	return &pb.CloseLoadResponse{}, nil
 }
 
-// stream is returned by Run of a scripted generator.
+// stream is what a scripted generator's Run returns.
 type stream struct {
 	grpc.ClientStream
 	records chan *pb.RunResponse
@@ -141,7 +141,7 @@ func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOp
 	return s, nil
 }
 
-// encoded returns the JSON of a record.
+// encoded returns a record's JSON.
 func encoded(record any) []byte {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -150,19 +150,18 @@ func encoded(record any) []byte {
 	return data
 }
 
-// ended returns the record of the end of a step.
+// ended returns the record in which a step ends.
 func ended(e issuer.End) *pb.RunResponse {
 	return &pb.RunResponse{Record: &pb.RunResponse_End{End: encoded(e)}}
 }
 
-// second returns a record of one second in which all requests were shed, so that it has no
-// latencies.
+// second returns a one-second record in which all requests were shed, so that it has no latencies.
 func second(at int64, step int, shed int64, last bool) *pb.RunResponse {
 	row := encoded(results.Interval{Phase: results.PhaseMeasure, Operation: string(workload.OpWrite), Clients: 4, Due: shed, Shed: shed})
 	return &pb.RunResponse{Record: &pb.RunResponse_Second{Second: &pb.LoadSecond{Second: at, Step: int32(step), Intervals: [][]byte{row}, Last: last}}}
 }
 
-// issue sends n seconds with one request each, as they end, and the end of the step.
+// issue sends n seconds with one request each, as they end, and how the step ended.
 func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) error {
 	return func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error {
 		start := time.Unix(0, req.GetStartUnixNs())
@@ -183,11 +182,11 @@ func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) e
 	}
 }
 
-// seconds is the sink of a test.
+// seconds is a test's sink.
 type seconds struct {
 	mu   sync.Mutex
 	shed map[int64]int64
-	full error // of all seconds, if not nil
+	full error // for all seconds, if not nil
 }
 
 func (s *seconds) Second(rec load.Second) error {
@@ -213,7 +212,7 @@ func (s *seconds) sum() (n int, shed int64) {
 	return len(s.shed), shed
 }
 
-// fixture is a set of scripted generators that is prepared and has begun.
+// fixture is a set with scripted generators that is prepared and has begun.
 type fixture struct {
 	set    *Set
 	out    *seconds
@@ -224,7 +223,7 @@ type fixture struct {
 	until  context.Context // ends the next step alone and keeps its connections, if not nil
 }
 
-// writes returns a load of new keys.
+// writes returns a load that writes new keys.
 func writes() workload.Load {
 	return workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}
 }
@@ -287,8 +286,8 @@ func (f *fixture) close(t *testing.T) {
 	}
 }
 
-// TestStep: parts begin together, at a time of which all can learn, each by its own clock, and
-// their seconds are one record.
+// TestStep: parts begin together, when all can have learnt, each by its own clock, and their
+// seconds are one record.
 func TestStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &scripted{run: issue(3), trips: []time.Duration{40 * time.Millisecond, 8 * time.Millisecond, 40 * time.Millisecond}}
@@ -329,7 +328,7 @@ func TestStep(t *testing.T) {
 	})
 }
 
-// lead0 is the least time from the announcement of a step to its start.
+// lead0 is the least time between a step's announcement and its start.
 const lead0 = time.Second
 
 // TestSilentGenerator: a generator that answers no heartbeat is lost, and the other completes.
@@ -428,7 +427,7 @@ func TestRefusedMember(t *testing.T) {
 	})
 }
 
-// TestStoppedStep: ending one step stops no other, and Restart leaves it out of the counts.
+// TestStoppedStep: ending one step stops no other, and Restart leaves it out when it counts.
 func TestStoppedStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var gens []*scripted
@@ -472,7 +471,7 @@ func TestStoppedStep(t *testing.T) {
 	})
 }
 
-// TestUnwritten: records that are not written are an error of their step, once.
+// TestUnwritten: records that are not written are their step's error, once.
 func TestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{run: issue(2)}, &scripted{run: issue(2)})
@@ -487,8 +486,8 @@ func TestUnwritten(t *testing.T) {
 	})
 }
 
-// TestVersionsAreReadOnce: the time to read the versions of a load's keys is given before its
-// first requests, and not before a window that begins new records.
+// TestVersionsAreReadOnce: the time to read the versions of a load's keys is given before its first
+// requests, and not before a window that begins new records.
 func TestVersionsAreReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &scripted{run: issue(2)}
@@ -502,7 +501,7 @@ func TestVersionsAreReadOnce(t *testing.T) {
 			if _, _, err := f.step(t.Context(), 0); err != nil {
 				t.Fatalf("step: %v", err)
 			}
-			f.set.spec.Operation = workload.OpWrite // of the records
+			f.set.spec.Operation = workload.OpWrite // in the records
 			leads = append(leads, time.Unix(0, g.ran.GetStartUnixNs()).Sub(before))
 			if err := f.set.Restart(); err != nil {
 				t.Fatalf("restart: %v", err)

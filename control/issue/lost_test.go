@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// preloadStream is returned by Preload of a scripted generator.
+// preloadStream is what a scripted generator's Preload returns.
 type preloadStream struct {
 	grpc.ClientStream
 	recv func() error
@@ -46,7 +46,7 @@ func (g *scripted) silence() {
 	g.silent = true
 }
 
-// TestLostInPreload: a generator that hangs or fails ends the preload of all, and is named.
+// TestLostInPreload: a generator that hangs or fails ends the preload for all, and is named.
 func TestLostInPreload(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fails func(context.Context) error
@@ -94,7 +94,7 @@ func TestLostInConnect(t *testing.T) {
 	}
 }
 
-// TestRefusedStranger: only a member that is a target of connections can refuse them.
+// TestRefusedStranger: only a member to which connections go can refuse them.
 func TestRefusedStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{refuses: &pb.RefusedConnection{Member: 7, Text: "no answer", Lost: true}}, &scripted{})
@@ -159,7 +159,7 @@ func TestNoSeconds(t *testing.T) {
 	})
 }
 
-// TestFullDisk: control that cannot write the samples of a generator loses the samples, not the
+// TestFullDisk: control that cannot write a generator's samples loses the samples, not the
 // generator.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {

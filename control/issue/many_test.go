@@ -40,7 +40,7 @@ func (g *contested) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest, opt
 	return g.scripted.CloseLoad(ctx, req, opts...)
 }
 
-// heldBy returns the answer of a generator that another run holds.
+// heldBy returns what a generator answers that another run holds.
 func heldBy(owner string) error {
 	st, err := status.New(codes.FailedPrecondition, "the generator belongs to "+owner).WithDetails(&pb.Owner{Name: owner})
 	if err != nil {
@@ -49,7 +49,7 @@ func heldBy(owner string) error {
 	return st.Err()
 }
 
-// many returns a set of n generators that are dialed together.
+// many returns a set with n generators that are dialed together.
 func many(n int, generator func(i int) *contested) (*Set, []*contested) {
 	var all sync.WaitGroup
 	all.Add(n)

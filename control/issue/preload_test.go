@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// TestTogether: the seconds of parts that write keys are merged, and a silent part does not delay
-// the others.
+// TestTogether: seconds are merged from parts that write keys, and a silent part does not delay the
+// others.
 func TestTogether(t *testing.T) {
 	var got []load.Progress
 	sum := &together{of: make([]load.Progress, 2), heard: make([]bool, 2), progress: func(p load.Progress) { got = append(got, p) }}

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Writes of two generators are passed on as they come, and the moment before which all have come is that
-// of the one that is behind, unless it is lost.
+// Writes from two generators are passed on as they come. All have come before the moment that the
+// slower generator has reached, unless it is lost.
 func TestWrites(t *testing.T) {
 	s := &Set{spec: load.Spec{Load: writes()}}
 	for i := range 2 {

@@ -238,8 +238,7 @@ func plainMarks(e Evidence) []results.Mark {
 	return marks
 }
 
-// goodRun returns the evidence of a run of ten seconds on three members that deserves
-// no mark.
+// goodRun returns the evidence on a ten-second run with three members that deserves no mark.
 func goodRun() Evidence {
 	start := time.Unix(1_700_000_000, 0)
 	e := Evidence{
@@ -262,7 +261,7 @@ func goodRun() Evidence {
 	return e
 }
 
-// samples returns samples of the client, half a second past each second. The first has no period,
+// samples returns the client's samples, half a second past each second. The first has no period,
 // because nothing was before it.
 func samples(start time.Time, percent []float64) []results.Sample {
 	list := []results.Sample{{UnixNano: start.Add(time.Millisecond).UnixNano(), Values: cpuPercent(400)}}
@@ -273,7 +272,7 @@ func samples(start time.Time, percent []float64) []results.Sample {
 	return list
 }
 
-// The evidence stays unchanged: its own marks are kept before those of the same kind.
+// The evidence stays unchanged: its own marks are kept before others with the same weight.
 func TestMarksKeepsEvidence(t *testing.T) {
 	t.Parallel()
 	e := goodRun()
@@ -287,8 +286,7 @@ func TestMarksKeepsEvidence(t *testing.T) {
 	}
 }
 
-// A member without an agent shares the client's machine if it has one of its
-// addresses.
+// A member without an agent shares the client's machine if it has an address there.
 func TestSharedHostByAddress(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]bool{
@@ -304,7 +302,7 @@ func TestSharedHostByAddress(t *testing.T) {
 	}
 }
 
-// cpuPercent returns the values of a sample in which only the CPU share matters.
+// cpuPercent returns a sample's values in which only the CPU share matters.
 func cpuPercent(percent float64) metric.Values {
 	return metric.SystemValues(map[metric.Name]float64{metric.CPUPercent: percent})
 }

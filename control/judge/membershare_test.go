@@ -23,7 +23,7 @@ func divided(answered ...int64) Step {
 	return s
 }
 
-// sharesIn returns the marks of members that answered too little.
+// sharesIn returns the marks for members that answered too little.
 func sharesIn(e Evidence) (marks []results.Mark) {
 	for _, m := range plainMarks(e) {
 		if m.Code == mark.MemberShare {
@@ -33,7 +33,7 @@ func sharesIn(e Evidence) (marks []results.Mark) {
 	return marks
 }
 
-// TestMemberShare has members that answered all of their share and parts of it.
+// TestMemberShare has members that answered their whole share and parts of it.
 func TestMemberShare(t *testing.T) {
 	t.Parallel()
 	const slow = "step 1, 30 clients: member 3 answered 50 % of its share of the requests (mark below 85 %): 17 % of all in place of 33 %, 1,000 of 6,000; clients of other members sent the rest"

@@ -12,7 +12,7 @@ import (
 func TestOtherLoad(t *testing.T) {
 	for own, want := range map[float64]string{
 		12: "45 % of the 4 processors of one, which runs the client, member 1, member 3, were used by other programs during the load (mark above 10 %)",
-		26: "", // 4 of 40 s
+		26: "", // 4 s in 40 s
 		31: "", // the client and the members were sampled a little later than the machine
 	} {
 		o := results.OtherLoad{Host: "one", Members: []int{0, 2}, Client: true, CPUs: 4, Length: 10 * time.Second, HostCPUSeconds: 30, OwnCPUSeconds: own}

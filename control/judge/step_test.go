@@ -33,7 +33,7 @@ func TestSteps(t *testing.T) {
 		step   Step
 		change func(*Evidence)
 		code   string
-		// text is the text of the mark, "" for no mark.
+		// text is the mark's text, "" for no mark.
 		text    string
 		invalid bool
 	}{
@@ -133,7 +133,7 @@ func expects(x workload.Expect) func(*Evidence) {
 }
 
 // TestSweepMayEndInNothing: a database may answer nothing at rates beyond its throughput, but not
-// at all rates of a sweep.
+// at all rates in a sweep.
 func TestSweepMayEndInNothing(t *testing.T) {
 	t.Parallel()
 	served := Step{Clients: 5, OK: 1000, Rated: true, Overloads: true, Swept: true, Answered: 1000, Offered: 1000}
@@ -149,8 +149,8 @@ func TestSweepMayEndInNothing(t *testing.T) {
 	}
 }
 
-// TestSweptFailures: requests that fail at one rate of a sweep, or in the hold of a
-// rate that was found, are a mark; elsewhere they make the run invalid.
+// TestSweptFailures: requests that fail at one rate in a sweep, or while a rate that was found is
+// held, are a mark; elsewhere they make the run invalid.
 func TestSweptFailures(t *testing.T) {
 	t.Parallel()
 	failing := func(swept bool) []Step {
@@ -230,8 +230,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// TestOwnDelayOnSharedHost has a client on a shared machine that caused most of the response
-// times. Sending late makes the run invalid, late timers do not.
+// TestOwnDelayOnSharedHost has a client on a shared machine that caused most of the response times.
+// Sending late makes the run invalid, late timers do not.
 func TestOwnDelayOnSharedHost(t *testing.T) {
 	t.Parallel()
 	for own, invalid := range map[time.Duration]bool{24: false, 26: true} {
@@ -244,8 +244,8 @@ func TestOwnDelayOnSharedHost(t *testing.T) {
 	}
 }
 
-// TestNothingAnswered draws steps without an ok request: none is valid unless the
-// load expects its failures, or they are part of the workload.
+// TestNothingAnswered draws steps without an ok request: no step is valid unless the load expects
+// its failures, or they are part of the workload.
 func TestNothingAnswered(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// claims keeps claims and a number of keys in memory.
+// claims keeps claims and a key count in memory.
 type claims struct {
 	database.Driver // nil: nothing else is called
 	mu              sync.Mutex
@@ -111,7 +111,7 @@ func (c *cleaning) Clean(ctx context.Context, _ database.Target, _ database.Remo
 	return c.clean(ctx, removed)
 }
 
-// heldBy fails the test unless the stored claim is of a run.
+// heldBy fails the test unless a run's claim is stored.
 func (c *cleaning) heldBy(t *testing.T, target database.Target, run string) {
 	t.Helper()
 	text, _, err := c.Claim(t.Context(), target)
@@ -158,7 +158,7 @@ func TestCleanKeepsClaim(t *testing.T) {
 // the other's claim.
 func TestCleanOfLostClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
-		removals int  // at the last of which the claim is taken over
+		removals int  // the last of which takes the claim over
 		lasts    bool // the removal lasts until it is ended
 	}{
 		"before the removal": {0, false}, "during the removal": {1, true}, "at its end": {1, false},
@@ -192,7 +192,7 @@ func TestCleanOfLostClaim(t *testing.T) {
 	}
 }
 
-// leftBy leaves keys and, if they are claimed, the claim of run 1, and finds them.
+// leftBy leaves keys and, if they are claimed, run 1's claim, and finds them.
 func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Left {
 	t.Helper()
 	c.keys = 5
@@ -212,7 +212,7 @@ func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Le
 	return l
 }
 
-// As long as a cleanup removes leftovers of runs, no run has the prefix, and another cleanup is
+// As long as a cleanup removes runs' leftovers, no run has the prefix, and another cleanup is
 // refused.
 func TestCleanLeftKeepsOthersOut(t *testing.T) {
 	for name, claimed := range map[string]bool{"claimed": true, "without a claim": false} {
@@ -306,7 +306,7 @@ func TestCleanLeftInPart(t *testing.T) {
 	})
 }
 
-// The keys of a full store, which takes no claim, are removed all the same.
+// Keys in a full store, which takes no claim, are removed all the same.
 func TestCleanLeftOfFullStore(t *testing.T) {
 	driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
 	left := driver.leftBy(t, target, true)
@@ -326,7 +326,7 @@ func TestCleanLeftOfFullStore(t *testing.T) {
 	}
 }
 
-// takenOver replaces the claim by that of run 2.
+// takenOver replaces the claim by run 2's.
 func (c *cleaning) takenOver(t *testing.T, target database.Target) {
 	_, version, err := c.Claim(t.Context(), target)
 	if err != nil {

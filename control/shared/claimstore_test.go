@@ -11,12 +11,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keyed is a driver whose claims are keys, held in memory by one server of several members.
+// keyed is a driver whose claims are keys, held in memory by one server with several members.
 type keyed struct {
 	database.Driver // nil: nothing else is called
 	text            []byte
 	version         int64
-	refuse          error // of the next transaction
+	refuse          error // for the next transaction
 	down            []int // members
 	open, dialed    int
 	puts            int
@@ -128,7 +128,8 @@ func TestClaimPutOnlyWithoutTransactions(t *testing.T) {
 	}
 }
 
-// Renewals use one connection, and another one after its member was lost. None remains open.
+// Renewals use one connection, and another one after its member was lost. No connection remains
+// open.
 func TestClaimKeepsConnection(t *testing.T) {
 	k := &keyed{}
 	target := database.Target{Prefix: "p", Endpoints: []string{"a", "b", "c"}}

@@ -45,10 +45,10 @@ func TestClaimOfDatabases(t *testing.T) {
 	}
 }
 
-// claimedKeySize is the size of the numbered keys in bytes.
+// claimedKeySize is the numbered keys' size in bytes.
 const claimedKeySize = 12
 
-// prefixed is a prefix of a real cluster.
+// prefixed is a prefix on a real cluster.
 type prefixed struct {
 	t      *testing.T
 	driver database.Driver
@@ -88,7 +88,7 @@ func (p *prefixed) check() {
 	p.cleanLeft()
 }
 
-// cleanLeft removes the key without a claim, and the claim of the cleanup with it.
+// cleanLeft removes the key without a claim, and the cleanup's claim with it.
 func (p *prefixed) cleanLeft() {
 	t := p.t
 	all := Left{Which: database.Removable{All: true}}

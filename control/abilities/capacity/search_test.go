@@ -28,7 +28,7 @@ type server struct {
 	capacity float64
 	noise    *rand.Rand
 	late     bool // requests miss the limit because they are sent late
-	slightly bool // requests are sent late, and none misses the limit because of that
+	slightly bool // requests are sent late, but that makes no request miss the limit
 	declines bool
 	stops    bool    // the client's process stands still in every other window
 	full     float64 // the rate from which the store is full
@@ -48,7 +48,7 @@ func newServer(t *testing.T, c declared.Plan) *server {
 	return s
 }
 
-// step sends the seconds of a window to the sink.
+// step sends a window's seconds to the sink.
 func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, error) {
 	s.begun = append(s.begun, step)
 	res := load.StepResult{Start: s.now, Requests: int64(step.Rate * step.Duration.Seconds())}
@@ -140,8 +140,8 @@ func plan() declared.Plan {
 	}
 }
 
-// TestFound: the search finds the capacity, repeats a rate, and holds one. The records of the run
-// are those of the hold that passed.
+// TestFound: the search finds the capacity, repeats a rate, and holds one. The run's records come
+// from the hold that passed.
 func TestFound(t *testing.T) {
 	s := newServer(t, plan())
 	out, rows, err := s.search()
@@ -317,7 +317,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // TestDeclined: a negative answer that the load itself causes, such as a conflict, kept the limit
-// or missed it. It is no failure of the servers.
+// or missed it. The servers did not fail.
 func TestDeclined(t *testing.T) {
 	lat := func(o workload.Outcome, n int64, d time.Duration) load.Latency {
 		h := histogram.New()

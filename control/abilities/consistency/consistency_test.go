@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// half returns the half of a run with a database's entry.
+// half returns a run's half with a database's entry.
 func half(db *config.Database, form consistency.Form) *Half {
 	info := database.Info{Reads: []workload.ReadMode{workload.ReadLinearizable}}
 	return &Half{run: &abilities.Run{DB: db, Info: info, Record: &results.DatabaseRun{}}, verdict: consistency.Verdict{Form: form}}
@@ -71,7 +71,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestEndKeepsNoJudge: the judge of a load, several megabytes, is garbage once its report is made.
+// TestEndKeepsNoJudge: a load's judge, several megabytes, is garbage once its report is made.
 func TestEndKeepsNoJudge(t *testing.T) {
 	h := half(&config.Database{}, consistency.Judged)
 	if _, err := h.Watch(load.Spec{Load: workload.Load{
@@ -92,8 +92,8 @@ func TestEndKeepsNoJudge(t *testing.T) {
 	runtime.KeepAlive(h)
 }
 
-// TestBack: on a cluster that others use, keys are read back over one connection, not faster than the
-// load was issued, and within the bound of the load.
+// TestBack: on a cluster that others use, keys are read back over one connection, not faster than
+// the load was issued, and within the load's bound.
 func TestBack(t *testing.T) {
 	load := workload.Load{}
 	load.Steps = []workload.Step{{Clients: 1, Rate: 100, RateEnd: 400, Duration: time.Second}, {Clients: 1, Rate: 300, Duration: time.Second}}

@@ -59,14 +59,13 @@ func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.Faul
 	return &dbtesterpb.FaultResponse{Saw: "ended", SawOver: "runs"}, nil
 }
 
-// runFor runs faults of three members for a time and returns the agents' requests and the run.
+// runFor runs faults on three members for a time and returns the agents' requests and the run.
 func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	return runRepeats(t, list, faults.Repeat{}, nil, leader, length)
 }
 
-// runRepeats runs faults and their repeats. ok returns how many requests of the load end ok in a
-// second.
+// runRepeats runs faults and their repeats. ok returns how many load requests end ok in a second.
 func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func(second int) int64, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +173,7 @@ func TestFailBack(t *testing.T) {
 	}
 }
 
-// play shows the seconds of a load, a tenth of a second in each tick. ok of its requests end ok.
+// play shows a load's seconds, a tenth of a second in each tick. Of its requests, ok end ok.
 func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
 	start, tick := time.Now(), int64(results.ProgressTick)
 	for second := 0; ; second++ {

@@ -73,7 +73,7 @@ func (f filler) Fill(context.Context, database.Target) (size, limit int64, err e
 	return f.fill()
 }
 
-// begin returns the guard of a load, and the marks of its run. end ends the load.
+// begin returns a load's guard, and its run's marks. end ends the load.
 func begin(b guard.Bounds, driver database.Driver, end func()) (*Half, *[]string) {
 	marks := &[]string{}
 	h := New(&abilities.Run{
@@ -85,7 +85,7 @@ func begin(b guard.Bounds, driver database.Driver, end func()) (*Half, *[]string
 	return h, marks
 }
 
-// TestLongest: requests after the load have the bound of p99, and only failures count without one.
+// TestLongest: requests after the load have the bound on p99, and only failures count without one.
 func TestLongest(t *testing.T) {
 	percent := workload.Percent(1)
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A run gets the marks of its locks, for all stages together, and no others.
+// A run gets the marks for its locks, for all stages together, and no others.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   locks.Outcome
@@ -52,7 +52,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A dry run describes the stages, the recipe, and when locks of dead holders pass.
+// A dry run describes the stages, the recipe, and when dead holders' locks pass.
 func TestDescribe(t *testing.T) {
 	facts := &database.LockFacts{
 		What: "key", Recipes: []database.LockRecipe{{Name: "direct"}}, Delayed: "LockDelay", MostDelay: time.Minute,
@@ -72,7 +72,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Only whole seconds of a stage are its own.
+// Only a stage's whole seconds are its own.
 func TestWithin(t *testing.T) {
 	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
 	for _, c := range []struct{ from, to, first, last int64 }{{1500, 4200, 2, 3}, {2000, 4000, 2, 3}, {1500, 1900, 2, 2}} {

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// answers is a member in the clock of a test.
+// answers is a member in a test's clock.
 type answers func() error
 
 func (a answers) Scrape(ctx context.Context) (results.DatabaseSample, error) {
@@ -45,7 +45,7 @@ func (a answers) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 
 func (answers) Close() {}
 
-// errOther has a member answer with the page of another program.
+// errOther has a member answer with another program's page.
 var errOther = errors.New("a page")
 
 func TestAnswerOfAnother(t *testing.T) {
@@ -56,7 +56,7 @@ func TestAnswerOfAnother(t *testing.T) {
 	}
 }
 
-// A member is scraped at the end of the warm-up, at each interval and at the end. Its answers are
+// A member is scraped when the warm-up ends, at each interval and at the end. Its answers are
 // written; failures before its first answer are only counted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

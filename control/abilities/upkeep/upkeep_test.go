@@ -56,7 +56,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// runFor returns the events of a runner whose load takes some time.
+// runFor returns the events from a runner whose load takes some time.
 func runFor(t *testing.T, d database.Driver, plan upkeep.Plan, length time.Duration, load ...workload.Load) (events []string, failed error) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -97,7 +97,7 @@ func TestRunner(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || failed != nil {
 		t.Errorf("upkeep (-want +got), %v:\n%s", failed, diff)
 	}
-	// Nothing begins with the end of a load.
+	// Nothing begins when a load ends.
 	planned := workload.Load{Extent: workload.Extent{Duration: 40 * time.Second}}
 	if got, _ := runFor(t, kept{}, upkeep.Plan{Compact: 20 * time.Second}, 41*time.Second, planned); len(got) != 1 {
 		t.Errorf("upkeep that is due at the middle and at the end of a load: %q, want one piece", got)

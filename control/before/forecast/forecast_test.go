@@ -24,7 +24,7 @@ func parseText(t *testing.T, text string) *config.Experiment {
 	return e
 }
 
-// TestData adds up the data of a load: keys before it, creates, updates, and the length.
+// TestData adds up a load's data: keys before it, creates, updates, and the length.
 func TestData(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -70,7 +70,7 @@ func TestFindings(t *testing.T) {
 	for _, tt := range []struct {
 		name, load, databases string
 		here                  *forecast.Machine
-		want                  []string // the beginning and a part of each finding, with "..." between
+		want                  []string // how each finding begins and a part, with "..." between
 	}{
 		{"room enough", "requests: 500000", quota, nil, nil},
 		{"little room", "requests: 900000", quota, nil, []string{"x.yaml:3:18: warning: requests: etcd: 900,000 keys of 256 + 1,024 bytes need about 1.9 GB of store...quota_backend_bytes is 2.0 GB"}},
@@ -137,7 +137,7 @@ func TestClassicFilesAreWarned(t *testing.T) {
 	}
 }
 
-// TestRequestsOfTheCommandLine: a number of requests from the command line is the cause.
+// TestRequestsOfTheCommandLine: the cause is a request count from the command line.
 func TestRequestsOfTheCommandLine(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "requests: 10, clients: 1", "etcd: ")

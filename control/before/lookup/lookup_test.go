@@ -22,7 +22,7 @@ import (
 // answers is a resolver whose names have addresses from some lookup on.
 type answers struct {
 	names map[string]string // addresses by name, separated by spaces
-	from  int               // the number of the first question that is answered, from 0
+	from  int               // the first question that is answered, from 0
 	asked int
 }
 
@@ -54,7 +54,7 @@ func experiment(databases ...[]string) *config.Experiment {
 	return e
 }
 
-// written returns the members and agents of an experiment, by database.
+// written returns an experiment's members and agents, by database.
 func written(e *config.Experiment) string {
 	var all []string
 	for _, db := range e.Databases {
@@ -211,8 +211,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestServer queries a DNS server, as in a cluster: the name of a headless Service has the
-// address of every pod, and the name of a pod its own.
+// TestServer queries a DNS server, as in a cluster: a headless Service's name has every pod's
+// address, and a pod's name its own.
 func TestServer(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

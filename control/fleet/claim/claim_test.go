@@ -19,7 +19,7 @@ type agents struct {
 	owner []int
 }
 
-// call makes a call to an agent take its time, and runs do in the middle of it.
+// call makes an agent call take its time, and runs do in its middle.
 func (a *agents) call(do func() error) error {
 	half := func() {
 		a.mu.Lock()
@@ -116,7 +116,7 @@ func TestSomeRunWins(t *testing.T) {
 	}
 }
 
-// A run that wants the same agents as another, which holds all of them, is refused by the lowest
+// A run that wants the same agents as another, which holds them all, is refused by the lowest
 // agent, at once.
 func TestSameAgents(t *testing.T) {
 	t.Parallel()
@@ -164,7 +164,7 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// An error other than another run's hold ends the claim, and so does the end of the context while
+// An error other than another run's hold ends the claim, and so does its context when it ends while
 // a run waits.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// notedIn writes logs of two members, the second with a clock an hour ahead, and returns the
+// notedIn writes logs for two members, the second with a clock an hour ahead, and returns the
 // events that are found.
 func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.DatabaseRun) {
 	t.Helper()
@@ -65,8 +65,7 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	return events, record
 }
 
-// Events of all members are in order by the client's clock, each with its place and the facts of
-// its line.
+// All members' events are in order by the client's clock, each with its place and its line's facts.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	events, record := notedIn(t, map[string]string{

@@ -21,13 +21,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The session of the runs of these tests.
+// The run's id and tag in these tests.
 const (
 	ofRun = "secret"
 	tag   = "fake"
 )
 
-// stopped serves the stopped session of a run whose control was lost.
+// stopped serves the stopped session from a run whose control was lost.
 type stopped struct {
 	fleettest.Agent
 	free   bool  // the session was closed
@@ -58,7 +58,7 @@ func newStopped(log string) *stopped {
 	return a
 }
 
-// lost is the result folder of a run whose control was lost.
+// lost is the result folder from a run whose control was lost.
 type lost struct {
 	t      *testing.T
 	folder *results.Folder
@@ -100,7 +100,7 @@ func newLost(t *testing.T, agents ...*stopped) *lost {
 	return l
 }
 
-// collect fetches the agents' records of the run.
+// collect fetches the agents' records from the run.
 func (l *lost) collect() error {
 	l.said = nil
 	connect := func(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
@@ -119,7 +119,7 @@ func (l *lost) record() *results.DatabaseRun {
 	return m.Databases[0]
 }
 
-// edit changes the record of the run, which has ended like its database.
+// edit changes the run's record. The run has ended like its database.
 func (l *lost) edit(change func(*results.DatabaseRun)) {
 	l.t.Helper()
 	m, err := l.folder.Manifest()
@@ -133,7 +133,7 @@ func (l *lost) edit(change func(*results.DatabaseRun)) {
 	}
 }
 
-// Complete files are recorded, also of a member whose agent is not released.
+// Complete files are recorded, also from a member whose agent is not released.
 func TestUnreleased(t *testing.T) {
 	bad := newStopped("member 1\n")
 	bad.refuse = errors.New("the disk failed")
@@ -220,7 +220,7 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
-// A failed run of which nothing can be fetched is reported with its error, which names the loss.
+// A failed run from which nothing can be fetched is reported with its error, which names the loss.
 func TestNothingToFetch(t *testing.T) {
 	l := newLost(t)
 	l.edit(func(db *results.DatabaseRun) {
