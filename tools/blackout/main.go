@@ -1,7 +1,7 @@
-// Command blackout compares the times without an answer that dbtester measures around faults with the
-// measurements of its own prober: for etcd, ZooKeeper and Consul, with a leader that is killed,
-// paused, cut off, or has a disk that stalls. It shares no code with dbtester: it has its own clients
-// for every member, and reads the records by itself. Run it with `make blackout`, as root.
+// Command blackout compares the times without an answer that dbtester measures around faults with
+// those that its own prober measures: for etcd, ZooKeeper and Consul, with a leader that is killed,
+// paused, cut off, or has a disk that stalls. It shares no code with dbtester: it has its own
+// clients for every member, and reads the records by itself. Run it with `make blackout`, as root.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 
 func main() { experiment.Main("blackout", blackout) }
 
-// tolerance is the largest accepted difference of two measurements, in seconds.
+// tolerance is how far two measurements may differ, in seconds.
 const tolerance = 0.1
 
 // store is a database: how its experiment names it, and how a member is asked to write.
@@ -40,8 +40,8 @@ func stores() []store {
 	}
 }
 
-// faults is the experiment file. Its verbs are the seconds of the load, the repeats, the seconds
-// of a repeat, and the database.
+// faults is the experiment file. Its verbs are how many seconds the load takes, how many repeats
+// there are, how many seconds each takes, and the database.
 const faults = `title: blackout
 hosts: [127.0.1.1, 127.0.1.2, 127.0.1.3]
 load: {operation: update, keys: 1000, rate: 200, duration: %ds, warm_up: 2s, clients: 300, key_size: 32, value_size: 64, timeout: 1s, failover: next, backlog: shed}
@@ -56,7 +56,7 @@ databases:
   %s
 `
 
-const every = 64 // seconds of a repeat
+const every = 64 // seconds per repeat
 
 // row is one fault by both measurements, in seconds.
 type row struct {
@@ -115,7 +115,7 @@ func (s store) measure(ctx context.Context, program, dir string, times int) ([]r
 	return s.rows(table, answers)
 }
 
-// rows reads the table of faults, and finds the same times in the prober's answers.
+// rows reads the fault table, and finds the same times in the prober's answers.
 func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
 	table, err := experiment.Table(path)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
 	return rows, nil
 }
 
-// instant reads a time in either notation of the records.
+// instant reads a time in either of the notations in the records.
 func instant(text string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(0, n), nil
@@ -175,7 +175,7 @@ func (r row) agrees() bool {
 	return !r.failed && apart <= tolerance && apart >= -tolerance
 }
 
-// report prints the table. busy describes the load of the machine.
+// report prints the table. busy describes the machine's load.
 func report(out io.Writer, busy string, rows []row) {
 	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Members, agents, load and both probers share one machine with %d processors, %s. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance, runtime.NumCPU(), busy)
 	agree, most := 0, 0.0

@@ -19,7 +19,7 @@ const (
 	interval = 10 * time.Millisecond
 	patience = time.Second
 	// most limits the pending writes to one member. It is more than can be sent within patience, or
-	// a new write would wait for the end of an old one.
+	// a new write would wait until an old one ended.
 	most = 120
 )
 
@@ -92,7 +92,7 @@ type overHTTP struct {
 	client            *http.Client
 }
 
-// dialHTTP returns writers of a request.
+// dialHTTP returns a function that makes a member's writer for a request.
 func dialHTTP(method, path, body string) func(string) writer {
 	return func(address string) writer {
 		return &overHTTP{method, "http://" + address + path, body, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most}}}
@@ -116,13 +116,13 @@ func (w *overHTTP) write(ctx context.Context) error {
 	return err
 }
 
-// zooKeeper writes over a session of its own for each write: a client that has just come.
+// zooKeeper writes over a new session each time: a client that has just come.
 type zooKeeper struct{ address string }
 
 func dialZooKeeper(address string) writer { return zooKeeper{address} }
 
-// write opens a session and asks for the creation of a node that there may be already: an answer
-// that it exists comes from the quorum as well.
+// write opens a session and asks for a new node that may exist already: an answer that it exists
+// comes from the quorum as well.
 func (z zooKeeper) write(ctx context.Context) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", z.address)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command causes plants causes of slow answers in three members of etcd, ZooKeeper and Consul, and
-// counts how often reports name them, and how often they name something else. It keeps the facts of each
-// run, makes only missing runs, and judges all runs by the current rules. Run it with `make causes`, as
-// root.
+// Command causes plants causes for slow answers in three members of etcd, ZooKeeper and Consul, and
+// counts how often reports name them, and how often they name something else. It keeps each run's
+// facts, makes only missing runs, and judges all runs by the current rules. Run it with `make
+// causes`, as root.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() { experiment.Main("causes", causes) }
 
-// series holds the runs of a plant: the runs with facts, and why others failed. Old counts runs of an
+// series holds a plant's runs: those with facts, and why others failed. old counts runs with an
 // experiment that has changed since.
 type series struct {
 	plant
@@ -29,7 +29,7 @@ type series struct {
 	old      int
 }
 
-// causes makes the missing runs of the chosen plants, and reports all plants.
+// causes makes the missing runs for the chosen plants, and reports all plants.
 func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("causes", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")
@@ -70,7 +70,7 @@ func causes(ctx context.Context, args []string, out, progress io.Writer) error {
 	return judge(parts, *n)
 }
 
-// sorted returns the series of all plants with their kept records, and the wanted ones among them.
+// sorted returns the series for all plants with their kept records, and the wanted ones among them.
 func sorted(kept []record, wanted []plant) (all, parts []*series, err error) {
 	for _, p := range plants() {
 		s := &series{plant: p}
@@ -113,7 +113,7 @@ func (s *series) add(r record) error {
 	return nil
 }
 
-// missing returns the stores of the missing runs. The n runs are divided between the stores.
+// missing returns the store for each missing run. The n runs are divided between the stores.
 func (s *series) missing(n int) (list []store) {
 	made := map[string]int{}
 	for _, r := range s.records {
@@ -131,8 +131,8 @@ func (s *series) missing(n int) (list []store) {
 // maker makes runs by a program, below a folder.
 type maker struct{ program, dir string }
 
-// complete makes each missing run once. It takes the series in turn, so an interruption leaves about as
-// many runs of each.
+// complete makes each missing run once. It takes the series in turn, so an interruption leaves
+// about as many runs in each.
 func complete(ctx context.Context, parts []*series, n int, path string, m maker, progress io.Writer) error {
 	missing, left := make([][]store, len(parts)), 0
 	for i, s := range parts {

@@ -26,24 +26,25 @@ type plant struct {
 	// names are the causes that reports must name: the only one, or at least one of several partly,
 	// with the others listed with as large a share. If it is empty, reports must name no cause.
 	names []string
-	// unknown means that no rule knows the plant. Reports may then leave all of the time unexplained.
+	// unknown means that no rule knows the plant. Reports may then leave all the time unexplained.
 	unknown bool
 	stores  []store // which have it in turn
 	clients int
 	rate    int // requests per second; 0 for a closed loop
 	value   int // bytes
-	// lines returns the plant's lines of the experiment file for a store.
+	// lines returns the plant's lines for a store in the experiment file.
 	lines func(store) string
-	// measured is the length of the measured part; 0 for the usual one. The mean also covers requests
-	// just before the faults, which have more weight if fewer requests follow.
+	// measured is how long the measured part is; 0 for the usual length. The mean also covers
+	// requests just before the faults, which have more weight if fewer requests follow.
 	measured time.Duration
 	// faults means that the lines are faults, which end before the load: it lasts a little longer.
 	faults bool
-	// squeezed means that control has one processor, which another program uses for most of the load.
+	// squeezed means that control has one processor, which another program uses during most of the
+	// load.
 	squeezed bool
 }
 
-// The measured part of each load. A fault lasts a little longer than the rest of the measured part, and
+// Each load's measured part. A fault lasts a little longer than the rest of the measured part, and
 // the load until control has surely undone it.
 const (
 	warmUp   = 2 * time.Second
@@ -57,18 +58,18 @@ const (
 // the processors a cause, because requests spend their time on nothing else.
 const rate = 200
 
-// during returns the keys of a fault in all of a measured part.
+// during returns the keys for a fault that lasts through a measured part.
 func during(measured time.Duration, keys string) string {
 	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, measured+beyond)
 }
 
-// faults returns the lines of an experiment with faults.
+// faults returns an experiment's lines with faults.
 func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Join(list, "") }
 
 // plants returns all plants.
 func plants() []plant {
 	all := []store{etcd, zookeeper, consul}
-	reporting := []store{zookeeper, consul} // the time of writes, without which nothing is known of the way
+	reporting := []store{zookeeper, consul} // they report how long writes take, without which nothing is known about the way
 	same := func(lines string) func(store) string { return func(store) string { return lines } }
 	return []plant{
 		{key: "none", words: "nothing", stores: all, clients: 8, rate: rate, lines: same("")},
@@ -95,8 +96,9 @@ func plants() []plant {
 	}
 }
 
-// times returns the delay that a plant adds to a store's requests. ZooKeeper reports whole milliseconds, and
-// on two processors its threads wait for a processor for a third of 10 ms, which no lower bound may count.
+// times returns the delay that a plant adds to a store's requests. ZooKeeper reports whole
+// milliseconds, and on two processors its threads wait for a processor for a third of 10 ms, which
+// no lower bound may count.
 func times(s store, usual time.Duration) time.Duration {
 	if s == zookeeper {
 		return 2 * usual
@@ -104,12 +106,12 @@ func times(s store, usual time.Duration) time.Duration {
 	return usual
 }
 
-// narrow are the keys of a fault: the way of the clients to the leader and back.
+// narrow are the keys for a fault: the clients' way to the leader and back.
 const narrow = "kind: delay, member: leader, from: clients, rate: 10Mbit"
 
-// slowSyncs returns the keys of a fault with slower syncs. Members of etcd and ZooKeeper sync at the same
-// time, so requests do not wait for a single slow disk. Consul's leader syncs before the others, so half
-// of the time on slow disks is spent on the others.
+// slowSyncs returns the keys for a fault with slower syncs. In etcd and ZooKeeper members sync at
+// the same time, so requests do not wait for a single slow disk. Consul's leader syncs before the
+// others, so half the time on slow disks is spent on the others.
 func slowSyncs(s store, by time.Duration) string {
 	member := "all"
 	if s == consul {
@@ -118,7 +120,7 @@ func slowSyncs(s store, by time.Duration) string {
 	return fmt.Sprintf("kind: disk, member: %s, fsync: %v", member, by)
 }
 
-// stopped returns the lines of an experiment whose leader is stopped periodically.
+// stopped returns an experiment's lines whose leader is stopped periodically.
 func stopped() string {
 	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
 	var list []string
@@ -128,7 +130,7 @@ func stopped() string {
 	return faults(list...)
 }
 
-// experiment returns the text of an experiment. Clients connect to the leader, so members forward no
+// experiment returns an experiment's text. Clients connect to the leader, so members forward no
 // requests.
 func (p plant) experiment(s store) string {
 	length, coolDown := warmUp+cmp.Or(p.measured, measured), time.Duration(0)

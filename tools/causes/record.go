@@ -18,25 +18,25 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// record describes a finished run: a line of the file of records. The reader derives the verdict from
-// the facts, by its own rules.
+// record describes a finished run: a line in the file that holds the records. Readers derive the
+// verdict from the facts, by their own rules.
 type record struct {
 	Planted string    `json:"planted"`
 	Store   string    `json:"store"`
 	Started time.Time `json:"started"`
-	// Version is the version of the program that made the run, and Verdict the program's verdict.
+	// Version is the version that made the run, and Verdict its verdict.
 	Version    string `json:"version"`
 	Processors int    `json:"processors"`
 	Verdict    string `json:"verdict,omitempty"`
 	// Failed is why the run has no facts.
 	Failed string       `json:"failed,omitempty"`
 	Facts  *cause.Facts `json:"facts,omitempty"`
-	// Experiment is its text. Runs of another one than today's do not count.
+	// Experiment is its text. Runs with another text than today's do not count.
 	Experiment string `json:"experiment"`
 }
 
-// readRecords reads the file of records, if there is one. Lines that cannot be read are counted, such as
-// one that was not written to its end.
+// readRecords reads the file with the records, if there is one. Lines that cannot be read are
+// counted, such as one that was not written to its end.
 func readRecords(path string) (list []record, unread int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,7 @@ func unrecorded() *cause.Facts {
 	return f
 }
 
-// recordOf reads the facts of a run, and the verdict of its report, from its folder.
+// recordOf reads a run's facts, and its report's verdict, from its folder.
 func recordOf(dir string) (r record, err error) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ type verdict struct {
 	text                  string
 }
 
-// judge returns the verdict on a record by the rules of this program.
+// judge returns the verdict on a record by this program's rules.
 func (r record) judge() (v verdict, err error) {
 	entries, why := cause.Ledger(r.Facts)
 	if entries == nil {

@@ -12,18 +12,18 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/share"
 )
 
-// Bars of each series: one run in mayMiss may miss the planted cause, and the median of the unexplained
+// Bars for each series: one run in mayMiss may miss the planted cause, and the median unexplained
 // share of the response time may be up to most percent.
 const (
 	mayMiss = 20
 	most    = 30.0
 )
 
-// counts sums up the verdicts of a series.
+// counts sums up a series' verdicts.
 type counts struct {
-	// right counts verdicts that name the planted cause, or no cause if no rule knows the plant. Of
-	// several planted causes they name one at least partly, and list all. partly counts verdicts that
-	// name a planted cause but are not right, and none verdicts without a name.
+	// right counts verdicts that name the planted cause, or no cause if no rule knows the plant. If
+	// several causes are planted they name one at least partly, and list all. partly counts
+	// verdicts that name a planted cause but are not right, and none verdicts without a name.
 	right, partly, none int
 	wrong               int      // runs with a name that was not planted
 	others              []string // these names
@@ -59,7 +59,7 @@ func (s *series) lists(v verdict) bool {
 	return !slices.ContainsFunc(s.names, func(name string) bool { return !slices.Contains(all, name) })
 }
 
-// report prints the table of all series. Each should have n runs.
+// report prints the table with all series. Each should have n runs.
 func report(out io.Writer, all []*series, n int) {
 	fmt.Fprintf(out, "# Planted causes\n\nThree members on one machine with %s processors, data in memory, and clients that write to the leader in a closed loop, or together at the rate that the table has. Causes are planted, or none, and the report must name them ([docs/cause.md](../docs/cause.md)): one by its own words, with over half of the mean response time for certain. Of two, one must be named with 30 %% or more for certain, and the other be listed with as much, whatever its bounds. Without a cause none must be found, and of causes that no rule knows from these records none must be named. Each run has a fresh cluster. All verdicts follow from the kept facts of the runs by the rules of this version. Intervals are exact (Clopper and Pearson, 95 %%). What is unexplained is in percent of the mean response time, and negative where lines of the ledger overlap. Made by `make causes`.\n\n| planted | clients | must be found | right | of | at least, 95 %% | partly | nothing found | another name | unexplained, median | stores | made |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n",
 		values(all, func(r record) string { return fmt.Sprint(r.Processors) }))
@@ -84,7 +84,7 @@ func report(out io.Writer, all []*series, n int) {
 	}
 }
 
-// row prints a line of the table.
+// row prints a line in the table.
 func (s *series) row(out io.Writer, n int) {
 	want := strings.Join(s.names, " and ")
 	switch {
@@ -131,7 +131,7 @@ func (s *series) when() string {
 	return first + ", by " + values([]*series{s}, func(r record) string { return r.Version })
 }
 
-// values lists each value of records once.
+// values lists each value in records once.
 func values(all []*series, of func(record) string) string {
 	var list []string
 	for _, s := range all {

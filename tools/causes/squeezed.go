@@ -14,14 +14,14 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// squeezed is a run whose clients have one processor, which this program occupies with real-time priority
-// for most of the load. Agents and members may use all processors.
+// squeezed is a run whose clients have one processor, which this program occupies with real-time
+// priority during most of the load. Agents and members may use all processors.
 type squeezed experiment.Control
 
-// onOne is the command of control on one processor.
+// onOne runs control on one processor.
 const onOne = "#!/bin/sh\nexec taskset -c 0 '%s' \"$@\"\n"
 
-// How long the processor is occupied, and then free. A program with the priority of the clients would let
+// How long the processor is occupied, and then free. A program with the clients' priority would let
 // them run after a few milliseconds; dbtester counts stops from 10 ms on.
 const (
 	taken = 90 * time.Millisecond
@@ -52,7 +52,7 @@ func (s squeezed) run(ctx context.Context, record string) (manifest string, err 
 	return manifest, errors.Join(err, failed)
 }
 
-// occupy takes a processor from the beginning of the load of the run in a folder to its end.
+// occupy takes a processor from when the load begins in the run in a folder until it ends.
 func occupy(ctx context.Context, dir string) error {
 	if !experiment.Await(ctx, dir, "load start") {
 		return errors.New("the load did not begin")

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command delayed runs etcd with a proxy in front of its client port that delays the
-// bytes of clients: a known change for comparisons to find.
+// Command delayed runs etcd with a proxy in front of its client port that delays what clients send:
+// a known change for comparisons to find.
 //
 //	delayed -delay 1ms ETCD ARGS...
 //
-// The proxy listens where ARGS let etcd listen for clients, and etcd on a free port of the
-// same address. A delay of 0 leaves the proxy, so that it is the only difference. Peers
-// are not delayed. TLS passes through.
+// The proxy listens where ARGS let etcd listen for clients, and etcd on a free port at the same
+// address. With a delay of 0 the proxy stays, so that the delay is the only difference. Peers are
+// not delayed. TLS passes through.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit code of etcd, 1 after an error of its own.
+// run returns etcd's exit code, or 1 after an error in this program.
 func run(args []string) int {
 	flags := flag.NewFlagSet("delayed", flag.ContinueOnError)
 	delay := flags.Duration("delay", 0, "how long bytes of clients are held back, at least 0")

@@ -33,7 +33,7 @@ func forward(client net.Conn, back string, delay time.Duration) {
 	defer server.Close()
 	ended := make(chan struct{}, 2)
 	go func() {
-		_, _ = io.Copy(client, server) // its end is that of the connection
+		_, _ = io.Copy(client, server) // the connection ends with it
 		ended <- struct{}{}
 	}()
 	go func() {
@@ -43,13 +43,13 @@ func forward(client net.Conn, back string, delay time.Duration) {
 	<-ended
 }
 
-// chunk holds the bytes of one read from a client.
+// chunk is what one read from a client gave.
 type chunk struct {
 	data []byte
 	due  time.Time
 }
 
-// waitingChunks is how many chunks of a connection are held back at once.
+// waitingChunks is how many chunks are held back at once on a connection.
 const waitingChunks = 4096
 
 // hold copies with a delay. Bytes that arrive meanwhile wait for no longer than it.

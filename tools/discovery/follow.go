@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// below is where the keys of instances are.
+// below is where instances' keys are.
 const below = "sessions/"
 
 // followEtcd watches the keys with clientv3, from the first revision on.
@@ -36,12 +36,12 @@ func followEtcd(ctx context.Context, address string, saw *sight) error {
 	return errors.New("the watch ended")
 }
 
-// quiet discards the log of a client library.
+// quiet discards what a client library logs.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// followZooKeeper lists the keys with go-zookeeper, and again whenever a watch of them fires.
+// followZooKeeper lists the keys with go-zookeeper, and again whenever a watch on them fires.
 func followZooKeeper(ctx context.Context, address string, saw *sight) error {
 	conn, _, err := zk.Connect([]string{address}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithLogInfo(false))
 	if err != nil {
@@ -67,7 +67,7 @@ func followZooKeeper(ctx context.Context, address string, saw *sight) error {
 	}
 }
 
-// followConsul lists the keys with blocking queries of Consul's client.
+// followConsul lists the keys with blocking queries by Consul's client.
 func followConsul(ctx context.Context, address string, saw *sight) error {
 	return blocking(ctx, address, below, saw, func(client *api.Client, o *api.QueryOptions) ([]string, *api.QueryMeta, error) {
 		return client.KV().Keys(below, "", o)
@@ -77,7 +77,7 @@ func followConsul(ctx context.Context, address string, saw *sight) error {
 // service names the Consul service that instances without keys register with.
 const service = "dbtester-sessions"
 
-// followServices lists the instances of the service whose checks pass, in the same way.
+// followServices lists the service's instances whose checks pass, in the same way.
 func followServices(ctx context.Context, address string, saw *sight) error {
 	return blocking(ctx, address, service+"-", saw, func(client *api.Client, o *api.QueryOptions) (ids []string, meta *api.QueryMeta, err error) {
 		entries, meta, err := client.Health().Service(service, "", true, o)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record has the fields of a database in the manifest that are compared.
+// record has a database's fields in the manifest that are compared.
 type record struct {
 	LoadEnd    time.Time `json:"load_end"`
 	Discovered *struct {
@@ -26,7 +26,7 @@ type record struct {
 	} `json:"discovered"`
 }
 
-// spread is of the times of renewals in the records.
+// spread is how long renewals took by the records.
 type spread struct {
 	N   int64         `json:"n"`
 	P99 time.Duration `json:"p99_ns"`
@@ -46,7 +46,7 @@ type change struct {
 	FanOut   time.Duration `json:"fan_out_ns"`
 }
 
-// read reads the record of a run's one database from its manifest.
+// read reads the record for a run's one database from its manifest.
 func read(path string) (r record, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -62,9 +62,10 @@ func read(path string) (r record, err error) {
 	return manifest.Databases[0], nil
 }
 
-// death compares both measurements of a death. whole is the time until all of dbtester's consumers knew.
-// first and last are by how much its first and last consumer were later than the prober's first and last
-// watch. known means that dbtester has these times, and seen that all watches of the prober have them.
+// death compares both measurements for a death. whole is how long it took until all dbtester's
+// consumers knew. first and last are by how much its first and last consumer were later than the
+// prober's first and last watch. known means that dbtester has these times, and seen that all the
+// prober's watches have them.
 type death struct {
 	whole       time.Duration
 	known, seen bool
@@ -74,7 +75,7 @@ type death struct {
 // apart returns the larger difference.
 func (d death) apart() time.Duration { return max(d.first.Abs(), d.last.Abs()) }
 
-// verdict sums up the runs of a store.
+// verdict sums up a store's runs.
 type verdict struct {
 	name      string
 	tolerance time.Duration
@@ -86,16 +87,16 @@ type verdict struct {
 	// the store's rule or for lack of renewals, and outside by the prober.
 	alive, unrenewed, outside int
 	lost                      int
-	why                       error // of a watch of the prober
-	failed                    error // of a run, after which the store was left
-	// registered instances were kept alive by renewals, those of the last run.
+	why                       error // from one of the prober's watches
+	failed                    error // from a run, after which the store was left
+	// registered instances were kept alive by renewals, those in the last run.
 	registered int
 	renewals   spread
 	// unanswered renewals were lost, and late ones were sent late.
 	unanswered, late int64
 }
 
-// compare compares the record of a run with the prober's watches through each member.
+// compare compares a run's record with the prober's watches through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
 	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,
@@ -135,7 +136,7 @@ func compare(name string, o options, r record, seen []*sight) verdict {
 	return v
 }
 
-// add adds the verdict of another run.
+// add adds another run's verdict.
 func (v *verdict) add(o verdict) {
 	v.deaths = append(v.deaths, o.deaths...)
 	v.changes, v.added, v.lost = v.changes+o.changes, v.added+o.added, v.lost+o.lost
@@ -168,8 +169,8 @@ func ends(seen []*sight, is registration) (first, last time.Time, all bool) {
 	return first, last, len(seen) > 0
 }
 
-// agree returns how many deaths both measured within the tolerance, and the largest difference of deaths
-// that both measured.
+// agree returns how many deaths both measured within the tolerance, and by how much a death that
+// both measured differs at most.
 func (v verdict) agree() (n int, most time.Duration) {
 	for _, d := range v.deaths {
 		if !d.known || !d.seen {
@@ -192,7 +193,7 @@ func (v verdict) text() string {
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
 }
 
-// unseen counts the deaths that a watch of the prober missed.
+// unseen counts the deaths that one of the prober's watches missed.
 func (v verdict) unseen() (n int) {
 	for _, d := range v.deaths {
 		if !d.seen {
@@ -202,8 +203,8 @@ func (v verdict) unseen() (n int) {
 	return n
 }
 
-// err returns an error for every failed check. The times of deaths are checked unless instances are to be
-// kept alive; missing renewals are checked if they are.
+// err returns an error for every failed check. When deaths were known is checked unless instances
+// are to be kept alive; missing renewals are checked if they are.
 func (v verdict) err(o options) error {
 	if v.failed != nil {
 		return fmt.Errorf("%s: %w", v.name, v.failed)

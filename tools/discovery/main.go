@@ -1,7 +1,7 @@
-// Command discovery compares when all consumers of a service knew that an instance had died, as
-// dbtester records it, with the observations of a prober that shares no code with it: the prober
-// watches the same instances through every member of etcd, ZooKeeper and Consul by these stores' own
-// client libraries, and reads the records by itself. Run it with `make discovery`. With -alive it keeps
+// Command discovery compares when all a service's consumers knew that an instance had died, as
+// dbtester records it, with what a prober observes that shares no code with it: the prober watches
+// the same instances through every member of etcd, ZooKeeper and Consul by these stores' own client
+// libraries, and reads the records by itself. Run it with `make discovery`. With -alive it keeps
 // instances alive beside a load for a long time, in all stores at once, and counts those that are
 // declared dead: `make no-flap`.
 package main
@@ -80,7 +80,8 @@ func discovery(ctx context.Context, args []string, out, progress io.Writer) erro
 	return errors.Join(errs...)
 }
 
-// measure returns a verdict of each store. One that fails does not keep the others from their runs.
+// measure returns a verdict for each store. One that fails does not keep the others from their
+// runs.
 func (o options) measure(ctx context.Context, dir string, progress io.Writer) []verdict {
 	chosen := slices.DeleteFunc(stores(), func(s store) bool { return o.only != "" && o.only != s.name })
 	list := make([]verdict, len(chosen))

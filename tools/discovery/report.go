@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report prints the tables. busy describes the load of the machine.
+// report prints the tables. busy describes the machine's load.
 func report(out io.Writer, busy string, o options, list []verdict) {
 	fmt.Fprintf(out, "# Deaths of instances, by two observers\n\nInstances of a service die, at most %d in each run, and all consumers are to know within %v (the scenario service-discovery, docs/scenarios.md). The times of dbtester's first and last consumer are compared with those of a prober that shares no code with it: its first and last of three watches, one through each member, by the store's own client library. The two agree if both times are within %v. "+
 		"The parts of each death and deploy must add up to the whole within 1 ms. Declared dead while alive: by dbtester because the store broke its rule, and because renewals were late or had no answer; and by the prober, which knows no reasons. "+
@@ -26,7 +26,8 @@ func report(out io.Writer, busy string, o options, list []verdict) {
 	}
 }
 
-// reportAlive prints the table of instances that were to be kept alive, for the stores that did not fail.
+// reportAlive prints the table with the instances that were to be kept alive, for the stores that
+// did not fail.
 func reportAlive(out io.Writer, busy string, o options, stores int, list []verdict) {
 	fmt.Fprintf(out, "# Living instances that are declared dead\n\n%d instances of a service are kept alive for %v beside a load of %d updates a second, in each store with the TTL that keeps a promise of %v. Nobody may declare one of them dead: neither the store before its rule allows it, nor because a renewal was late or had no answer, nor by the account of a prober that shares no code with dbtester and watches the instances through each member. "+
 		"Then %d others die: that the prober sees these through every member shows that it would have seen more. The times of renewals and the numbers of lost and late ones are of the whole load. "+
@@ -55,7 +56,7 @@ func reportFailed(out io.Writer, list []verdict) {
 	}
 }
 
-// cells are the times of a death.
+// cells formats a death's times.
 func (d death) cells(tolerance time.Duration) string {
 	switch {
 	case !d.known:

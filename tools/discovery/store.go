@@ -8,13 +8,13 @@ import (
 // store is a database: how its experiment names it, and how instances are watched through a member.
 type store struct {
 	name, lines string
-	// network is the begin of the members' addresses. No two stores share one: they may run at once.
+	// network is how the members' addresses begin. No two stores share one: they may run at once.
 	network string
 	port    int
 	follow  func(ctx context.Context, address string, saw *sight) error
 }
 
-// options are the flags of the command.
+// options are the command's flags.
 type options struct {
 	program                   string
 	deaths                    int
@@ -28,14 +28,15 @@ type options struct {
 }
 
 const (
-	// batch limits the instances that die in one run: an answer of a health endpoint has all instances, and
-	// if they are many, the last of many readers gets its answer long after the first.
+	// batch limits how many instances die in one run: a health endpoint's answer has all instances,
+	// and if they are many, the last of many readers gets its answer long after the first.
 	batch = 25
-	// calm is the time before the first death, and margin the rest of the load after the last promise.
+	// calm is the time before the first death, and margin how long the load lasts after the last
+	// promise.
 	calm, margin = 3 * time.Second, 8 * time.Second
 )
 
-// sight holds the observations of a watch through one member. It is not safe for concurrent use.
+// sight holds what a watch through one member observed. It is not safe for concurrent use.
 type sight struct {
 	// gone is when registrations were first known to be gone.
 	gone   map[registration]time.Time
@@ -43,5 +44,5 @@ type sight struct {
 	why    error           // why the last watch ended
 }
 
-// registration is an instance's key: each deploy of an instance makes its next generation.
+// registration is an instance's key: each time an instance is deployed, its next generation begins.
 type registration struct{ instance, generation int }

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// judged judges the records of a run by a function.
+// judged judges a run's records by a function.
 func judged(by func(r *records) []experiment.Finding) func(manifest string) ([]experiment.Finding, error) {
 	return func(manifest string) ([]experiment.Finding, error) {
 		r, err := read(manifest)

@@ -11,10 +11,10 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// recipes: the library of etcd waits for a tick of 100 ms, and the protocol does not need to. A tick
-// serves a watch with the event that it waits for, or from then on at once. So with two contenders every
-// other hand-off waits for nearly all of a tick, and the one after it for nothing: the mean is judged,
-// since the median is either.
+// recipes: etcd's library waits for a tick every 100 ms, and the protocol does not need to. A tick
+// serves a watch with the event that it waits for, or from then on at once. So with two contenders
+// every other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
+// judged, since the median is either.
 func recipes() experiment.Trial {
 	return experiment.Trial{
 		Name: "recipes", Title: "etcd, one member: a lock of two contenders, held for 1 ms, by both recipes",
@@ -72,7 +72,7 @@ func stoppedHolders(database string) experiment.Trial {
 // handOff is the most that a hand-off adds to a rule, in seconds, on a machine that members share.
 const handOff = 0.1
 
-// failOver: the lock of a dead holder passes when its session has ended, and Consul's later.
+// failOver: a dead holder's lock passes when its session has ended, and in Consul later.
 func failOver() experiment.Trial {
 	const names = 10
 	text := three + load(24*time.Second, 20) + fmt.Sprintf(`locks: {names: %d, contenders: [2], hold: 1s, ttl: 4s, recipe: direct, elect: true}

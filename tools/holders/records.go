@@ -17,12 +17,12 @@ type records struct {
 	Databases []database
 }
 
-// database has the counts of sessions and locks of a database.
+// database counts a database's sessions and locks.
 type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
 	Locks    locks    `json:"locks_held"`
-	// Load counts the locks that requests of the load took.
+	// Load counts the locks that the load's requests took.
 	Load struct {
 		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
 		Disorder                                              int64 `json:"fences_out_of_order"`
@@ -40,7 +40,7 @@ type spread struct {
 	least float64
 }
 
-// sessions has the counts and times of the held sessions.
+// sessions has the held sessions' counts and times.
 type sessions struct {
 	Granted    int64
 	NotGranted int64 `json:"not_granted"`
@@ -64,8 +64,8 @@ type sessions struct {
 	}
 }
 
-// late returns the distribution of delays after the TTL, with the least from the first session that
-// ended.
+// late returns how the delays after the TTL are distributed, with the least from the first session
+// that ended.
 func (s *sessions) late() spread {
 	is := s.Late
 	if len(s.Survivors) > 0 {
@@ -74,7 +74,7 @@ func (s *sessions) late() spread {
 	return is
 }
 
-// locks has the counts and times of the competition, by stage.
+// locks has the competition's counts and times, by stage.
 type locks struct {
 	Earliest int64 `json:"earliest_ns"`
 	Latest   int64 `json:"latest_ns"`
@@ -95,7 +95,7 @@ type locks struct {
 	Left int64
 }
 
-// read reads the records of a run. Each database must have some of sessions or locks.
+// read reads a run's records. Each database must have some sessions or locks.
 func read(manifest string) (*records, error) {
 	text, err := os.ReadFile(manifest)
 	if err != nil {
@@ -116,7 +116,7 @@ func read(manifest string) (*records, error) {
 	return r, nil
 }
 
-// event is read from a line of events.jsonl.
+// event is read from a line in events.jsonl.
 type event struct {
 	Time time.Time
 	Kind string
@@ -134,10 +134,10 @@ func events(text io.Reader) (all []event) {
 	return all
 }
 
-// errNone is the error of a run without an event.
+// errNone says that a run lacks an event.
 var errNone = errors.New("the run has no such event")
 
-// when returns the time of the first event of a kind in the run's only database.
+// when returns when the first event with a kind happened in the run's only database.
 func (r *records) when(kind string) (time.Time, error) {
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
 	if err != nil {
@@ -146,7 +146,8 @@ func (r *records) when(kind string) (time.Time, error) {
 	return first(found, kind)
 }
 
-// first returns when an event of a kind was recorded first, in the order of files; errNone without any.
+// first returns when an event with a kind was recorded first, in the order of the files, or
+// errNone.
 func first(files []string, kind string) (time.Time, error) {
 	for _, name := range files {
 		f, err := os.Open(name)

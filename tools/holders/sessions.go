@@ -13,19 +13,19 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// one and three are the hosts of experiments: a cluster of one member needs no agreement, so that its
-// rule alone decides.
+// one and three are the hosts in experiments: a cluster with one member needs no agreement, so that
+// its rule alone decides.
 const (
 	one   = "hosts: [127.0.10.1]\n"
 	three = "hosts: [127.0.10.1, 127.0.10.2, 127.0.10.3]\n"
 )
 
-// load returns the key of the experiment file for updates at a rate beside the holders.
+// load returns the key in the experiment file for updates at a rate beside the holders.
 func load(length time.Duration, rate int) string {
 	return fmt.Sprintf("load: {operation: update, keys: 1000, rate: %d, duration: %v, clients: 20, key_size: 32, value_size: 64, timeout: 5s}\n", rate, length)
 }
 
-// ended are the bars of all sessions that end by a rule.
+// ended returns the bars for sessions that all end by a rule.
 func ended(s *sessions, held int64) []experiment.Finding {
 	return []experiment.Finding{
 		experiment.Exactly("sessions that died", s.Abandoned, held), experiment.Exactly("of them gone by the end of the load", s.Expired, held),
@@ -61,7 +61,7 @@ func manyLeases() experiment.Trial {
 	}
 }
 
-// steadyLeases: fewer than 1,000 a second wait for a tick of half a second at most.
+// steadyLeases: if fewer than 1,000 a second end, they wait at most for a tick, half a second.
 func steadyLeases() experiment.Trial {
 	const held = 2000
 	return experiment.Trial{
@@ -71,7 +71,7 @@ func steadyLeases() experiment.Trial {
 	}
 }
 
-// ticks: ZooKeeper ends sessions at the next of its ticks.
+// ticks: ZooKeeper ends sessions at its next tick.
 func ticks(ms int) experiment.Trial {
 	const held = 100
 	return experiment.Trial{
@@ -91,7 +91,7 @@ func twice() experiment.Trial {
 	}
 }
 
-// The end of leases after the leader is killed: the new leader begins each TTL again, and adds an
+// How leases end after the leader is killed: the new leader begins each TTL again, and adds an
 // election time-out. The last renewals are as old as they can be, and an end waits for a tick.
 const (
 	renewedEach = time.Second
@@ -99,7 +99,7 @@ const (
 	tick        = 0.6 // s, with the writes that end the leases
 )
 
-// leaderKilled: leases outlive a leader by the part of their TTL that had passed.
+// leaderKilled: leases outlive a leader by as much of their TTL as had passed.
 func leaderKilled() experiment.Trial {
 	const held = 100
 	return experiment.Trial{
@@ -136,8 +136,8 @@ func (r *records) blackout() (float64, error) {
 	return ns / 1e9, err
 }
 
-// stoppedClient: the end of a session while the client is stopped is only known as an interval, and is
-// the fault of the client alone.
+// stoppedClient: if a session ends while the client is stopped, the time is only known as an
+// interval, and the client alone is to blame.
 func stoppedClient() experiment.Trial {
 	const held = 100
 	return experiment.Trial{

@@ -1,7 +1,7 @@
-// Command house measures the shape of a Go source tree and prints it as Markdown: its
-// packages and their imports, the places that speak of each ability, the largest types, the
-// files of each package and their order, the words of comments, and the way through the
-// packages from the top of a run. Run it by `make house`.
+// Command house measures how a Go source tree is shaped and prints it as Markdown: its packages and
+// their imports, the places that speak of each ability, the largest types, each package's files and
+// their order, the words in comments, and the way through the packages from where a run starts. Run
+// it by `make house`.
 package main
 
 import (
@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// measure prints every table of the tree in dir, and a sample of its comments.
+// measure prints every table for the tree in dir, and a sample from its comments.
 func measure(w io.Writer, dir string, top, sample int, seed uint64) error {
 	module, err := moduleOf(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func measure(w io.Writer, dir string, top, sample int, seed uint64) error {
 	return nil
 }
 
-// circlesOf prints the circles of a package of the tree in dir.
+// circlesOf prints the circles in a package in the tree in dir.
 func circlesOf(w io.Writer, dir, of string) error {
 	t, err := readTree(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func circlesOf(w io.Writer, dir, of string) error {
 	return printCircles(w, t, of)
 }
 
-// report prints the tables of t. They omit tests and generated files.
+// report prints the tables for t. They omit tests and generated files.
 func report(w io.Writer, t *tree, module string, top int) {
 	printWhole(w, t, module)
 	printAbilities(w, t)

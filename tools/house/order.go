@@ -13,16 +13,16 @@ import (
 	"slices"
 )
 
-// arrow goes from a file to one that declares something which the file uses: a
-// function, type, variable, constant, method or field of the same package.
+// arrow goes from a file to one that declares something which the file uses: a function, type,
+// variable, constant, method or field in the same package.
 type arrow struct{ from, to string }
 
-// arrowSet holds arrows, each with the names that the first file uses of the second.
+// arrowSet holds arrows, each with the names in the second file that the first uses.
 type arrowSet map[arrow]map[string]bool
 
-// arrows resolves names by go/types. Imported packages stay unread, so that a tree
-// is measured without being built. Names that only an import's types could resolve are
-// left out, such as a method called on the result of a generic function.
+// arrows resolves names by go/types. Imported packages stay unread, so that a tree is measured
+// without being built. Names that only an import's types could resolve are left out, such as a
+// method called on what a generic function returns.
 func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}
@@ -52,7 +52,7 @@ type unread struct{}
 
 func (unread) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
 
-// sorted returns the arrows by the names of their files.
+// sorted returns the arrows, sorted by their files' names.
 func (found arrowSet) sorted() []arrow {
 	return slices.SortedFunc(maps.Keys(found), func(a, b arrow) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
@@ -68,9 +68,9 @@ func (found arrowSet) uses() map[string][]string {
 	return uses
 }
 
-// order is how the files of a package lie on floors. A file lies one floor above the
-// highest file that it uses. Files are visited by name, depth first; an arrow to a
-// file whose visit has begun and not ended closes a cycle and runs back up.
+// order is how a package's files lie on floors. A file lies one floor above the highest file that
+// it uses. Files are visited by name, depth first; an arrow to a file whose visit has begun and not
+// ended closes a cycle and runs back up.
 type order struct {
 	floors int
 	backUp int

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// habits are words that comments use in place of the field's own. The last row has
-// two of the field's.
+// habits are words that comments use in place of the field's own. The last row has two words that
+// the field uses.
 var habits = []struct {
 	name  string
 	match *regexp.Regexp
@@ -31,7 +31,7 @@ var (
 	asLong = regexp.MustCompile(`(?i)\bso (many|long) as\b`)
 )
 
-// comment holds the text of a group, without slashes, and its file and line.
+// comment holds a comment group's text, without slashes, and its file and line.
 type comment struct {
 	at, text string
 }
@@ -106,8 +106,8 @@ func docOf(own, group *ast.CommentGroup) *ast.CommentGroup {
 
 var camel = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
-// repeats reports whether the first sentence of a doc comment defines name by name's
-// own words: "X is ..." where the next five words contain all words of X.
+// repeats reports whether a doc comment's first sentence defines name by name's own words: "X is
+// ..." where the next five words contain all the words in X.
 func repeats(name, doc string) bool {
 	sentence, _, _ := strings.Cut(strings.ReplaceAll(doc, "\n", " ")+" ", ". ")
 	fields := word.FindAllString(strings.ToLower(sentence), -1)
@@ -123,7 +123,7 @@ func repeats(name, doc string) bool {
 	return true
 }
 
-// containsStem ignores the s of a plural.
+// containsStem ignores a plural's s.
 func containsStem(words []string, part string) bool {
 	stem := strings.TrimSuffix(part, "s")
 	for _, w := range words {

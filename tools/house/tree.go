@@ -19,13 +19,13 @@ type source struct {
 	text []byte
 }
 
-// tree is every source of one directory and those below it.
+// tree is every source in one directory and those below it.
 type tree struct {
 	fset    *token.FileSet
 	sources []*source
 }
 
-// skipped are directories that hold no source of the program.
+// skipped are directories that hold none of the program's sources.
 var skipped = []string{"testdata", "vendor", "node_modules"}
 
 // built are directories at the top of the tree that the program's own runs write.
@@ -62,7 +62,7 @@ func readTree(root string) (*tree, error) {
 	return t, err
 }
 
-// descend returns fs.SkipDir for a directory without source of the program.
+// descend returns fs.SkipDir for a directory without any of the program's sources.
 func descend(rel, name string) error {
 	hidden := rel != "." && strings.HasPrefix(name, ".")
 	if hidden || slices.Contains(skipped, name) || slices.Contains(built, rel) {

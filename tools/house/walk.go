@@ -26,17 +26,17 @@ type walk struct {
 	module  string
 	bodies  map[string]body
 	visited map[string]bool
-	rooms   []string // the package of each function that was entered, in order
+	rooms   []string // each entered function's package, in order
 }
 
-// body is a function with the types of its package.
+// body is a function with its package's types.
 type body struct {
 	decl *ast.FuncDecl
 	info *types.Info
 	dir  string
 }
 
-// loadBodies loads the packages of the module in root.
+// loadBodies loads the packages in the module in root.
 func loadBodies(root, module string) (map[string]body, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -66,7 +66,7 @@ func loadBodies(root, module string) (map[string]body, error) {
 	return bodies, nil
 }
 
-// enter follows a function, if it is one of the module that was not entered before.
+// enter follows a function, if it is in the module and was not entered before.
 func (w *walk) enter(name string) {
 	b, ok := w.bodies[name]
 	if !ok || w.visited[name] {
@@ -103,7 +103,7 @@ func (w *walk) counts() (rooms, moves, returns int) {
 	return len(seen), moves, returns
 }
 
-// printWalks prints a walk from each of the trips.
+// printWalks prints a walk from each function in trips.
 func printWalks(w io.Writer, root, module string) error {
 	bodies, err := loadBodies(root, module)
 	if err != nil {
@@ -119,7 +119,7 @@ func printWalks(w io.Writer, root, module string) error {
 	return nil
 }
 
-// moduleOf returns the path of the module in root.
+// moduleOf returns the path that the module in root has.
 func moduleOf(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

@@ -18,8 +18,8 @@ var hubs = []string{
 	"cmd/dbtester.controlFlags", "control.Options",
 }
 
-// abilities lists the abilities of the program during or around a load, and the words of code
-// and comments that mention each.
+// abilities lists what the program can do during or around a load, and the words in code and
+// comments that mention each ability.
 var abilities = []struct {
 	name  string
 	match *regexp.Regexp
@@ -39,14 +39,14 @@ var abilities = []struct {
 // contract is the package that every driver implements.
 const contract = "pkg/database"
 
-// packageNode is a package among those of its module.
+// packageNode is a package among those in its module.
 type packageNode struct {
 	lines    int
 	exported int
-	imports  map[string]bool // directories of the same module
+	imports  map[string]bool // directories in the same module
 }
 
-// graph returns the packages of a module by directory.
+// graph returns a module's packages by directory.
 func (t *tree) graph(module string) map[string]*packageNode {
 	nodes := map[string]*packageNode{}
 	for dir, sources := range t.packages() {
@@ -113,7 +113,7 @@ func closure(nodes map[string]*packageNode, dir string) map[string]bool {
 	return found
 }
 
-// longestChain returns the packages of the longest chain of imports, importers first.
+// longestChain returns the packages in the longest import chain, importers first.
 func longestChain(nodes map[string]*packageNode) []string {
 	chains := map[string][]string{}
 	var chain func(string) []string
@@ -142,7 +142,7 @@ func longestChain(nodes map[string]*packageNode) []string {
 	return longest
 }
 
-// printWhole prints figures of the tree as a whole.
+// printWhole prints figures for the tree as a whole.
 func printWhole(w io.Writer, t *tree, module string) {
 	nodes := t.graph(module)
 	lines, names, folders := 0, 0, map[string]bool{}
@@ -180,7 +180,7 @@ func printWhole(w io.Writer, t *tree, module string) {
 	row(w, "fields of these structs", total)
 }
 
-// fieldsOf counts the fields of a struct, named by its directory and name; 0 if there is none.
+// fieldsOf counts a struct's fields; 0 if there is no struct with this directory and name.
 func fieldsOf(t *tree, name string) (n int) {
 	for _, s := range t.sources {
 		for _, d := range s.file.Decls {

@@ -1,6 +1,6 @@
 // Program prometheus has a real Prometheus scrape a run: control, three agents with a member each,
-// and two of them also with a part of the load. It prints a table of the final values from Prometheus'
-// query API next to the recorded values, and fails if a sum differs.
+// two of which also have a part of the load. It prints a table with the final values from
+// Prometheus' query API next to the recorded values, and fails if a sum differs.
 package main
 
 import (
@@ -208,7 +208,7 @@ func await(ctx context.Context, f func() error) error {
 	}
 }
 
-// get returns the answer of an address.
+// get returns what an address answers.
 func get(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -226,7 +226,7 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return body, err
 }
 
-// query returns the one value of a query.
+// query returns a query's one value.
 func query(ctx context.Context, text string) (float64, error) {
 	body, err := get(ctx, "http://"+prometheusAt+"/api/v1/query?query="+url.QueryEscape(text))
 	if err != nil {
@@ -249,18 +249,18 @@ func query(ctx context.Context, text string) (float64, error) {
 	return strconv.ParseFloat(value, 64)
 }
 
-// row compares the result of a query with the recorded value.
+// row compares a query's result with the recorded value.
 type row struct {
 	query       string
 	got, record float64
 }
 
-// totals are the recorded counts of a load.
+// totals are a load's recorded counts.
 type totals struct {
 	Offered, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late float64
 }
 
-// compare returns the rows of the table.
+// compare returns the table's rows.
 func (s *scene) compare(ctx context.Context) (rows []row, err error) {
 	runs, err := filepath.Glob(filepath.Join(s.dir, "results", "*", "*", "manifest.json"))
 	if err != nil || len(runs) != 1 {
@@ -328,7 +328,7 @@ func wanted(t totals) (rows []row) {
 	)
 }
 
-// lastSample returns a column of the last line of a file of samples.
+// lastSample returns a column in the last line of a sample file.
 func lastSample(path, column string) (float64, error) {
 	f, err := os.Open(path)
 	if err != nil {

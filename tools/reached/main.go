@@ -1,11 +1,11 @@
-// Command reached prints the packages whose tests a change can reach: those with changed
-// files, and those that import them, directly or not.
+// Command reached prints the packages whose tests a change can reach: those with changed files, and
+// those that import them, directly or not.
 //
 //	reached [-since REVISION] [-go GO] [DIR]
 //
-// Changed files differ between the revision and the working tree, or are new. Each file
-// belongs to the package in its folder or in the next folder above that has one. A change
-// of go.mod, go.sum or the Makefile reaches every package. Without any, nothing is printed.
+// Changed files differ between the revision and the working tree, or are new. Each file belongs to
+// the package in its folder or in the next folder above that has one. A change in go.mod, go.sum or
+// the Makefile reaches every package. If no file changed, nothing is printed.
 package main
 
 import (

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// pack is a package of the module, as go list prints it.
+// pack is a package in the module, as go list prints it.
 type pack struct {
 	ImportPath, Dir                    string
 	Module                             struct{ Dir string }
 	Imports, TestImports, XTestImports []string
 }
 
-// list returns the packages of the module in dir, for this system.
+// list returns the packages in the module in dir, for this system.
 func list(dir, goCommand string) ([]pack, error) {
 	text, err := output(dir, goCommand, "list", "-json=ImportPath,Dir,Module,Imports,TestImports,XTestImports", "./...")
 	if err != nil {
@@ -36,7 +36,7 @@ func list(dir, goCommand string) ([]pack, error) {
 	}
 }
 
-// reached returns the import paths of the packages that a change of files can reach, sorted.
+// reached returns the import paths of the packages that changed files can reach, sorted.
 func reached(packages []pack, files []string) []string {
 	folders := map[string]string{} // import paths by folder, relative to the root
 	for _, p := range packages {
@@ -66,7 +66,7 @@ func all(packages []pack) []string {
 	return paths
 }
 
-// owner returns the package that a file belongs to, "" for none.
+// owner returns the package that a file belongs to, or "".
 func owner(folders map[string]string, file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		if found := folders[dir]; found != "" || dir == "." {

@@ -39,7 +39,7 @@ type view struct {
 	chromium.Media
 }
 
-// views returns all views. The last one is the area inside the margins of A4.
+// views returns all views. The last one is the area inside A4's margins.
 func views() []view {
 	return []view{
 		{name: "1440-light", title: "Desk, 1440 x 800", width: 1440, height: 800},
@@ -50,7 +50,7 @@ func views() []view {
 	}
 }
 
-// run writes the reports' pictures and an index of them.
+// run writes the reports' pictures and an index to them.
 func run(ctx context.Context, reports string, names []string, out string) error {
 	path, err := chromium.Find()
 	if err != nil {
@@ -122,7 +122,7 @@ func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	return small(data)
 }
 
-// colors is the number of colours in a picture. Text needs the shades of its edges.
+// colors is how many colours a picture has. Text needs shades at its edges.
 const colors = 256
 
 // small returns a PNG file with fewer colours.
@@ -141,7 +141,7 @@ func small(data []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// terminal is the file with the terminal's output at the end of the quickstart.
+// terminal is the file with the terminal's output when the quickstart ends.
 const terminal = "quickstart.txt"
 
 // list returns the folder's README.

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// plain is an experiment whose fault comes after the measured seconds. With a fault of a disk, all members
-// are tapped from their start on; with a pause, no member is.
+// plain is an experiment whose fault comes after the measured seconds. With a disk fault, all
+// members are tapped from their start on; with a pause, no member is.
 const plain = `title: tap
 hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
 load: {%s, duration: 11s, warm_up: 1s, key_size: 32, value_size: 256, failover: next}
@@ -26,11 +26,11 @@ databases:
   etcd: {}
 `
 
-// cost is a load under which the cost of the tap is measured.
+// cost is a load under which the tap's cost is measured.
 type cost struct{ name, load string }
 
-// costLoads returns a closed loop, whose answers all wait for a disk, and the load of the published sets of
-// faults.
+// costLoads returns a closed loop, whose answers all wait for a disk, and the load in the published
+// fault sets.
 func costLoads() []cost {
 	return []cost{
 		{"a closed loop of 5 clients that write 256 bytes", "operation: write, clients: 5, timeout: 2s"},
@@ -41,11 +41,11 @@ func costLoads() []cost {
 // figures are measured in a run before its fault.
 type figures struct {
 	rate     float64 // ok requests per second
-	p50, p99 float64 // medians of the percentiles of each second, in seconds
-	fsync    float64 // mean time of an fsync of the log by the members' own counts, in seconds
+	p50, p99 float64 // medians over each second's percentiles, in seconds
+	fsync    float64 // how long an fsync of the log takes on average by the members' own counts, in seconds
 }
 
-// pairs makes pairs of runs with a tap and without one.
+// pairs runs pairs, one run with a tap and one without it.
 func (c cost) pairs(ctx context.Context, program, dir string, n int, progress io.Writer) ([]experiment.Pair[figures], []string) {
 	arm := func(kind, keys string) func() (figures, error) {
 		return func() (figures, error) {
@@ -67,7 +67,7 @@ func measure(ctx context.Context, program, dir, text string) (f figures, err err
 	return read(filepath.Dir(path))
 }
 
-// read reads the figures of a database's folder.
+// read reads the figures from a database's folder.
 func read(folder string) (f figures, err error) {
 	faults, err := experiment.Table(filepath.Join(folder, "faults.csv"))
 	if err != nil {
@@ -112,7 +112,7 @@ func read(folder string) (f figures, err error) {
 	return f, err
 }
 
-// meanFsync reads the mean time of an fsync of all members between two times.
+// meanFsync reads how long an fsync took on average over all members between two times.
 func meanFsync(folder string, from, to time.Time) (float64, error) {
 	var count, sum float64
 	for member := range 3 {

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// fsyncs has the counts of a member of etcd since it started: all its fsyncs of the log, and the fsyncs
-// that took at most 32 and 128 ms.
+// fsyncs has an etcd member's counts since it started: all its log fsyncs, and those that took at
+// most 32 and 128 ms.
 type fsyncs struct{ all, within32, within128 int64 }
 
 func (f fsyncs) minus(o fsyncs) fsyncs {
 	return fsyncs{f.all - o.all, f.within32 - o.within32, f.within128 - o.within128}
 }
 
-// delayed is the number of those that took more than 32 and at most 128 ms.
+// delayed returns how many took more than 32 and at most 128 ms.
 func (f fsyncs) delayed() int64 { return f.within128 - f.within32 }
 
-// sample is an answer of a member, counted at some time in [asked, got].
+// sample is a member's answer, counted at some time in [asked, got].
 type sample struct {
 	asked, got time.Time
 	fsyncs
 }
 
-// parse reads the histogram in the text format of Prometheus.
+// parse reads the histogram in Prometheus's text format.
 func parse(text io.Reader) (f fsyncs, err error) {
 	const name = "etcd_disk_wal_fsync_duration_seconds_"
 	found := 0
@@ -51,7 +51,7 @@ func parse(text io.Reader) (f fsyncs, err error) {
 	return f, nil
 }
 
-// every is the time between two samples of a member.
+// every is the time between two samples from a member.
 const every = 100 * time.Millisecond
 
 // watcher asks members for their counts all the time, as long as they answer.
@@ -100,7 +100,7 @@ func ask(ctx context.Context, url string) (s sample, err error) {
 	return s, err
 }
 
-// stop ends the watcher and returns the samples of each member in order.
+// stop ends the watcher and returns each member's samples in order.
 func (w *watcher) stop() [][]sample {
 	w.cancel()
 	w.running.Wait()

@@ -1,4 +1,4 @@
-// Command tap checks the tap by which faults of disks delay fsync, on three members of etcd: their own
+// Command tap checks the tap by which disk faults delay fsync, on three etcd members: their own
 // histograms must have the delay while a fault lasts and not afterwards, and pairs of runs with and
 // without a tap measure its cost while there is no fault. Run it with `make tap`.
 package main

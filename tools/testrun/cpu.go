@@ -13,22 +13,22 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// sampleInterval is the most time of a process that its last sample can miss.
+// sampleInterval is how much of a process's time its last sample can miss.
 const sampleInterval = 500 * time.Millisecond
 
-// ticks is how many units of /proc/PID/stat a second has, on every Linux.
+// ticks is how many units a second has in /proc/PID/stat, on every Linux.
 const ticks = 100
 
-// sampler reads the CPU time of the test processes that go test starts, each with all its
+// sampler reads the CPU time that the test processes take that go test starts, each with all its
 // descendants. (A wrapper by go test's -exec would know it exactly, but go test keeps no results
-// of packages that it runs so.) Without /proc it finds nothing.
+// for packages that it runs so.) Without /proc it finds nothing.
 type sampler struct {
-	proc string // folder of processes
-	root int    // PID of go test
+	proc string // folder with the processes
+	root int    // go test's PID
 
 	mu   sync.Mutex
-	of   map[string]string  // package by the start of a test process
-	used map[string]float64 // seconds by package, the most of all samples
+	of   map[string]string  // package by a test process's PID and start
+	used map[string]float64 // seconds by package, the most in any sample
 }
 
 func newSampler(proc string, root int) *sampler {
@@ -48,14 +48,14 @@ func (s *sampler) run(stop <-chan struct{}) {
 	}
 }
 
-// cpu returns the seconds of a package so far.
+// cpu returns how many seconds a package took so far.
 func (s *sampler) cpu(of string) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used[of]
 }
 
-// all returns the seconds of all packages.
+// all returns how many seconds all packages took.
 func (s *sampler) all() (sum float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *sampler) all() (sum float64) {
 type proc struct {
 	pid, parent int
 	started     int64   // in ticks since the boot
-	seconds     float64 // its own, and those of children that it waited for
+	seconds     float64 // its own, and those by children that it waited for
 }
 
 func (s *sampler) sample() {
@@ -101,7 +101,7 @@ func tree(p proc, children map[int][]proc) float64 {
 	return sum
 }
 
-// packageOf returns the package that a process tests. Others, such as compilers, test none.
+// packageOf returns the package that a process tests, or "" for others, such as compilers.
 func (s *sampler) packageOf(p proc) string {
 	key := fmt.Sprint(p.pid, " ", p.started)
 	if of, known := s.of[key]; known {

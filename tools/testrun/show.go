@@ -10,31 +10,32 @@ import (
 	"strings"
 )
 
-// event is one of go test -json, as go doc test2json and go help buildjson describe them.
+// event is an event that go test -json prints, as go doc test2json and go help buildjson describe
+// it.
 type event struct {
 	Action     string
 	Package    string
-	ImportPath string // in place of Package, in events of builds
+	ImportPath string // in place of Package, in build events
 	Test       string
 	Output     string
-	Elapsed    float64 // seconds, in events of ends
+	Elapsed    float64 // seconds, in events that end something
 }
 
-// line is one of a package's output. Test is empty outside of tests.
+// line is one line in a package's output. test is empty outside tests.
 type line struct{ test, text string }
 
-// shower prints events as go test prints its output without -v, and to other writers the
-// tests that were skipped and the times of packages.
+// shower prints events as go test prints its output without -v, and writes to other writers which
+// tests were skipped and how long packages took.
 type shower struct {
 	out, skipped, times io.Writer
-	cpu                 func(of string) float64 // seconds of CPU of a package
-	lines               map[string][]line       // by package, or by import path of a build
+	cpu                 func(of string) float64 // a package's CPU seconds
+	lines               map[string][]line       // by package, or by a build's import path
 	fine                map[[2]string]bool      // tests by package and name that passed or were skipped
 }
 
-// show prints the events of go test -json: of a passing package its last line, and of a failing
-// one all lines except those of tests that passed. It writes the skipped tests to skipped, each with
-// its reason, and the time and CPU time that each package took to times.
+// show prints the events from go test -json: for a passing package its last line, and for a failing
+// one all lines except those from tests that passed. It writes the skipped tests to skipped, each
+// with its reason, and the time and CPU time that each package took to times.
 func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) float64) error {
 	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, fine: map[[2]string]bool{}}
 	in := bufio.NewReader(events)
@@ -44,7 +45,7 @@ func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) f
 		if json.Unmarshal([]byte(text), &e) == nil {
 			s.take(e)
 		} else {
-			fmt.Fprint(out, text) // such as a message of the go command
+			fmt.Fprint(out, text) // such as a message from the go command
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -74,7 +75,7 @@ func (s *shower) take(e event) {
 	}
 }
 
-// took keeps the times of a package. One whose results were cached took none.
+// took keeps how long a package took. One whose results were cached took no time.
 func (s *shower) took(e event) {
 	if e.Package != "" && e.Elapsed > 0 {
 		fmt.Fprintf(s.times, "%.1f\t%s\t%.1f\n", e.Elapsed, e.Package, s.cpu(e.Package))
@@ -100,7 +101,7 @@ func (s *shower) failed(of string) {
 	delete(s.lines, of)
 }
 
-// reason joins the log of a skipped test, without the places in the source.
+// reason joins what a skipped test logged, without the places in the source.
 func reason(lines []line, test string) string {
 	var parts []string
 	for _, l := range lines {

@@ -18,10 +18,11 @@ const (
 	more   = 5
 )
 
-// took is the seconds of a package, and those of CPU. Files of earlier runs may lack the second.
+// took is how many seconds a package took, and how many CPU seconds. Files from earlier runs may
+// lack the second.
 type took struct{ wall, cpu float64 }
 
-// compareFiles compares the times of two files.
+// compareFiles compares the times in two files.
 func compareFiles(out io.Writer, before, now string) error {
 	was, err := readTimes(before)
 	if err != nil {
@@ -38,7 +39,7 @@ func compareFiles(out io.Writer, before, now string) error {
 	return nil
 }
 
-// readTimes returns the times of packages in a file, the sum of each.
+// readTimes returns the packages' times in a file, summed for each.
 func readTimes(name string) (map[string]took, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -62,8 +63,8 @@ func readTimes(name string) (map[string]took, error) {
 	return times, nil
 }
 
-// compare prints the packages that took much more of one of the times, the longest first, and the
-// sum of the packages that both have.
+// compare prints the packages for which one of the times grew much, the longest first, and the sum
+// over the packages that both have.
 func compare(out io.Writer, worse, all string, was, is map[string]took, of func(took) float64) {
 	var sumWas, sumIs float64
 	slower := slices.SortedFunc(maps.Keys(is), func(a, b string) int { return cmp.Or(-cmp.Compare(of(is[a]), of(is[b])), cmp.Compare(a, b)) })

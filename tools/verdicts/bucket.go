@@ -39,7 +39,7 @@ func (b *bucket) take() {
 	time.Sleep(time.Until(at))
 }
 
-// serve answers each byte of each connection with a byte, until the listener is closed.
+// serve answers each byte on each connection with a byte, until the listener is closed.
 func (b *bucket) serve(l net.Listener) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -87,7 +87,7 @@ func (c bucketClient) Get(context.Context, []byte, workload.ReadMode) ([]byte, e
 	return nil, database.NotApplied(database.ClassOther, errors.New("a bucket holds no values"))
 }
 
-// bucketSearch finds the capacity of a bucket in real time.
+// bucketSearch finds a bucket's capacity in real time.
 func bucketSearch(ctx context.Context, c capacity.Plan, perSecond float64, say func(string, ...any)) (out search.Outcome, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -135,7 +135,7 @@ func bucketSearch(ctx context.Context, c capacity.Plan, perSecond float64, say f
 	return out, errors.Join(err, sink.Close())
 }
 
-// bucketTable prints the results of searches in real time.
+// bucketTable prints the results from searches in real time.
 func bucketTable(out io.Writer, c capacity.Plan, searches int) error {
 	const perSecond = 5000
 	fmt.Fprintf(out, bucketText+"\n\n| search | capacity | interval | windows | held | drift |\n|---|---|---|---|---|---|\n", float64(perSecond), c.Window)
@@ -157,7 +157,7 @@ func bucketTable(out io.Writer, c capacity.Plan, searches int) error {
 	return errors.Join(errs...)
 }
 
-// bucketPlan is the search of `make capacity`.
+// bucketPlan is the search that `make capacity` makes.
 func bucketPlan() capacity.Plan {
 	return capacity.Plan{
 		Latency: 20 * time.Millisecond, At: 99, Errors: .1, Window: 8 * time.Second, Settle: 2 * time.Second,

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// answer is the result of a method for one server. rate, low and high are in requests per second.
+// answer is a method's result for one server. rate, low and high are in requests per second.
 type answer struct {
 	rate, low, high float64 // low and high are 0 without an interval
 	windows         int
@@ -16,7 +16,7 @@ type answer struct {
 	held            float64
 }
 
-// method searches for the capacity of a server.
+// method searches for a server's capacity.
 type method struct {
 	name   string
 	search func(*server, capacity.Options) answer
@@ -46,7 +46,7 @@ type seen struct {
 func searchWindows(s *server, o capacity.Options) (answer, []seen) {
 	search, err := capacity.New(o)
 	if err != nil {
-		panic(err) // the options are those of this program
+		panic(err) // the options are this program's
 	}
 	var windows []seen
 	for {
@@ -74,8 +74,8 @@ type searched struct {
 	middle float64
 }
 
-// score runs a method on n servers. truth is the capacity of a server without drift; the
-// truth of a drifting server is its capacity in the middle of the search.
+// score runs a method on n servers. truth is the capacity of a server without drift; a drifting
+// server's truth is its capacity in the middle of the search.
 func score(m method, kind serverKind, o capacity.Options, truth float64, n, row int) scored {
 	searches := inParallel(n, func(i int) searched {
 		s := newServer(kind, seedOf(i+1, row))
@@ -83,7 +83,7 @@ func score(m method, kind serverKind, o capacity.Options, truth float64, n, row 
 		return searched{a, truth * math.Exp(s.drifted(s.spent/2))}
 	})
 	out := scored{n: n}
-	const resolution = 1.002 // of the truth itself
+	const resolution = 1.002 // how exact the truth itself is
 	for _, a := range searches {
 		if a.low > 0 {
 			out.intervals = true
@@ -103,15 +103,15 @@ func score(m method, kind serverKind, o capacity.Options, truth float64, n, row 
 	return out
 }
 
-// searchOptions returns the options of all simulated searches.
+// searchOptions returns the options for all simulated searches.
 func searchOptions() capacity.Options {
 	o := capacity.Defaults()
 	o.Hold = false
 	return o
 }
 
-// capacityTable prints every method on every server: dbtester's on n of each, the others
-// on the first ones of these.
+// capacityTable prints every method on every server: dbtester's on n servers of each kind, the
+// others on the first of these.
 func capacityTable(out io.Writer, n, rivals, truthWindows int) {
 	fmt.Fprintf(out, "| server | method | searches | truth | truth in interval | within 5 %% | stalls named | interval's width | windows |\n|---|---|---|---|---|---|---|---|---|\n")
 	o := searchOptions()

@@ -13,15 +13,14 @@ import (
 type design struct {
 	name    string
 	metrics int
-	// looks are the numbers of pairs; a comparison goes on to the next one while it is
-	// inconclusive.
+	// looks are the pair counts; a comparison goes on to the next one while it is inconclusive.
 	looks []int
-	// apart makes all runs of A before those of B, which are compared as groups. Such
-	// recorded runs have no confirming block.
+	// apart makes all runs for A before those for B, which are compared as groups. Such recorded
+	// runs have no confirming block.
 	apart bool
 }
 
-// block is the number of pairs that confirm a verdict of worse.
+// block is how many pairs confirm a verdict that B is worse.
 const block = 2
 
 func designs() []design {
@@ -35,30 +34,30 @@ func designs() []design {
 	}
 }
 
-// seedOf is the generator of simulation number seed (from 1) of a table's row.
+// seedOf is the generator for simulation number seed (from 1) in a table's row.
 func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), uint64(row))) }
 
-// compared counts the results of comparisons.
+// compared counts what comparisons found.
 type compared struct {
 	n        int
 	verdicts map[abtest.Verdict]int
-	// unconfirmed counts verdicts of worse that the confirming block overturned, and held the
-	// intervals of the first metric that hold the truth.
+	// unconfirmed counts verdicts that B is worse that the confirming block overturned, and held
+	// the intervals for the first metric that hold the truth.
 	unconfirmed, held int
 	pairs             int // in all, without confirming blocks
 }
 
 func (c *compared) share(v abtest.Verdict) float64 { return float64(c.verdicts[v]) / float64(c.n) }
 
-// outcome has the results of one simulated comparison.
+// outcome has one simulated comparison's results.
 type outcome struct {
 	first, last abtest.Result // before and after a confirming block
 	pairs       int           // judged, without a confirming block
 }
 
-// compareOften makes n comparisons in which B's first metric is changed by a share and
-// others are not. Each metric of a run has a host of its own: the least favourable case
-// for the adjustment over metrics.
+// compareOften makes n comparisons in which B's first metric is changed by a share and others are
+// not. Each of a run's metrics has its own host: the least favourable case for the adjustment over
+// metrics.
 func compareOften(d design, kind hostKind, change float64, n, row int) *compared {
 	compare := compareOnce
 	if d.apart {
@@ -79,8 +78,8 @@ func compareOften(d design, kind hostKind, change float64, n, row int) *compared
 	return c
 }
 
-// compareOnce makes pairs until the result is conclusive or the last look is done, and
-// the block that confirms a verdict of worse.
+// compareOnce makes pairs until the result is conclusive or the last look is done, and the block
+// that confirms a verdict that B is worse.
 func compareOnce(d design, kind hostKind, shift float64, rng *rand.Rand) (o outcome) {
 	rule := abtest.Rule{Alpha: .05, Margin: .03, Looks: d.looks}
 	most := d.looks[len(d.looks)-1]
@@ -114,7 +113,7 @@ func compareOnce(d design, kind hostKind, shift float64, rng *rand.Rand) (o outc
 	return o
 }
 
-// compareApart makes all runs of A, then all of B.
+// compareApart makes all runs for A, then all for B.
 func compareApart(d design, kind hostKind, shift float64, rng *rand.Rand) outcome {
 	n := d.looks[0]
 	h := newHost(kind, rng, 2*n)

@@ -8,14 +8,14 @@ import (
 // hostKind describes how a host differs from one run to the next, in logarithms.
 type hostKind struct {
 	name string
-	// wander is the standard deviation of a part that the next run keeps in the share
-	// memory (an AR(1) process), drift the largest slope over the whole series, run the
-	// standard deviation of one run.
+	// wander is the standard deviation of a part that the next run keeps in the share memory (an
+	// AR(1) process), drift the largest slope over the whole series, run the standard deviation of
+	// one run.
 	wander, memory, drift, run float64
 }
 
-// pairDeviation is the standard deviation of the difference of two runs in succession,
-// without the drift, which is the same in all of them.
+// pairDeviation returns the standard deviation of the difference between successive runs, without
+// the drift, which is the same between all of them.
 func (k hostKind) pairDeviation() float64 {
 	return math.Sqrt(2*k.run*k.run + 2*k.wander*k.wander*(1-k.memory))
 }
@@ -28,7 +28,7 @@ func hostKinds() []hostKind {
 	}
 }
 
-// host gives the speed of one run after the other.
+// host gives runs' speeds, one after the other.
 type host struct {
 	hostKind
 	rng   *rand.Rand
@@ -42,15 +42,14 @@ func newHost(kind hostKind, rng *rand.Rand, runs int) *host {
 	return &host{hostKind: kind, rng: rng, state: rng.NormFloat64() * kind.wander, slope: (2*rng.Float64() - 1) * kind.drift / float64(runs)}
 }
 
-// next advances the host by one run and returns the logarithm of its speed.
+// next advances the host by one run and returns its speed's logarithm.
 func (h *host) next() float64 {
 	h.state = h.memory*h.state + h.rng.NormFloat64()*h.wander*math.Sqrt(1-h.memory*h.memory)
 	h.made++
 	return h.state + h.slope*float64(h.made) + h.rng.NormFloat64()*h.run
 }
 
-// pairs makes n more pairs in blocks of A B B A. The result is ln B - ln A, with B
-// changed by a shift.
+// pairs makes n more pairs in blocks A B B A. The result is ln B - ln A, with B changed by a shift.
 func (h *host) pairs(n int, shift float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// inParallel calls do once for each of 0 to n - 1, on every processor, and returns the results in
-// this order. Random numbers in do must depend on i alone.
+// inParallel calls do once for each number from 0 to n - 1, on every processor, and returns the
+// results in this order. Random numbers in do must depend on i alone.
 func inParallel[T any](n int, do func(i int) T) []T {
 	made := make([]T, n)
 	workers := runtime.GOMAXPROCS(0)

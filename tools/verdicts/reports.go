@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers"
 )
 
-// realScreen is the first screen of a set of runs of equal databases.
+// realScreen is the first screen for a set of runs on equal databases.
 type realScreen struct {
 	set    string
 	answer answers.Answer
@@ -44,8 +44,8 @@ func realScreens(folder string) (list []realScreen, err error) {
 	return list, nil
 }
 
-// realScreenTable prints the sentences on the first screens of sets of equal databases. It fails if
-// more than a tenth of them name a winner, which is twice the permitted share.
+// realScreenTable prints the sentences on the first screens for sets with equal databases. It fails
+// if more than a tenth of them name a winner, which is twice the permitted share.
 func realScreenTable(out io.Writer, screens []realScreen) error {
 	var winners int
 	var rows strings.Builder

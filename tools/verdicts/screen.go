@@ -21,7 +21,7 @@ const screenText = "Each row is %d first screens of reports whose databases ran 
 
 const plannedText = "How many trials of each database a screen needs to name a difference with a chance of 80 %, if the runs of one database deviate by 10 % (in pairs: 14 %) or by 5 %; at least so many are needed to name any."
 
-// screenCase is a row of the table.
+// screenCase is a row in the table.
 type screenCase struct {
 	columns, trials, steps int
 	shift, spread          float64
@@ -69,8 +69,8 @@ func plannedTable(out io.Writer) {
 
 func percentOf(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// simulate returns in how many screens a winner was named, and how often the first database
-// was named as ahead of another.
+// simulate returns in how many screens a winner was named, and how often the first database was
+// named as ahead of another.
 func (c screenCase) simulate(screens int, row uint64) (winners, named int) {
 	claims := inParallel(screens, func(i int) []answers.Claim {
 		return answers.Of(c.draw(rand.New(rand.NewPCG(uint64(i), 1000+row)))).Claims
@@ -88,7 +88,7 @@ func (c screenCase) simulate(screens int, row uint64) (winners, named int) {
 	return winners, named
 }
 
-// draw makes the columns of one report.
+// draw makes one report's columns.
 func (c screenCase) draw(rng *rand.Rand) (columns []answers.Column) {
 	for i := range c.columns {
 		columns = append(columns, answers.Column{Name: fmt.Sprintf("db%d", i+1), Valid: true})
@@ -142,8 +142,8 @@ func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.R
 	return r
 }
 
-// upperEnd returns the upper bound of the interval of the probability of an event that happened n times
-// in a number of trials.
+// upperEnd returns the upper bound for the probability of an event that happened n times in some
+// trials.
 func upperEnd(n, of int) float64 {
 	_, high := share.Interval(n, of)
 	return high

@@ -15,9 +15,9 @@ type serverKind struct {
 	name string
 	// noise is the standard deviation of ln capacity from window to window.
 	noise float64
-	// drift is the change of ln capacity over driftSeconds of load.
+	// drift is how far ln capacity changes over driftSeconds of load.
 	drift float64
-	// A stall of stallLength seconds comes each stallEvery seconds on average.
+	// A stall that lasts stallLength seconds comes each stallEvery seconds on average.
 	stallEvery, stallLength float64
 	// cliff makes a request that waited longer than cliffWait cost three times as much.
 	cliff bool
@@ -47,8 +47,8 @@ func serverKinds() []serverKind {
 type server struct {
 	serverKind
 	rng   *rand.Rand
-	spent float64 // seconds of load
-	sign  float64 // of the drift
+	spent float64 // seconds under load
+	sign  float64 // the drift's
 	times []float64
 	done  [int(settleSeconds+windowSeconds)*1000 + 1]bool
 }
@@ -57,7 +57,7 @@ func newServer(kind serverKind, rng *rand.Rand) *server {
 	return &server{serverKind: kind, rng: rng, sign: float64(2*rng.IntN(2) - 1), times: serviceTimes()}
 }
 
-// serviceTimes are equally likely times of a log-normal distribution with the mean 1.
+// serviceTimes are equally likely times from a log-normal distribution with the mean 1.
 var serviceTimes = sync.OnceValue(func() []float64 {
 	const sigma, n = .5, 1 << 13
 	times := make([]float64, n)
@@ -141,7 +141,7 @@ func (s *server) pause() time.Duration {
 	return time.Duration(longest) * time.Millisecond
 }
 
-// passing returns how many of n windows at a rate pass.
+// passing returns how many out of n windows at a rate pass.
 func (s *server) passing(o capacity.Options, rate float64, n int) (k int) {
 	for range n {
 		if o.Judge(s.window(o, rate)) == capacity.Pass {
@@ -151,8 +151,8 @@ func (s *server) passing(o capacity.Options, rate float64, n int) (k int) {
 	return k
 }
 
-// truth is the rate at which the wanted share of windows pass, by n windows at each rate
-// of a bisection, without the drift.
+// truth returns the rate at which the wanted share of windows pass, by n windows at each rate in a
+// bisection, without the drift.
 func truth(kind serverKind, o capacity.Options, n int) float64 {
 	kind.drift = 0
 	s := newServer(kind, rand.New(rand.NewPCG(1, 2)))

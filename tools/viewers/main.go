@@ -1,5 +1,5 @@
-// Command viewers measures the cost of viewers of a run: pairs of runs of etcd at two rates, one with
-// viewers of its live page and one without. Run it with `make viewers`.
+// Command viewers measures what looking at a run costs it: pairs of etcd runs at two rates, one
+// with viewers of its live page and one without. Run it with `make viewers`.
 package main
 
 import (
@@ -62,12 +62,12 @@ func viewers(ctx context.Context, args []string, out, progress io.Writer) error 
 	return nil
 }
 
-// heading prints the title and the method of the measurement.
+// heading prints the title and how the measurement was made.
 func heading(out io.Writer, n, pages int) {
 	fmt.Fprintf(out, "# What looking at a run costs it\n\nAt each rate, %d pairs of runs whose order alternates, with a fresh cluster of three members of etcd each; one run of a pair has %d viewers of its [live page](../docs/live.md), which read all that it sends. Members, agents, viewers and the load share one machine with %d processors, %s. Made by `make viewers`.\n\nThe ratio is the median of the ratios within pairs, with the interval of their order statistics. *Within noise* is one whose interval has 1; a wide one, as on a busy machine, excludes little.\n", n, pages, runtime.NumCPU(), experiment.Busy("before"))
 }
 
-// report prints the differences within the pairs of a rate.
+// report prints the differences within the pairs at a rate.
 func report(out io.Writer, rate int, list []experiment.Pair[figures], failed []string) {
 	fmt.Fprintf(out, "\n## %d writes a second\n\n", rate)
 	experiment.Compare(out, "with viewers", "without", list, failed,

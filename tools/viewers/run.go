@@ -16,11 +16,11 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// figures are measured in the measured seconds of a run.
+// figures are measured in a run's measured seconds.
 type figures struct {
-	cpu            float64 // processor time of control's process, which has the agents too, in percent of a core
-	late50, late99 float64 // percentiles of the client's own delay of a request, in seconds
-	response       float64 // mean response time of the ok requests, in seconds
+	cpu            float64 // processor time for control's process, which has the agents too, in percent of a core
+	late50, late99 float64 // percentiles of the client's own request delay, in seconds
+	response       float64 // mean response time over the ok requests, in seconds
 }
 
 // run makes a run with a rate and some viewers, and fails if one of them missed most of it.
@@ -67,8 +67,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// look reads a stream of events from when it is served until it ends, and returns how many seconds of
-// a run it has.
+// look reads an event stream from when it is served until it ends, and returns how many of a run's
+// seconds it has.
 func look(ctx context.Context, url string) (seconds int) {
 	for ctx.Err() == nil && seconds == 0 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -92,7 +92,7 @@ func look(ctx context.Context, url string) (seconds int) {
 	return seconds
 }
 
-// read reads the figures of a run's folder.
+// read reads the figures from a run's folder.
 func read(dir string) (f figures, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *figures) ofSeconds(path string) (from, to float64, err error) {
 	return from, to, nil
 }
 
-// processors returns the processor time between the first and the last sample of some seconds, in
+// processors returns the processor time between the first and the last sample in some seconds, in
 // percent of a core.
 func processors(path string, from, to float64) (float64, error) {
 	samples, err := experiment.Table(path)

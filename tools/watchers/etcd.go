@@ -45,7 +45,7 @@ func million() experiment.Trial {
 	}
 }
 
-// kept measures the memory of dbtester per watcher, at the same number of connections.
+// kept measures dbtester's memory per watcher, with the same connection count.
 func kept() experiment.Trial {
 	const few, most = 50, 2000 // watchers, and bytes
 	var samples []sample
@@ -83,13 +83,13 @@ func kept() experiment.Trial {
 	}
 }
 
-// sample is the anonymous resident memory of a process at a time, in bytes.
+// sample is a process's anonymous resident memory at a time, in bytes.
 type sample struct {
 	at    time.Time
 	bytes int64
 }
 
-// during is the median of the samples of a time.
+// during returns the median over the samples in a time.
 func during(samples []sample, from, to time.Time) (int64, error) {
 	var list []int64
 	for _, s := range samples {
@@ -104,7 +104,7 @@ func during(samples []sample, from, to time.Time) (int64, error) {
 	return list[len(list)/2], nil
 }
 
-// rssAnon is the anonymous resident memory of a process, in bytes.
+// rssAnon returns a process's anonymous resident memory, in bytes.
 func rssAnon(pid int) (int64, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

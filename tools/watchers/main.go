@@ -1,6 +1,7 @@
-// Command watchers has many watchers of etcd and ZooKeeper hear of writes, and compares dbtester's
-// reports with the store's own counter, with a watcher that shares no code with it, with the kernel's
-// account of its memory, and with a second process that writes. Run it with `make watchers`.
+// Command watchers has many watchers on etcd and ZooKeeper hear of writes. It compares dbtester's
+// reports with the store's own counter, with a watcher that shares no code with it, with the
+// kernel's account of its memory, and with a second process that writes. Run it with `make
+// watchers`.
 package main
 
 import (

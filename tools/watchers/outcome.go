@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// All experiments run a server on each of members. hosts is their line in the experiment file.
+// All experiments run a server on each address in members. hosts is their line in the experiment
+// file.
 var (
 	members = []string{"127.0.17.1", "127.0.17.2", "127.0.17.3"}
 	hosts   = "hosts: [" + strings.Join(members, ", ") + "]\n"
 )
 
-// outcome has the stages and the counts of the watchers of a run's only database.
+// outcome has the stages and the counts for the watchers in a run's only database.
 type outcome struct {
 	Stages []struct {
 		Watchers int
@@ -55,5 +56,5 @@ func read(manifest string) (o outcome, err error) {
 	return o, nil
 }
 
-// watching is the number of watchers.
+// watching is how many watchers there are.
 const watching = 10_000

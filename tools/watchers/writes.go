@@ -18,14 +18,14 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// Both processes write at random times, so neither always writes right after the other. Both write the
-// watched keys, because members notify a key's watchers of a write before they answer it.
+// Both processes write at random times, so neither always writes right after the other. Both write
+// the watched keys, because members notify a key's watchers of a write before they answer it.
 const (
 	writesApart = 0.1
 	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
 )
 
-// writing is the load of either process.
+// writing is either process's load.
 var writing = load.Spec{Seed: 2, Load: workload.Load{
 	Content:  workload.Content{Operation: workload.OpUpdate},
 	Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
@@ -43,7 +43,7 @@ func beside(program string) experiment.Trial {
 	w := writing
 	return experiment.Trial{
 		Name: "etcd-writes", Title: besideTitle,
-		Members: members, // with agents in processes of their own, as on other machines
+		Members: members, // with agents in separate processes, as on other machines
 		Text: hosts + "consistency: false\n" + fmt.Sprintf("load: {operation: %s, keys: %d, rate: %g, arrival: %s, duration: %v, clients: %d, key_size: %d, value_size: %d, timeout: %v}\nwatch: {watchers: %d, connections: 50, of: key}\ndatabases: {etcd: {}}\n",
 			w.Operation, w.Keys, w.Rate, w.Arrival, lasts, w.Clients, w.KeySize, w.ValueSize, w.Timeout, watching),
 		Beside: func(ctx context.Context, _ *os.Process, dir string) {
@@ -81,10 +81,10 @@ func beside(program string) experiment.Trial {
 	}
 }
 
-// The rows of a report that are compared.
+// The rows in a report that are compared.
 const latencyP50, latencyP99 = "Latency p50", "Latency p99"
 
-// latencies are the percentiles of a run by its report, in milliseconds.
+// latencies returns a run's percentiles by its report, in milliseconds.
 func latencies(program, manifest string) (experiment.Report, error) {
 	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
 	if err != nil {
@@ -93,7 +93,7 @@ func latencies(program, manifest string) (experiment.Report, error) {
 	return experiment.ReadReport(report, latencyP50, latencyP99)
 }
 
-// writes measures the requests of this process. Latencies are counted from when they were due.
+// writes measures this process's requests. Latencies are counted from when they were due.
 type writes struct {
 	n        int64
 	p50, p99 time.Duration

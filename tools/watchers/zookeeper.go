@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// raw checks that a thousand watchers hear of the changes that another implementation of a watcher sees.
+// raw checks that a thousand watchers hear of the changes that another watcher implementation sees.
 func raw() experiment.Trial {
 	const watching, writes = 1000, 1000
 	second := &rawWatcher{}
@@ -47,14 +47,14 @@ func raw() experiment.Trial {
 	}
 }
 
-// rawWatcher counts changes of data by a persistent recursive watch of all znodes, over the protocol
-// of a client: lengths and numbers of four and eight bytes, the high byte first.
+// rawWatcher counts data changes by a persistent recursive watch on all znodes, over the client
+// protocol: lengths and numbers with four and eight bytes, the high byte first.
 type rawWatcher struct {
 	changes, disorder, newest int64
 	err                       error
 }
 
-// Numbers of the protocol.
+// The protocol's numbers.
 const (
 	pingRequest, watchRequest = -2, 1
 	opPing, opAddWatch        = 11, 106
@@ -113,7 +113,7 @@ func (w *rawWatcher) watch(ctx context.Context, address string) error {
 	}
 }
 
-// take handles an answer: its number, transaction and error, and the content of a notification.
+// take handles an answer: its number, transaction and error, and a notification's content.
 func (w *rawWatcher) take(answer []byte) error {
 	const head, event = 4 + 8 + 4, 4 + 4 + 4
 	if len(answer) < head {
