@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The load of the failover case: nine clients, three on each member. One member is killed.
+// The failover case's load: nine clients, three on each member. One member is killed.
 const (
 	failoverClients = 9
 	failoverFor     = 4 * time.Second
 	failoverKill    = 1500 * time.Millisecond
 )
 
-// failoverCase: the clients of a killed follower wait, and do not send requests that fail at
-// once. With failover they continue on the next member; without it they wait until the end.
-// Clients of both kinds lose the same member.
+// failoverCase: a killed follower's clients wait, and do not send requests that fail at once. With
+// failover they continue on the next member; without it they wait until the end. Clients with and
+// without failover lose the same member.
 func failoverCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	loads := make([]*survivors, len(workload.Failovers()))
@@ -50,9 +50,9 @@ func failoverCase(t *testing.T, f *fixture) {
 }
 
 // keepWriting writes through a member from time to time, until stop is called and a write has
-// succeeded: on a busy machine leaders change, and writes meanwhile fail. A member of etcd
-// that caught up by a snapshot refuses requests, even its own, until the cluster's next write:
-// only log entries advance the index from which it knows that it has caught up.
+// succeeded: on a busy machine leaders change, and writes meanwhile fail. An etcd member that
+// caught up by a snapshot refuses requests, even its own, until the cluster's next write: only log
+// entries advance the index from which it knows that it has caught up.
 func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	t.Helper()
 	client := f.dial(t, f.To(member))
@@ -80,7 +80,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	}
 }
 
-// survivors are the clients of a load, some of which lose their member.
+// survivors are a load's clients, some of which lose their member.
 type survivors struct {
 	spec      load.Spec
 	conns     []database.Client
@@ -90,7 +90,7 @@ type survivors struct {
 	err       error
 }
 
-// newSurvivors connects the clients of a load that creates keys from a number on.
+// newSurvivors connects clients for a load that creates keys from firstKey on.
 func newSurvivors(t *testing.T, f *fixture, failover workload.Failover, firstKey int64) *survivors {
 	t.Helper()
 	s := &survivors{conns: make([]database.Client, failoverClients)}
@@ -116,7 +116,7 @@ func newSurvivors(t *testing.T, f *fixture, failover workload.Failover, firstKey
 	return s
 }
 
-// run runs a closed loop of writes.
+// run writes in a closed loop.
 func (s *survivors) run(ctx context.Context) {
 	step := load.Step{Reconnect: s.reconnect, Step: workload.Step{Clients: failoverClients, Duration: failoverFor}}
 	s.res, s.err = load.NewEngine(s.spec, s.rec).Step(ctx, step, s.conns)
@@ -130,8 +130,8 @@ func (s *survivors) close() {
 	}
 }
 
-// check fails the test unless exactly lost clients noticed the death of their member, which was
-// killed between two times.
+// check fails the test unless exactly lost clients noticed that their member died, which was killed
+// between two times.
 func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	t.Helper()
 	if s.err != nil {
@@ -144,7 +144,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 		t.Logf("this process was stopped for %v of %v: nothing can be said about its clients", lag, failoverFor)
 		return
 	}
-	// On a starved machine clients of other members may also wait until they give up.
+	// On a starved machine other members' clients may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
 		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)
@@ -165,7 +165,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	}
 }
 
-// noSink drops the records of a load.
+// noSink drops a load's records.
 type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }

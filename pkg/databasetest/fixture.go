@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fixture gives a case the cluster, and a source of unused keys.
+// fixture gives a case the cluster, and unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
@@ -25,32 +25,32 @@ type fixture struct {
 	names  *atomic.Int64 // shared by the cases
 }
 
-// apart returns a fixture of the same members for one case: it counts its own parts, and its cluster
-// reports to the case's test.
+// apart returns a fixture with the same members for one case: it counts its own parts, and its
+// cluster reports to the case's test.
 func (f *fixture) apart() *fixture {
 	cluster := *f.Cluster
 	return &fixture{Cluster: &cluster, before: f.before, names: f.names}
 }
 
-// testCase proves one promise of the contract.
+// testCase proves one promise in the contract.
 type testCase struct {
 	name string
-	// in lists the parts of the suite that also have the case.
+	// in lists the suite's parts that also have the case.
 	in  parts
 	run func(*testing.T, *fixture)
 	// applies reports whether the case is for this database; nil means all.
 	applies func(*fixture) bool
 	// breaks means that later cases cannot run on the cluster after a failure.
 	breaks bool
-	// waits reports whether the case mostly waits, on this cluster, and has keys of its own: it runs at
-	// the same time as those next to it that do so too. nil means that it runs by itself.
+	// waits reports whether the case mostly waits, on this cluster, and has its own keys: it runs
+	// at the same time as neighbouring cases that wait too. Nil means that it runs by itself.
 	waits func(*fixture) bool
 }
 
 // parts names the cases to run instead of the whole suite.
 type parts []Part
 
-// part runs a named part of a case and counts it.
+// part runs a named part in a case and counts it.
 func (f *fixture) part(t *testing.T, name string, run func(*testing.T)) {
 	t.Helper()
 	f.parts++
@@ -89,8 +89,8 @@ func put(t *testing.T, c database.Client, key, value []byte) {
 	}
 }
 
-// get reads, and fails the test unless the value is want. It repeats reads only of modes
-// that may be stale.
+// get reads, and fails the test unless the value is want. It repeats reads only in modes that may
+// be stale.
 func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, want []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -118,7 +118,7 @@ func mayLag(mode workload.ReadMode) bool {
 	return mode == workload.ReadStale || mode == workload.ReadSyncGet
 }
 
-// mustClass fails the test unless err has that class and one of the outcomes.
+// mustClass fails the test unless err has that class and an outcome in outcomes.
 func mustClass(t *testing.T, err error, class database.Class, outcomes ...workload.Outcome) {
 	t.Helper()
 	if err := hasClass(err, class, outcomes...); err != nil {
@@ -126,7 +126,7 @@ func mustClass(t *testing.T, err error, class database.Class, outcomes ...worklo
 	}
 }
 
-// hasClass returns an error unless err has that class and one of the outcomes.
+// hasClass returns an error unless err has that class and an outcome in outcomes.
 func hasClass(err error, class database.Class, outcomes ...workload.Outcome) error {
 	outcome, got := database.Classify(err)
 	switch {
@@ -138,8 +138,8 @@ func hasClass(err error, class database.Class, outcomes ...workload.Outcome) err
 	return nil
 }
 
-// bytesOf returns n bytes in which every value occurs and neighbours of a period
-// of 256 differ.
+// bytesOf returns n bytes in which every value occurs and neighbouring periods, each 256 bytes,
+// differ.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -150,7 +150,7 @@ func bytesOf(n int) []byte {
 
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }
 
-// diffLines returns the difference of two texts, empty if they are equal.
+// diffLines returns how two texts differ, empty if they are equal.
 func diffLines(want, got string) string { return cmp.Diff(want, got) }
 
 // open reports whether the cluster has neither TLS nor credentials.
@@ -186,7 +186,7 @@ func count(t *testing.T, f *fixture) int64 {
 	return n
 }
 
-// inTime returns the error of do, or errLate without waiting longer for it.
+// inTime returns do's error, or errLate without waiting longer for it.
 func inTime(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
@@ -203,15 +203,14 @@ func inTime(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// promptly is how long after the end of its context a call may return: it means at
-// once, but on a busy machine. Members that answer nothing do so until all calls returned.
+// promptly is how long after its context has ended a call may return: it means at once, but on a
+// busy machine. Members that answer nothing do so until all calls returned.
 const promptly = Patience
 
 // errLate is the error for a call that did not return promptly after its context ended.
 var errLate = errors.New("a call is still running although its context has ended")
 
-// below returns the names of the commands behind a proxy, which is a member's last
-// command.
+// below returns which commands run behind a proxy, by name; the proxy is a member's last command.
 func below(p database.Plan) []string {
 	var names []string
 	for _, c := range p.Commands[:len(p.Commands)-1] {
@@ -226,8 +225,8 @@ func drives[T any](f *fixture) bool {
 	return ok
 }
 
-// watchesWait reports whether watches may be tested at the same time as sessions: without a prefix, watchers of all
-// keys would also receive changes of the sessions' keys.
+// watchesWait reports whether watches may be tested at the same time as sessions: without a prefix,
+// whoever watches all keys would also receive changes to the sessions' keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

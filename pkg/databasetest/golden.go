@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Golden compares got with a file of the calling package, which -update writes.
+// Golden compares got with a file in the calling package, which -update writes.
 func Golden(t testing.TB, path string, got []byte) {
 	t.Helper()
 	if update := flag.Lookup("update"); update != nil && update.Value.String() == "true" {

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// logLines compares the events that a driver's rules find in logs of its servers,
-// testdata/logs/VERSION.log, with golden files next to them. Every rule must be usable and
-// state the meaning of its event.
+// logLines compares the events that a driver's rules find in its servers' logs,
+// testdata/logs/VERSION.log, with golden files next to them. Every rule must be usable and state
+// what its event means.
 func logLines(t *testing.T, f *fixture, m database.Member) {
 	plan, err := f.suite.Database.New().Plan(m)
 	if err != nil {

@@ -4,13 +4,13 @@ import (
 	"os"
 )
 
-// Part selects cases of the suite, which run instead of the whole suite unless [Long].
+// Part selects cases in the suite, which run instead of the whole suite unless [Long].
 type Part int
 
 const (
 	// Whole has every case. It is the zero value.
 	Whole Part = iota
-	// Clients has the cases that depend on the code of clients: for another transport.
+	// Clients has the cases that depend on client code: for another transport.
 	Clients
 	// Servers has the cases that depend on the members' release: for another release.
 	Servers
@@ -19,5 +19,5 @@ const (
 // LongEnv, if set, makes tests as long as in make test-long.
 const LongEnv = "DBTESTER_LONG"
 
-// Long reports whether parts of suites run whole, and with every transport.
+// Long reports whether suites run whole, and with every transport.
 func Long() bool { return os.Getenv(LongEnv) != "" }

@@ -42,7 +42,7 @@ func play(t testing.TB, said conversation) *player {
 	return p
 }
 
-// serve replays the pieces of one connection, each when the client has sent enough.
+// serve replays one connection's pieces, each when the client has sent enough.
 func (p *player) serve(conn net.Conn, pieces []piece) {
 	sent, over := 0, false
 	p.tasks.Go(func() {

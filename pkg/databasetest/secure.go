@@ -29,7 +29,7 @@ func credentialsCase(t *testing.T, f *fixture) {
 	}
 }
 
-// certificatesCase: only a client with a certificate of the members' CA is admitted.
+// certificatesCase: only a client with a certificate from the members' CA is admitted.
 func certificatesCase(t *testing.T, f *fixture) {
 	for _, c := range []struct {
 		name string
@@ -48,7 +48,7 @@ func certificatesCase(t *testing.T, f *fixture) {
 }
 
 // deniedCase: writes and reads are denied, at once and without the password in the
-// error, and no wrong number of keys is counted.
+// error, and no wrong key count is returned.
 func deniedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()

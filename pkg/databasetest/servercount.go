@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// countedKeys is how many requests of a kind each client makes.
+	// countedKeys is how many requests of each kind a client makes.
 	countedKeys = 20
 	// idleFor is how long the servers' count must stay unchanged before the first load, so
 	// that later requests belong to the load. Before the other loads, which follow at once,
@@ -26,7 +26,7 @@ const (
 // countedLoad is a load whose requests the servers count.
 type countedLoad struct {
 	name string
-	cost int64 // count of one request that ended ok
+	cost int64 // the count for one request that ended ok
 	do   func(ctx context.Context, c database.Client, i int, new, old []byte) error
 }
 
@@ -68,8 +68,8 @@ func countedLoads(f *fixture, c database.Client) []countedLoad {
 	return loads
 }
 
-// transactions returns a load of a create, a read of its version, and a txn that expects that
-// version. It adds a transaction of three keys if the database has those.
+// transactions returns a load with a create, a read for its version, and a txn that expects that
+// version. It adds a transaction with three keys if the database has such transactions.
 func transactions(f *fixture) countedLoad {
 	_, several := f.driver.(database.TxnLimiter)
 	load := countedLoad{name: "transactions", cost: 2}
@@ -160,7 +160,7 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes the requests of all clients in parallel and returns their outcomes.
+// run makes all clients' requests in parallel and returns their outcomes.
 func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
 	t.Helper()
 	var wg sync.WaitGroup

@@ -17,13 +17,13 @@ import (
 // session later is not tested for expiry.
 const slowestExpiry = 8 * time.Second
 
-// ends holds the ends of keys that a watch saw, and the new keys.
+// ends holds which keys a watch saw ending, and the new keys.
 type ends struct {
 	mu         sync.Mutex
 	seen, came map[string]database.Change
 }
 
-// of returns the end of a key, if it was seen.
+// of returns a key's end, if it was seen.
 func (e *ends) of(key string) (database.Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -44,7 +44,7 @@ func (e *ends) awaitNew(t *testing.T, key string) {
 	})
 }
 
-// await waits for the end of a key.
+// await waits until a key ends.
 func (e *ends) await(t *testing.T, key string) database.Change {
 	t.Helper()
 	var is database.Change
@@ -80,7 +80,7 @@ func openSessions(t *testing.T, f *fixture, dial sessionDial, prefix string) dat
 	return s
 }
 
-// watched starts a watch, and returns its ends once it misses none. The test ends the watch.
+// watched starts a watch, and returns its ends once it misses no end. The test ends the watch.
 func watched(t *testing.T, s database.Sessions) *ends {
 	t.Helper()
 	e := &ends{seen: map[string]database.Change{}, came: map[string]database.Change{}}
@@ -145,7 +145,7 @@ func sessionsCase(t *testing.T, f *fixture) {
 	sessionsEnd(t, f, f.driver.(database.SessionDialer).DialSessions, database.SessionFactsOf(f.info(), f.driver))
 }
 
-// registryCase tests registrations of services as sessions.
+// registryCase tests service registrations as sessions.
 func registryCase(t *testing.T, f *fixture) {
 	r := f.driver.(database.Registrar)
 	facts := r.Registry()
@@ -199,7 +199,7 @@ func sessionsEnd(t *testing.T, f *fixture, dial sessionDial, facts *database.Ses
 	f.part(t, "expiry", func(t *testing.T) { expires(t, openSessions(t, f, dial, prefix), facts) })
 }
 
-// takes: of two sessions that take a key only one has it, and the other one once the first has ended,
+// takes: if two sessions take a key, only one has it, and the other one once the first has ended,
 // maybe after a while.
 func takes(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	ttl := facts.Least + time.Minute/2/facts.Step*facts.Step // no session expires meanwhile
@@ -312,7 +312,7 @@ func leasesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// leasesExpire reports whether there are sessions of requests that expire soon without renewals.
+// leasesExpire reports whether requests can begin sessions that expire soon without renewals.
 func leasesExpire(f *fixture) bool {
 	if !offers(workload.OpGrant)(f) {
 		return false
@@ -385,7 +385,7 @@ func revoked(t *testing.T, client database.Leaser, id database.SessionID) {
 	}
 }
 
-// sessionFacts: a database has the facts of its sessions, or the reason why it has none.
+// sessionFacts: a database has the facts about its sessions, or the reason why it has no sessions.
 func sessionFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.SessionDialer)
 	facts := database.SessionFactsOf(f.info(), f.driver)

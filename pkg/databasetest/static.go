@@ -48,8 +48,8 @@ func optionsCase(t *testing.T, f *fixture) {
 	})
 }
 
-// planCase: the plan of a member depends only on its arguments, stays in the member's
-// directory and equals the golden files.
+// planCase: a member's plan depends only on its arguments, stays in the member's directory and
+// equals the golden files.
 func planCase(t *testing.T, f *fixture) {
 	hosts := f.info().FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "10.0.0.2"}, {Addr: "10.0.0.3"}})
 	m := database.Member{Index: 1, Hosts: hosts, Dir: "/var/lib/dbtester/member", Tools: map[string]string{}}

@@ -1,8 +1,8 @@
 // Package databasetest is the conformance suite that every database passes, and the
 // small cluster that it runs on.
 //
-// A database's test package has a TestMain that calls [Main], so that plans of built-in
-// servers can run the test binary again, and a test that calls [Run].
+// A database's test package has a TestMain that calls [Main], so that plans for built-in servers
+// can run the test binary again, and a test that calls [Run].
 package databasetest
 
 import (
@@ -13,16 +13,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Suite configures the tests of one database.
+// Suite configures one database's tests.
 type Suite struct {
 	Database database.Database
 	// Options are YAML over the driver's defaults.
 	Options string
-	// Addrs are the loopback addresses of the members, one each; the default is
-	// 127.0.0.1 to 127.0.0.3. Give every database its own, because test packages run
-	// concurrently.
+	// Addrs are the members' loopback addresses, one each; the default is 127.0.0.1 to 127.0.0.3.
+	// Give every database its own, because test packages run concurrently.
 	Addrs []string
-	// Tools are the executables of Info.Tools.
+	// Tools are the executables for Info.Tools.
 	Tools map[string]string
 	// TLS is given to members and clients; nil means plaintext.
 	TLS *database.TLS
@@ -37,38 +36,37 @@ type Suite struct {
 	// FixedLeader means that the cluster has no elections, so its leader is never killed
 	// alone.
 	FixedLeader bool
-	// ExactLimit returns the largest value in bytes that member 0 accepts under a key of
-	// keySize bytes, for databases where it depends on the member or on the credentials;
-	// nil means the driver's own limit.
+	// ExactLimit returns the largest value in bytes that member 0 accepts under a key with keySize
+	// bytes, for databases where it depends on the member or on the credentials; nil means the
+	// driver's own limit.
 	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
 	// ServerCount returns a number that grows by one with every write that the cluster's
 	// servers log for clients, whether or not it changed anything. It does not grow on an
 	// idle cluster. It is nil for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
-	// Held returns all keys of the cluster by their stored names, each with a text of its
-	// value and version as the servers report them. If it is nil, the driver's own clients
-	// read the values.
+	// Held returns all keys in the cluster by their stored names, each with a text that has its
+	// value and version as the servers report them. If it is nil, the driver's own clients read the
+	// values.
 	Held func(testing.TB, *Cluster) map[string]string
-	// PrefixOptions are YAML over Options for the clients of the case with a prefix, which
-	// creates several key spaces.
+	// PrefixOptions are YAML over Options for the clients in the case with a prefix, which creates
+	// several key spaces.
 	PrefixOptions string
 	// Guarded means that members require credentials for their metrics, which agents do not
 	// have.
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
-	// Lacks are modes of ranges that members of this release do not know.
+	// Lacks are range modes that members with this release do not know.
 	Lacks []workload.RangeMode
-	// Part is the part of the suite that runs, if not all of it.
+	// Part is the suite's part that runs, if not the whole suite.
 	Part Part
-	// Elsewhere names cases of the part that another suite of the package runs with the same code.
+	// Elsewhere names cases in the part that another suite in the package runs with the same code.
 	// This suite runs them only if [Long].
 	Elsewhere []string
 }
 
-// Cluster runs members of one database on loopback addresses, as an agent does. Its
-// methods fail the test on errors and are not safe for concurrent use. Its members are
-// killed when the test ends.
+// Cluster runs one database's members on loopback addresses, as an agent does. Its methods fail the
+// test on errors and are not safe for concurrent use. Its members are killed when the test ends.
 type Cluster struct {
 	t       testing.TB
 	suite   Suite

@@ -66,7 +66,7 @@ func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Tra
 // txnVersions: versions read together equal those read one by one, also with missing keys in
 // between, and next to others' keys.
 func txnVersions(t *testing.T, f *fixture) {
-	const first, many, every = 985, 290, 7 // the numbers fill some pages of a driver and begin others
+	const first, many, every = 985, 290, 7 // the numbers fill some of a driver's pages and begin others
 	target := f.Target()
 	target.MaxBytes = 100
 	client := f.dial(t, target)
@@ -109,7 +109,7 @@ func txnVersions(t *testing.T, f *fixture) {
 	}
 }
 
-// txnOfSeveral: all puts of a transaction are made, or none.
+// txnOfSeveral: a transaction makes all its puts or no put.
 func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database.Transactor) {
 	mode := f.info().Reads[0]
 	puts := make([]database.GuardedPut, 3)
@@ -148,7 +148,7 @@ func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database
 func txnLimit(t *testing.T, f *fixture, client database.Client, txn database.Transactor, limiter database.TxnLimiter, keys int) {
 	largest := limiter.MaxTxnValue(limitKeySize, keys)
 	if f.suite.Auth != nil {
-		largest -= 1 << 10 // requests of clients with credentials may be larger
+		largest -= 1 << 10 // requests by clients with credentials may be larger
 	}
 	puts := make([]database.GuardedPut, keys)
 	for i := range puts {
@@ -184,7 +184,7 @@ func txnRace(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithTimeout(t.Context(), clients*each*opWithin)
 	defer cancel()
 	var mu sync.Mutex
-	next := map[int64]int64{} // new version of a transaction by its expected version
+	next := map[int64]int64{} // a transaction's new version by its expected version
 	var wg sync.WaitGroup
 	for n, txn := range txns {
 		wg.Go(func() {

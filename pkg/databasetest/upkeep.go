@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// upkeepWithin bounds one kind of upkeep of a small store.
+// upkeepWithin bounds one kind of upkeep on a small store.
 const upkeepWithin = Patience
 
 // upkeepCase: each kind of upkeep succeeds twice, and all keys keep their values.

@@ -219,7 +219,7 @@ func (w *watches) Close() error {
 func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opcode, field, value []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	queue := s.store.hub.Queue()
-	var mu sync.Mutex // of w
+	var mu sync.Mutex // for w
 	write := func(op opcode, field, value []byte) error {
 		mu.Lock()
 		defer mu.Unlock()

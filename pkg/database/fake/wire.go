@@ -21,7 +21,7 @@ const (
 	opGet
 	opDelete
 	opHighest   // among keys whose size is the request's key, in decimal
-	opClean     // the keys that the request's key describes, in part: a number
+	opClean     // some keys that the request's key describes: their count
 	opRevision  // for a key, its version
 	opTxn       // a put whose value begins with the version that the key must have
 	opGrant     // a session, whose TTL in milliseconds is the request's key: its number

@@ -2,11 +2,10 @@
 // of etcd: every member is one etcd and one proxy to it, and clients are
 // ZooKeeper's.
 //
-// Keys have the layout of the ZooKeeper driver: under one of key_parents znodes (see
-// [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so
-// concurrent creates under one parent, the layout of the classic tool, conflict and are
-// retried by the proxy. Creates of 1 KiB per second that were answered within 5 s, on
-// two busy cores without fsync:
+// Keys are laid out as by the ZooKeeper driver: under one of key_parents znodes (see
+// [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so concurrent
+// creates under one parent, the classic tool's layout, conflict and are retried by the proxy.
+// Creates with 1 KiB, per second, that were answered within 5 s, on two busy cores without fsync:
 //
 //	clients         1     10    100   1000
 //	1 parent      507    213     38      1
@@ -15,12 +14,12 @@
 //
 // Results with different key_parents do not compare.
 //
-// A proxy does not forward errors of etcd: it closes the connection. So a write that etcd
-// refused, for example because its space is exceeded, has the class connection lost and
-// is unknown. The reason is in the log of the etcd, and among the events of the run.
+// A proxy does not forward etcd's errors: it closes the connection. So a write that etcd refused,
+// for example because its space is exceeded, has the class connection lost and is unknown. The
+// reason is in the etcd's log, and among the run's events.
 //
-// A proxy also accepts transactions of several keys, but it answers a conflict like any
-// other failure, so loads only have transactions of one key.
+// A proxy also accepts transactions with several keys, but it answers a conflict like any other
+// failure, so loads only have transactions with one key.
 //
 // A proxy reports neither its version nor the leader: the etcd behind it does. If that etcd
 // dies, the proxy hangs and requests time out.
@@ -46,18 +45,17 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
-// The roles of etcd's ports; "client" is the proxy's.
+// The roles for etcd's ports; "client" is the proxy's.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
 )
 
-// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default of
-// experiments.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default in experiments.
 const limitKeySize = 256
 
-// Options are the settings of the etcd, the layout of the keys and the client. The
-// proxy has no settings that matter to a load.
+// Options are the settings for the etcd, the key layout and the client. The proxy has no settings
+// that matter to a load.
 type Options struct {
 	KeyParents int                `yaml:"key_parents" doc:"znodes that the keys are spread over; concurrent creates under one parent conflict"`
 	Transport  database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for zookeeper"`
@@ -92,10 +90,10 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 
-// Durability returns the class of Fsync.
+// Durability returns the class for Fsync.
 func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() }
 
-// ExtraFlags returns the raw flags of the etcd.
+// ExtraFlags returns the etcd's raw flags.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
 // Validate reports every option that etcd or the client would refuse.
@@ -103,7 +101,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }
 
-// protocol configures clients of the proxies. etcd would accept requests of 1.5 MiB, but the
+// protocol configures clients for the proxies. etcd would accept requests up to 1.5 MiB, but the
 // limit is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
@@ -112,8 +110,8 @@ func (o *Options) protocol() zookeeper.Protocol {
 	}
 }
 
-// MaxValue returns the largest value that fits into a request of ZooKeeper's
-// protocol, and into a request of etcd if an option made etcd's limit smaller.
+// MaxValue returns the largest value that fits into a request in ZooKeeper's protocol, and into an
+// etcd request if an option made etcd's limit smaller.
 func (o *Options) MaxValue(keySize int) int {
 	return min(o.protocol().MaxValue(keySize), o.Etcd.MaxValue(keySize))
 }
@@ -127,8 +125,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return client, nil
 }
 
-// Ready opens a session through a member's proxy, which needs a quorum of etcd, and
-// reads.
+// Ready opens a session through a member's proxy, which needs a quorum in etcd, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	if err := o.protocol().Serves(ctx, t, member); err != nil {
 		return fmt.Errorf("zetcd: %w", err)
@@ -175,7 +172,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	case m.Tools[Name] == "":
 		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
-	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy reports none
+	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy reports no metrics
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
 	}
@@ -196,7 +193,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// Behind implements [database.Fronted] with the etcd of each member.
+// Behind implements [database.Fronted] with each member's etcd.
 func (o *Options) Behind(hosts []database.Host) (name string, driver database.Driver, t database.Target) {
 	t.Prefer = -1
 	for _, h := range hosts {

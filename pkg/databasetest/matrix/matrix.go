@@ -1,4 +1,4 @@
-// Package matrix writes the tables of test-results/matrix.md: how tests disturbed runs, how the
+// Package matrix writes the tables in test-results/matrix.md: how tests disturbed runs, how the
 // runs ended, their leftovers, and how the next run went.
 package matrix
 
@@ -16,7 +16,7 @@ import (
 // Env names the folder that tables are written to. It is set by make matrix.
 const Env = "DBTESTER_MATRIX"
 
-// Whole reports whether the whole matrix is asked for. Tests do one case of each kind without.
+// Whole reports whether the whole matrix is asked for. Without it, tests do one case of each kind.
 func Whole() bool { return os.Getenv(Env) != "" }
 
 // Row describes one disturbed run.
@@ -27,7 +27,7 @@ type Row struct {
 	Ended, Left, Next string
 }
 
-// Table holds the rows of a test. It is safe for concurrent use.
+// Table holds a test's rows. It is safe for concurrent use.
 type Table struct {
 	name, title string
 	mu          sync.Mutex
@@ -48,7 +48,8 @@ func New(t testing.TB, name, title string) *Table {
 	return m
 }
 
-// Add adds a row. The table sorts rows by Done, and those with the same Done in the order of Add.
+// Add adds a row. The table sorts rows by Done, and those with the same Done in the order in which
+// they were added.
 func (m *Table) Add(t testing.TB, r Row) {
 	t.Helper()
 	r.Left = cmp.Or(r.Left, "nothing")
@@ -72,7 +73,7 @@ func (m *Table) String() string {
 	return b.String()
 }
 
-// longest is how many characters of a text a cell shows.
+// longest is how many characters from a text a cell shows.
 const longest = 240
 
 // cell shortens a text to its first line, and escapes it for a table.
