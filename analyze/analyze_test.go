@@ -68,7 +68,7 @@ func analyzed(t *testing.T, o Options) (*Report, error) {
 	return draw(t, o, "")
 }
 
-// draw analyzes with a PNG file of one figure only.
+// draw analyzes with a PNG file for only one figure.
 func draw(t *testing.T, o Options, whole string) (*Report, error) {
 	t.Helper()
 	for _, p := range config.DefaultPlots() {
@@ -96,7 +96,7 @@ func tabulate(t *testing.T, folders ...string) *Report {
 	return d.Report
 }
 
-// cell is one cell of a report.
+// cell is one cell in a report.
 func cell(t *testing.T, r *Report, name string, column int) table.Cell {
 	t.Helper()
 	for _, row := range r.Table.Rows {
@@ -257,7 +257,7 @@ func TestPartialSets(t *testing.T) {
 		name  string
 		hurt  func(*testing.T, string)
 		gap   string            // a mark says
-		cells map[string]string // of the first column
+		cells map[string]string // in the first column
 	}{
 		{"a server's samples are missing", remove(results.ServerFile(2)), "2-server-system-metrics.csv is missing",
 			map[string]string{"SERVER-MAX-CPU-USAGE": "not measured", "SERVER-CPU-SECONDS": "not measured", "AVG-THROUGHPUT": served}},

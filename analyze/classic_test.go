@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// classicDirectory returns a folder with a run of the classic tool and its tables.
+// classicDirectory returns a folder with a run by the classic tool and its tables.
 func classicDirectory(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("DBTESTER_CLASSIC_DIR")
@@ -30,7 +30,7 @@ func classicDirectory(t *testing.T) string {
 	return dir
 }
 
-// classicExperiment is the content of a classic file for that run.
+// classicExperiment is what a classic file for that run contains.
 func classicExperiment(dir, out string) *Classic {
 	const tag = "etcd-v3.6.x-go1.26"
 	in := func(name string) string { return filepath.Join(dir, "t-"+name) }

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// whole is a run with digests and the folder of its database.
+// whole is a run with digests and its database's folder.
 func whole(t *testing.T) (dir, tag string) {
 	t.Helper()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -32,8 +32,8 @@ func whole(t *testing.T) (dir, tag string) {
 	return f.Write(), tag
 }
 
-// TestDamagedRecords cuts the last third of one record at a time, in whole lines, which no
-// reader notices: each cut is a mark.
+// TestDamagedRecords cuts the last third off one record at a time, in whole lines, which no reader
+// notices: each cut is a mark.
 func TestDamagedRecords(t *testing.T) {
 	for file, code := range map[string]string{
 		results.FileMembers: mark.RequestsDamaged, results.FileMembersLatency: mark.RequestsDamaged, results.FileLatency: mark.RequestsDamaged,
@@ -104,8 +104,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestNoDigests: a run that ended before its digests has a mark, and a run of an older release has no
-// mark.
+// TestNoDigests: a run that ended before its digests has a mark, and a run by an older release has
+// no mark.
 func TestNoDigests(t *testing.T) {
 	for name, set := range map[string]*digest.Set{"older": nil, "lost": {}} {
 		f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -117,7 +117,7 @@ func TestNoDigests(t *testing.T) {
 	}
 }
 
-// TestRowOfNobody adds a row of a nonexistent member to one record at a time. The row is a gap
+// TestRowOfNobody adds a row about a nonexistent member to one record at a time. The row is a gap
 // that names the line.
 func TestRowOfNobody(t *testing.T) {
 	for file, change := range map[string][2]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// FuzzRecords replaces some bytes of one record of a complete run. Either the report is
-// made, or the error has the reason.
+// FuzzRecords replaces some bytes in one record of a complete run. Either the report is made, or
+// the error has the reason.
 func FuzzRecords(f *testing.F) {
 	f.Add(uint8(0), uint16(20), uint16(4), []byte("null"))
 	f.Add(uint8(1), uint16(200), uint16(1), []byte("9"))

@@ -25,15 +25,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// hostile is markup, an end of its context, or a command to a terminal, a spreadsheet
-// or a shell, wherever it is printed unescaped.
+// hostile is markup, an end to its context, or a command to a terminal, a spreadsheet or a shell,
+// wherever it is printed unescaped.
 const hostile = "=cmd()<script>alert(1)</script><img src=x onerror=alert(2)> | ` ``` \" ' ]]> --> <!-- ![x](http://evil) $(evil) \\ \n\n# h\n<b>\x1b[2J\u009b2J\u202egpj.\u2066"
 
-// hostileTag is the part of hostile that the name of a folder may contain.
+// hostileTag is the part of hostile that a folder name may contain.
 var hostileTag = strings.NewReplacer("/", "", "\\", "").Replace(hostile)
 
-// hostileFolder is a result folder in which every text that is not a word of the format is
-// hostile.
+// hostileFolder is a result folder in which every text that is not a format word is hostile.
 func hostileFolder(t *testing.T) string {
 	t.Helper()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -66,7 +65,7 @@ func hostileFolder(t *testing.T) string {
 		if err != nil {
 			t.Fatalf("encode an event: %v", err)
 		}
-		old, _ := os.ReadFile(filepath.Join(dir, tag, results.FileEvents)) // a mix has none
+		old, _ := os.ReadFile(filepath.Join(dir, tag, results.FileEvents)) // a mix has no such file
 		writeFile(t, filepath.Join(dir, tag, results.FileEvents), append(old, append(event, '\n')...))
 		if err := os.MkdirAll(filepath.Join(dir, tag, results.DirLogs), 0o755); err != nil {
 			t.Fatalf("make a folder: %v", err)
@@ -76,8 +75,8 @@ func hostileFolder(t *testing.T) string {
 	return dir
 }
 
-// poisoned adds hostile text to every string of a decoded manifest, except words of its
-// format, times and numbers.
+// poisoned adds hostile text to every string in a decoded manifest, except format words, times and
+// numbers.
 func poisoned(key string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -98,7 +97,7 @@ func poisoned(key string, v any) any {
 	return v
 }
 
-// poisonErrors makes the texts of an errors.csv hostile.
+// poisonErrors makes the texts in an errors.csv hostile.
 func poisonErrors(t *testing.T, path string) {
 	t.Helper()
 	rows := csvRows(t, path, readFile(t, path))
@@ -141,7 +140,7 @@ func csvRows(t *testing.T, name string, data []byte) [][]string {
 	return rows
 }
 
-// Every output shows texts of records, and no output interprets them.
+// Every output shows texts from records, and no output interprets them.
 func TestHostileText(t *testing.T) {
 	r, err := analyzed(t, Options{Folders: []string{hostileFolder(t)}, Out: filepath.Join(t.TempDir(), "report")})
 	if err != nil {
@@ -184,8 +183,7 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// checkVisible fails for characters that control a terminal or change the direction of
-// text.
+// checkVisible fails for characters that control a terminal or change the text direction.
 func checkVisible(t *testing.T, name, text string) {
 	t.Helper()
 	at := strings.IndexFunc(text, func(r rune) bool {

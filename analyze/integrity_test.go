@@ -13,8 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// broken is a result folder of which one file was changed; want is part of the gap
-// that names it.
+// broken is a result folder in which one file was changed; want is part of the gap that names it.
 type broken struct {
 	file   string
 	change func(lines []string) []string // nil removes the file
@@ -23,8 +22,8 @@ type broken struct {
 
 func shift(line, from, to string) string { return strings.Replace(line, from, to, 1) }
 
-// TestBrokenRecords changes one record of a complete run at a time. Each change must be
-// named, and none may change a number silently.
+// TestBrokenRecords changes one record of a complete run at a time. Each change must be named, and
+// may not change a number silently.
 func TestBrokenRecords(t *testing.T) {
 	last := func(lines []string) string { return lines[len(lines)-1] }
 	for name, b := range map[string]broken{
@@ -110,8 +109,8 @@ func TestHostileManifest(t *testing.T) {
 	}
 }
 
-// TestOutputFollowsNoLink: the target of a link that replaces the report, or one of its
-// files, is left alone.
+// TestOutputFollowsNoLink: if a link replaces the report, or one of its files, the link's target is
+// left alone.
 func TestOutputFollowsNoLink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	victim := filepath.Join(elsewhere, "README.md")

@@ -25,7 +25,7 @@ func TestWhatTheLogsSay(t *testing.T) {
 		return time.Unix(runtest.Begin, 0).Add(time.Duration(second * float64(time.Second)))
 	}
 	r.Machines.Events = []results.Event{
-		{Time: at(0), Kind: "client step"}, // not of a log
+		{Time: at(0), Kind: "client step"}, // not from a log
 		{Time: at(2), Kind: "slow fsync", Member: 2, Took: 1062 * time.Millisecond, Log: "logs/3-etcd.log", Text: "took 1062ms"},
 		{Time: at(2.5), Kind: "leader lost", Member: 0, Log: "logs/1-etcd.log", Text: strings.Repeat("x", 300)},
 		{Time: at(4), Kind: "slow fsync", Member: 0, Took: 1500 * time.Millisecond, Log: "logs/1-etcd.log", Text: `took 1500ms at "/home/me/data/db" and /x/y.z, 1/2 of /a` + "\nmore"},
@@ -43,7 +43,7 @@ func TestWhatTheLogsSay(t *testing.T) {
 	}
 }
 
-// The trials of a database have one list of errors.
+// A database's trials have one list of errors.
 func TestFailuresOfTrials(t *testing.T) {
 	errors := func(timeouts int64) []run.ErrorCount {
 		return []run.ErrorCount{
@@ -76,7 +76,7 @@ func TestPages(t *testing.T) {
 	figuresStandFirst(t, r)
 }
 
-// Every link of a report has a target, even without PNG files, as in published reports.
+// Every link in a report has a target, even without PNG files, as in published reports.
 func linksLeadSomewhere(t *testing.T, r *Report) {
 	links := 0
 	for name, pattern := range map[string]string{"report.html": `href="([^"]+)"`, "README.md": `\]\(([^)]+)\)`} {

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// longRuns are the runs of the table, with the most that their reports may cost.
+// longRuns are the runs in the table, with the most that their reports may cost.
 var longRuns = []struct {
 	name            string
 	trials, seconds int
@@ -29,8 +29,8 @@ var longRuns = []struct {
 	{name: "a day", trials: 1, seconds: 86_400, repeats: 3, all: costs{wall: 15, peak: 300}},
 }
 
-// TestLongRunCosts writes a table of the costs of reports of long runs, and of the size of their
-// records, into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
+// TestLongRunCosts writes a table with what reports on long runs cost, and how large their records
+// are, into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
 func TestLongRunCosts(t *testing.T) {
 	to := os.Getenv("DBTESTER_LONG_FILE")
 	if to == "" {
@@ -74,7 +74,7 @@ func TestLongRunCosts(t *testing.T) {
 	}
 }
 
-// compressLong compresses the samples of runs of a day, and writes the sizes before and after.
+// compressLong compresses the samples from day-long runs, and writes the sizes before and after.
 func compressLong(t *testing.T, dirs []string, to *strings.Builder) {
 	t.Helper()
 	kinds := []string{results.FileServer, results.FileDatabase}
@@ -107,7 +107,7 @@ func compressLong(t *testing.T, dirs []string, to *strings.Builder) {
 	}
 }
 
-// size returns the bytes of the files in folders that keep accepts; nil accepts all.
+// size returns the bytes in the folders' files that keep accepts; nil accepts all.
 func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -125,11 +125,11 @@ func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64
 	return bytes
 }
 
-// costs are those of a report: seconds, seconds of processor time, and megabytes.
+// costs are what a report takes: seconds, processor seconds, and megabytes.
 type costs struct{ wall, cpu, peak float64 }
 
-// costCells makes a report some times, and returns the cells of its costs and of the bars that are
-// not 0.
+// costCells makes a report some times, and returns the cells with its costs and with the bars that
+// are not 0.
 func costCells(t *testing.T, dirs []string, repeats int, whole bool, most costs) string {
 	t.Helper()
 	var all []costs
@@ -163,8 +163,8 @@ func costCells(t *testing.T, dirs []string, repeats int, whole bool, most costs)
 	return strings.Join(append(cells, strings.Join(bars, "; ")), " | ")
 }
 
-// cost makes a report in a process of its own, and returns its costs: the tables alone by a benchmark
-// of this package, all of it by the program DBTESTER_PROGRAM.
+// cost makes a report in a separate process, and returns its costs: for the tables alone by a
+// benchmark in this package, for everything by the program DBTESTER_PROGRAM.
 func cost(t *testing.T, dirs []string, whole bool) costs {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^$", "-test.bench", "LongRun/pictures=false", "-test.benchtime", "1x")

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// names are the rows of a report.
+// names are a report's rows.
 func names(r *Report) (out []string) {
 	for _, row := range r.Table.Rows {
 		out = append(out, row.Name)
@@ -28,8 +28,7 @@ func names(r *Report) (out []string) {
 	return out
 }
 
-// wantCells checks the beginnings of the cells of a column; one that is not
-// measured must give the reason.
+// wantCells checks how the cells in a column begin; one that is not measured must give the reason.
 func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -44,8 +43,8 @@ func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 	}
 }
 
-// TestKilledRun: control was killed during the load. The manifest is from the start of
-// the load, and no record of the members was collected.
+// TestKilledRun: control was killed during the load. The manifest was written when the load
+// started, and the members' records were not collected.
 func TestKilledRun(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -80,7 +79,7 @@ func TestKilledRun(t *testing.T) {
 	}
 }
 
-// TestLostMember: the samples of one of two members are lost, and so is the count of keys.
+// TestLostMember: one of two members lost its samples, and the key count is lost too.
 func TestLostMember(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -132,7 +131,7 @@ func TestNothingWasSent(t *testing.T) {
 	}
 }
 
-// TestErrorsWithoutTheirFile: without the file the number of errors is still known.
+// TestErrorsWithoutTheirFile: without the file the error count is still known.
 func TestErrorsWithoutTheirFile(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -190,7 +189,7 @@ func exported(t *testing.T, f *runtest.Fixture, record *results.DatabaseRun) *Cl
 	return &Classic{Title: "Write 6K keys", Report: ClassicReport{PlotDir: t.TempDir()}, Runs: []ClassicRun{{ClassicFiles: in}}}
 }
 
-// stated returns the record of a run of which only the tag is known.
+// stated returns the record of a run that only has a known tag.
 func stated(tag string) *results.DatabaseRun {
 	return &results.DatabaseRun{ID: "etcd__v3_6", Database: "etcd", Tag: tag, State: results.StateComplete, Leader: -1}
 }
@@ -204,8 +203,7 @@ func tabulateClassic(t *testing.T, e *Classic) *Report {
 	return d.Report
 }
 
-// TestClassicFilesMissing: a missing file of a classic run is named, and nothing missing
-// counts as 0.
+// TestClassicFilesMissing: a classic run's missing file is named, and nothing missing counts as 0.
 func TestClassicFilesMissing(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -299,7 +297,7 @@ func TestClassicSidecar(t *testing.T) {
 	if text := r.Text(); strings.Contains(text, "the members were not asked") || !strings.Contains(text, "INVALID unsent") {
 		t.Errorf("table:\n%s", text)
 	}
-	// Files of another run lie there now.
+	// Another run's files lie there now.
 	data, err := os.ReadFile(summary)
 	f.Ok(err)
 	f.Ok(os.WriteFile(summary, append(data, '\n'), 0o644))

@@ -90,7 +90,7 @@ func TestMixedLoads(t *testing.T) {
 	}
 }
 
-// Nothing in a report names a folder of the machine it was made on.
+// Nothing in a report names a folder on the machine it was made on.
 func TestReportsNameNoLocalPath(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.M.Config = []byte(`{"path": "/home/somebody/experiments/mix.yaml"}`)
@@ -124,7 +124,7 @@ func TestReportsNameNoLocalPath(t *testing.T) {
 	}
 }
 
-// Five databases fit a terminal of 160 columns, however long their cells are.
+// Five databases fit a terminal with 160 columns, however long their cells are.
 func TestFiveDatabasesFitATerminal(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	for i, tag := range []string{"etcd-v3.6.16", "zookeeper-r3.9.5", "consul-v1.21.0", "zetcd-v0.0.5", "cetcd-tip"} {

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// topOfReport returns the entries at the top of a report.
+// topOfReport returns the entries at a report's top.
 func topOfReport() []string {
 	return []string{"README.md", "all-aggregated.csv", "all-aggregated.json", "all-aggregated.txt", "data", "figures", "numbers.csv", "report.html"}
 }
@@ -34,7 +34,7 @@ func namesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// linksOfPage returns the addresses of other files in a page.
+// linksOfPage returns addresses of other files in a page.
 func linksOfPage(t *testing.T, text string) (links []string) {
 	t.Helper()
 	page, err := html.Parse(strings.NewReader(text))
@@ -51,7 +51,7 @@ func linksOfPage(t *testing.T, text string) (links []string) {
 	return links
 }
 
-// linksOfMarkdown returns the addresses of links and images outside code.
+// linksOfMarkdown returns the addresses in links and images outside code.
 func linksOfMarkdown(text string) (links []string) {
 	for i, part := range strings.Split(text, "```") {
 		if i%2 == 1 {
@@ -87,7 +87,7 @@ func wantFiles(t *testing.T, dir string, links []string) {
 	}
 }
 
-// A report has few entries at its top, and every link of it leads to one of its files.
+// A report has few entries at its top, and every link in it leads to one of its files.
 func TestReportFolder(t *testing.T) {
 	r, err := analyzed(t, Options{Folders: []string{runtest.TwoDatabases(t)}})
 	if err != nil {
@@ -174,7 +174,7 @@ func TestReportOverFlatReport(t *testing.T) {
 	}
 }
 
-// Without a page of ours, a folder's files belong to others.
+// Without a page by us, a folder's files belong to others.
 func TestForeignFolderKept(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "report.html"), []byte(`<a href="AVG-CPU.svg">`))

@@ -11,9 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A label in a classic file may name a version that did not run. Wherever the label is
-// printed, the version that ran is next to it: in figures and legends, in the headers of CSV
-// files, in every sentence.
+// A label in a classic file may name a version that did not run. Wherever the label is printed, the
+// version that ran is next to it: in figures and legends, in CSV headers, in every sentence.
 func TestNoOtherVersionIsNamedThanRan(t *testing.T) {
 	const tag, ran = "etcd-v3.3.0", " (ran 3.7.3)"
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -69,7 +68,7 @@ func TestNoOtherVersionIsNamedThanRan(t *testing.T) {
 		case ".html", ".svg":
 			check(name, text)
 		case ".md":
-			first, rest, _ := strings.Cut(text, "\n## Numbers\n") // cells of its table are folded
+			first, rest, _ := strings.Cut(text, "\n## Numbers\n") // cells in its table are folded
 			_, rest, _ = strings.Cut(rest, "\n## How it was run\n")
 			check(name, first+rest)
 		case ".txt":

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// publishedRecords unpacks the records of a folder of test-results.
+// publishedRecords unpacks the records in a folder below test-results.
 func publishedRecords(t *testing.T, name string) (runs []string) {
 	t.Helper()
 	packed, err := filepath.Glob(filepath.Join("..", "test-results", name, "records", "*"))
@@ -26,7 +26,7 @@ func publishedRecords(t *testing.T, name string) (runs []string) {
 	return runs
 }
 
-// The README of a large report is short and links the rest.
+// A large report's README is short and links the rest.
 func TestReadmeIsShort(t *testing.T) {
 	for _, name := range []string{"stepped", "all-five", "capacity", "leader-killed", "filled"} {
 		d, err := newDocument(t.Context(), Options{Folders: publishedRecords(t, name)})

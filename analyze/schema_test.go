@@ -120,7 +120,7 @@ func typesOf(v any) []string {
 	return []string{"object"}
 }
 
-// trialFolders are two trials of one experiment with two databases.
+// trialFolders are two trials in one experiment with two databases.
 func trialFolders(t *testing.T) (dirs []string) {
 	t.Helper()
 	for n := 1; n <= 2; n++ {
@@ -136,8 +136,7 @@ func trialFolders(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// The JSON has separate fields for the database, the time and the machines of a run, and has the load by
-// second.
+// The JSON has separate fields for a run's database, time and machines, and has the load by second.
 func TestJSONNamesWhatRan(t *testing.T) {
 	d, err := newDocument(t.Context(), Options{Folders: trialFolders(t), Out: t.TempDir()})
 	if err != nil {
@@ -165,7 +164,7 @@ func TestJSONNamesWhatRan(t *testing.T) {
 	}
 }
 
-// A load of hours has no more values than one of an hour.
+// A load that lasts hours has no more values than one that lasts an hour.
 func TestSeriesAreBounded(t *testing.T) {
 	r := tabulatedRun(t)
 	r.Load.Seconds = r.Load.Seconds[:0]
@@ -179,7 +178,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	}
 }
 
-// Labels and a title name the compared runs; dates distinguish runs of several days.
+// Labels and a title name the compared runs; dates distinguish runs on several days.
 func TestLabelsAndTitle(t *testing.T) {
 	one := runtest.NewFixture(t, filepath.Join(t.TempDir(), "one"))
 	one.Database("etcd", 2e6)
@@ -217,7 +216,7 @@ func TestLabelsAndTitle(t *testing.T) {
 	}
 }
 
-// tabulatedRun is one run of a report.
+// tabulatedRun is one run in a report.
 func tabulatedRun(t *testing.T) *run.Run {
 	t.Helper()
 	d, err := newDocument(t.Context(), Options{Folders: []string{runtest.TwoDatabases(t)}})

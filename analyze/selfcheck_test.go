@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// inOneLine undoes the wrapping of a report.
+// inOneLine undoes a report's line wrapping.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 const fixtureCheck = "self-check of 2027-01-15 07:00 UTC: this client paces up to 60/s accurately (not kept: 10/s, 120/s); " +
@@ -50,7 +50,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// marksOf are the marks of one code.
+// marksOf are the marks with one code.
 func marksOf(r *Report, code string) (marks []run.Mark) {
 	for _, m := range r.Marks {
 		if m.Code == code {
@@ -63,8 +63,8 @@ func marksOf(r *Report, code string) (marks []run.Mark) {
 func TestSelfCheckOfOtherRates(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*results.Manifest)
-		mark   string // "" for none
-		text   string // of the note, "" for none
+		mark   string // "" for no mark
+		text   string // in the note, "" for no note
 	}{
 		"fast enough":   {func(m *results.Manifest) { m.SelfCheck.HighestRate = 80 }, "", "paces up to 80/s accurately (not kept: 10/s, 120/s)"},
 		"all were kept": {func(m *results.Manifest) { m.SelfCheck.HighestRate, m.SelfCheck.MissedRates = 1e6, nil }, "", "paces up to 1,000,000/s accurately; a timer"},

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// longRun writes records of three databases with three members each and a load of that
+// longRun writes records for three databases with three members each and a load that lasts that
 // many seconds.
 func longRun(t testing.TB, dir string, seconds int) string {
 	f := runtest.NewFixture(t, dir)
@@ -28,8 +28,7 @@ func longRun(t testing.TB, dir string, seconds int) string {
 	return f.Write()
 }
 
-// longSeconds is the length of the runs of the benchmarks: DBTESTER_LONG_SECONDS, an hour by
-// default.
+// longSeconds is how long the benchmarks' runs last: DBTESTER_LONG_SECONDS, an hour by default.
 func longSeconds(t testing.TB) int {
 	text := os.Getenv("DBTESTER_LONG_SECONDS")
 	if text == "" {
@@ -42,8 +41,8 @@ func longSeconds(t testing.TB) int {
 	return n
 }
 
-// TestLongRun writes the run of the benchmarks into the folder DBTESTER_LONG_DIR, for
-// other programs to analyze.
+// TestLongRun writes the benchmarks' run into the folder DBTESTER_LONG_DIR, for other programs to
+// analyze.
 func TestLongRun(t *testing.T) {
 	dir := os.Getenv("DBTESTER_LONG_DIR")
 	if dir == "" {
@@ -52,7 +51,7 @@ func TestLongRun(t *testing.T) {
 	longRun(t, dir, longSeconds(t))
 }
 
-// processorTime returns the CPU time of this process.
+// processorTime returns this process's CPU time.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -61,7 +60,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the largest resident memory of this process so far, in bytes.
+// peakMemory returns this process's largest resident memory so far, in bytes.
 func peakMemory(b *testing.B) float64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -75,9 +74,9 @@ func peakMemory(b *testing.B) float64 {
 	return 1024 * kB
 }
 
-// BenchmarkLongRun analyzes three databases with three members each. cpu-s is the CPU time of one
-// report. With DBTESTER_LONG_DIR, a list like PATH, it analyzes the runs in these folders. peak-MB
-// is then the memory of a process that has not written the run:
+// BenchmarkLongRun analyzes three databases with three members each. cpu-s is one report's CPU
+// time. With DBTESTER_LONG_DIR, a list like PATH, it analyzes the runs in these folders. peak-MB is
+// then measured in a process that has not written the run:
 //
 //	DBTESTER_LONG_SECONDS=86400 DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run LongRun -timeout 2h
 //	DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run '^$' -bench LongRun/pictures=true -benchtime 1x
@@ -115,7 +114,7 @@ func BenchmarkLongRun(b *testing.B) {
 	}
 }
 
-// retainedBytes returns the memory kept by the records of a run with that many seconds.
+// retainedBytes returns the memory that records of a run with that many seconds keep.
 func retainedBytes(t *testing.T, seconds int) float64 {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Long("etcd-v3.6", 1, seconds, 2*time.Millisecond)
@@ -139,9 +138,8 @@ func retainedBytes(t *testing.T, seconds int) float64 {
 	return after - before
 }
 
-// TestRecordsAreSmall: the memory for a second of a run bounds the length of analyzable runs.
-// It is the same on every machine. The test has three members with 80 numbers each and two
-// histograms.
+// TestRecordsAreSmall: the memory for each second bounds how long a run can be analyzed. It is the
+// same on every machine. The test has three members with 80 numbers each and two histograms.
 func TestRecordsAreSmall(t *testing.T) {
 	const short, long, most = 60, 460, 900
 	perSecond := (retainedBytes(t, long) - retainedBytes(t, short)) / (long - short)

@@ -12,8 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The report of a sweep has its curve in text, README and page, also after the samples
-// were dropped.
+// A sweep's report has its curve in text, README and page, also after the samples were dropped.
 func TestSweep(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Database("etcd", 2*time.Millisecond).Swept = &workload.Swept{Key: workload.SweepClients, Of: "etcd"}

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 )
 
-// A trace of each run is written on request, and goes with the report that has it.
+// A trace for each run is written on request, and goes with the report that has it.
 func TestTrace(t *testing.T) {
 	folder := runtest.TwoDatabases(t)
 	if _, err := analyzed(t, Options{Folders: []string{folder}, Trace: true}); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// repeated are n trials of which each scales the values a little, by turns up and down.
+// repeated are n trials, each with values scaled a little, by turns up and down.
 func repeated(n int, values map[string][2]float64) (trials []map[string][2]float64) {
 	for i := range n {
 		trial := map[string][2]float64{}
@@ -28,7 +28,7 @@ func repeated(n int, values map[string][2]float64) (trials []map[string][2]float
 	return trials
 }
 
-// steps are the stages of one trial at 10, 100 and 1,000 clients.
+// steps are one trial's stages at 10, 100 and 1,000 clients.
 func steps(ok ...float64) (points []point) {
 	for i, v := range ok {
 		points = append(points, point{clients: []int{10, 100, 1000}[i], ok: v, p99: 20})
@@ -118,8 +118,8 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// The report states that two labels of one release are one program. That changes no decision:
-// a difference between them is named like any other.
+// The report states that two labels for one release are one program. That changes no decision: a
+// difference between them is named like any other.
 func TestOneProgram(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd-new", "etcd-old", "other"}, map[string][2]float64{"etcd-new": {1600, 5}, "etcd-old": {1000, 9}, "other": {900, 9}})
@@ -262,8 +262,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// drawn makes trials of columns whose logarithms deviate normally around 0, the first one
-// shifted; the p99 latency deviates by itself.
+// drawn makes trials for columns whose logarithms deviate normally around 0, the first one shifted;
+// the p99 latency deviates by itself.
 func drawn(rng *rand.Rand, columns []string, trials int, shift, spread float64) []Column {
 	var all []map[string][2]float64
 	for range trials {
@@ -311,7 +311,7 @@ func TestNoWinnerWithoutCompare(t *testing.T) {
 	}
 }
 
-// Equal columns have a winner in at most a few of many screens, and differing columns are
+// Equal columns have a winner in at most a few screens out of many, and differing columns are
 // distinguished as often as the power promises.
 func TestErrorsAndPower(t *testing.T) {
 	t.Parallel()
@@ -330,7 +330,7 @@ func TestErrorsAndPower(t *testing.T) {
 				}
 			}
 		}
-		if wrong > 9 { // 3 are expected at most; more than 9 have a chance of 0.1 %
+		if wrong > 9 { // 3 are expected at most; the chance of more than 9 is 0.1 %
 			t.Errorf("%d of %d screens of %d equal columns name a winner", wrong, draws, len(tags))
 		}
 		power := abtest.Screen{Columns: len(tags), Trials: trials, Metrics: 2, Moved: 1, Alpha: compare.Alpha}.Power(math.Log(1.2), .1)

@@ -10,25 +10,24 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// point has the numbers of one stage of one trial.
+// point has the numbers for one stage in one trial.
 type point struct {
 	clients int
 	rate    float64
 	ok, p99 float64 // requests/s, ms
 }
 
-// maker makes the columns of a report: interleaved trials, each database first in half of
-// them.
+// maker makes a report's columns: interleaved trials, each database first in half of them.
 type maker struct {
 	// columns are the databases in their order, trials their points by stage.
 	columns []string
 	trials  []map[string][]point
-	// load changes the load of a column, record its record.
+	// load changes a column's load, record its record.
 	load   func(tag string, l *workload.Load)
 	record func(tag string, r *run.Run)
 }
 
-// one has a stage of 100 clients in each trial.
+// one has a stage with 100 clients in each trial.
 func one(columns []string, trials ...map[string][2]float64) maker {
 	m := maker{columns: columns}
 	for _, t := range trials {
@@ -62,7 +61,7 @@ func (m maker) make() (columns []Column) {
 	return columns
 }
 
-// run makes one run of one database.
+// run makes one database's run.
 func (m maker) run(tag string, points []point) *run.Run {
 	l := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Extent: workload.Extent{Clients: 100, Connections: 100}, Route: workload.Route{Target: "all"}}
 	if len(points) > 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// stepped is the data of two databases with two steps each.
+// stepped is the data for two databases with two steps each.
 func stepped(t *testing.T) *Data {
 	t.Helper()
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
@@ -37,8 +37,7 @@ func named(t *testing.T, all []figure.Figure, name string) figure.Figure {
 	return figure.Figure{}
 }
 
-// The charts of the classic comparison are all there, and by clients they have a
-// logarithmic axis.
+// The classic comparison's charts are all there, and by clients they have a logarithmic axis.
 func TestChartsByClients(t *testing.T) {
 	all := clientFigures(stepped(t))
 	for name, lines := range map[string]int{"AVG-THROUGHPUT-BY-CLIENTS": 2, "AVG-LATENCY-MS-BY-CLIENTS": 2, "P99-BY-CLIENTS": 2, "AVG-CPU-BY-CLIENTS": 4, "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS": 2} {
@@ -58,7 +57,7 @@ func TestChartsByClients(t *testing.T) {
 	}
 }
 
-// Boxes show the histograms of all requests of a part.
+// Boxes show histograms with all requests in a part.
 func TestLatencyBoxes(t *testing.T) {
 	d := stepped(t)
 	f := boxFigures(d)[0]
@@ -109,7 +108,7 @@ func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
 
 // Members that differ have a line each; the leader is named.
 func TestMembersThatDiffer(t *testing.T) {
-	d := stepped(t) // the second member uses one and a half times the processor time of the first
+	d := stepped(t) // the second member uses one and a half times the first one's processor time
 	d.Runs[0].Machines.Leaders = []int{1}
 	f := named(t, memberFigures(d), "CPU-BY-MEMBER")
 	if len(f.Panels) != 2 || len(f.Series) != 4 || f.Series[1].Name != "etcd-v3.6, member 2, led" || f.Series[3].Panel != 1 {

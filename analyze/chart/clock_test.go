@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// timed returns the time pictures of the fixture's load, which begins and ends in the
-// middle of a second.
+// timed returns time pictures for the fixture's load, which begins and ends in the middle of a
+// second.
 func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (all []figure.Figure) {
 	t.Helper()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -32,8 +32,8 @@ func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (al
 	return plotted(d)
 }
 
-// The lines of steps and the values of seconds are at their times by the load's own
-// clock, not at the preceding unix second.
+// Step lines and values by second are at their times by the load's own clock, not at the preceding
+// unix second.
 func TestTimeFiguresHaveTheLoadsClock(t *testing.T) {
 	f := timed(t, func(*results.DatabaseRun) {}, "AVG-LATENCY-MS")[0]
 	if diff := cmp.Diff([]figure.Boundary{{Label: "10 clients"}, {X: 4, Label: "50 clients"}}, f.Steps); diff != "" {
@@ -73,7 +73,7 @@ func TestTheSecondThatBeganBeforeTheLoadHasNoTraffic(t *testing.T) {
 	}
 }
 
-// Seconds of warm-up are whole: they have a grey background and normal lines.
+// Warm-up seconds are whole: they have a grey background and normal lines.
 func TestWarmUpIsGrey(t *testing.T) {
 	f := timed(t, func(r *results.DatabaseRun) {
 		r.Steps = r.Steps[:1]
@@ -89,7 +89,7 @@ func TestWarmUpIsGrey(t *testing.T) {
 	}
 }
 
-// No two lines of several trials look alike, whatever they show.
+// No two lines in several trials look alike, whatever they show.
 func TestTrialsLookDifferent(t *testing.T) {
 	d := &Data{}
 	for i, tag := range []string{"etcd", "zookeeper", "etcd #2", "etcd #3", "zookeeper #2"} {
@@ -117,7 +117,7 @@ func TestTrialsLookDifferent(t *testing.T) {
 	}
 }
 
-// plotted returns the pictures of the options.
+// plotted returns the pictures that the options ask for.
 func plotted(d *Data) []figure.Figure { return append(requestFigures(d), machineFigures(d)...) }
 
 // Context switches are drawn per second: a sum since the start only rises.

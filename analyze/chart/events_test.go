@@ -75,7 +75,7 @@ func TestFailuresBySecond(t *testing.T) {
 	}
 }
 
-// The line of due requests lies below the line of ended ones.
+// The line for due requests lies below the line for ended ones.
 func TestThroughputHasTheDueRate(t *testing.T) {
 	f := plotted(killed(t))[0]
 	if len(f.Series) != 2 || f.Series[0].Name != "etcd, due" {

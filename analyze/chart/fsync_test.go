@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The slowest member of each second is drawn, and nothing of a member that reports
-// nothing or has started again.
+// The slowest member in each second is drawn, and nothing for a member that reports nothing or has
+// started again.
 func TestFsyncFigures(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A heat map holds every answered request once, in the row of its latency.
+// A heat map holds every answered request once, in the row for its latency.
 func TestHeatMapHoldsEveryRequest(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Mixed("mix")
@@ -39,7 +39,7 @@ func TestHeatMapHoldsEveryRequest(t *testing.T) {
 	}
 }
 
-// Heat maps of one report share a scale, because the eye compares them.
+// Heat maps in one report share a scale, because the eye compares them.
 func TestHeatMapsShareTheirScales(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 )
 
-// TestPercentileLinesDiffer: no two lines of the figure look alike, though each database
-// has two kinds of steps.
+// TestPercentileLinesDiffer: no two lines in the figure look alike, though each database has two
+// kinds of steps.
 func TestPercentileLinesDiffer(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

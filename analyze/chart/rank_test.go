@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// A report shows at most twelve figures at once, none of which repeats another, and keeps the
+// A report shows at most twelve figures at once, each different from the others, and keeps the
 // rest.
 func TestMainFigures(t *testing.T) {
 	d := stepped(t)
@@ -52,7 +52,7 @@ func TestMainFigures(t *testing.T) {
 	}
 }
 
-// Heat maps, one of each database, leave room for other figures.
+// Heat maps, one for each database, leave room for other figures.
 func TestFewHeatMapsAreMain(t *testing.T) {
 	all := []figure.Figure{{Name: "OTHER"}, {Name: "AVG-LATENCY-MS"}}
 	for i := range 5 {

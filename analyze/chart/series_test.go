@@ -41,7 +41,7 @@ func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
 	}
 }
 
-// The values of a long load that are kept without its samples are those with them, to seven digits.
+// A long load's values that are kept without its samples equal those with them, to seven digits.
 func TestKeepShort(t *testing.T) {
 	read := func() *run.Run {
 		runs, err := run.FromFolder(runtest.TwoDatabases(t))
@@ -81,9 +81,9 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 	}
 }
 
-// The last keys of a run were written while the members ran, although their last samples
-// found them ended. Neither with the result folder's samples nor with the interpolated
-// file may memory fall to zero.
+// A run's last keys were written while the members ran, although their last samples found them
+// ended. Neither with the result folder's samples nor with the interpolated file may memory fall to
+// zero.
 func TestMemoryByKeyOfMembersThatEnded(t *testing.T) {
 	raw := append(runtest.Busy(runtest.Sampled(-.5, 0, 0, 40), runtest.Sampled(0, .5, .1, 50), runtest.Sampled(1, 1, .3, 51), runtest.Sampled(2, 1, .6, 52)), runtest.Ended(2.625, .625, .6))
 	for name, make := range map[string]func(*testing.T) packed.Samples{

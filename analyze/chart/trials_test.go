@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// threeTrials is the data of two databases in three trials. The throughputs of a database's
-// trials have the ratio 1:2:4.
+// threeTrials is the data for two databases in three trials. A database's trials have throughputs
+// in the ratio 1:2:4.
 func threeTrials(t *testing.T) *Data {
 	t.Helper()
 	d := &Data{}
@@ -88,7 +88,7 @@ func TestTrialsAreOneLine(t *testing.T) {
 	}
 }
 
-// No figure of trials has more lines, boxes or heat maps than one of a single trial has.
+// No figure about trials has more lines, boxes or heat maps than one about a single trial has.
 func TestFiguresOfTrialsAreAsMany(t *testing.T) {
 	one := stepped(t)
 	trials := threeTrials(t)
@@ -108,7 +108,7 @@ func TestFiguresOfTrialsAreAsMany(t *testing.T) {
 	}
 }
 
-// A heat map of trials counts the requests of all.
+// A heat map over trials counts all their requests.
 func TestHeatMapsOfTrialsAddUp(t *testing.T) {
 	sum := func(f figure.Figure) (n float64) {
 		for _, column := range f.Grid.Counts {
@@ -127,8 +127,8 @@ func TestHeatMapsOfTrialsAddUp(t *testing.T) {
 	}
 }
 
-// A second that at most half of the trials have gives no median: the slowest trial's end is
-// not drawn as the end of all. Parts of seconds count only if there is nothing else.
+// A second that at most half the trials have gives no median: where the slowest trial ends is not
+// drawn as the end of all. Parts of seconds count only if there is nothing else.
 func TestPlacesOfFewTrialsAreGaps(t *testing.T) {
 	whole, part := spot{y: 4, low: 4, high: 4}, spot{y: 1, low: 1, high: 1, partial: true}
 	for _, c := range []struct {

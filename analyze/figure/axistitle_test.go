@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// declaredTitles are the titles of all axes that the program declares: the literals of Axis in the
-// reports, and the axes of plots.
+// declaredTitles are the titles on all axes that the program declares: the literals of Axis in the
+// reports, and the axes in plots.
 func declaredTitles(t *testing.T) (titles []string) {
 	t.Helper()
 	for _, root := range []string{"..", "../../pkg/metric", "../../pkg/config"} {
@@ -44,7 +44,7 @@ func declaredTitles(t *testing.T) (titles []string) {
 	return slices.Compact(titles)
 }
 
-// titlesOf returns the titles of axes in a literal: of an Axis, or of a plot that has one as a text.
+// titlesOf returns the axis titles in a literal: an Axis, or a plot that has one as a text.
 func titlesOf(literal *ast.CompositeLit) (titles []string) {
 	fields := map[string]string{}
 	for _, e := range literal.Elts {
@@ -69,8 +69,8 @@ func titlesOf(literal *ast.CompositeLit) (titles []string) {
 	return slices.DeleteFunc(titles, func(title string) bool { return title == "" })
 }
 
-// low returns figures whose plots are as low as possible, with a title of the vertical axis: of a
-// single plot, of panels with one axis, and of panels with an axis each.
+// low returns figures whose plots are as low as possible, with a title on the vertical axis: a
+// single plot, panels with one axis, and panels with an axis each.
 func low(title string) []Figure {
 	single := Figure{Name: "LOW", Title: "Low", Y: Axis{Label: title}, X: Axis{Label: "Time"}}
 	for i := range 18 {
@@ -94,8 +94,8 @@ func low(title string) []Figure {
 	return []Figure{single, common, one, each}
 }
 
-// The titles of vertical axes fit beside their plots, and have all of their words: those that the
-// program declares, and any others.
+// Titles on vertical axes fit beside their plots, and have all their words: those that the program
+// declares, and any others.
 func TestTitlesOfVerticalAxesFit(t *testing.T) {
 	declared := declaredTitles(t)
 	for _, want := range []string{"From the sending of a write (ms)", "Changes that came to a watcher (/s)", "Throughput(Requests/Second)", "Throughput (requests/s)"} {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// vision maps linear red, green and blue to the colours seen with a kind of colour
-// blindness: Machado, Oliveira and Fernandes (2009), complete.
+// vision maps linear red, green and blue to the colours seen with one colour blindness: Machado,
+// Oliveira and Fernandes (2009), complete.
 type vision struct {
 	name   string
 	matrix [3][3]float64
@@ -32,7 +32,7 @@ func linear(c color.RGBA) (out [3]float64) {
 	return out
 }
 
-// seen returns a colour in CIELAB as seen by a kind of vision.
+// seen returns a colour in CIELAB as this vision sees it.
 func (v vision) seen(c color.RGBA) [3]float64 {
 	in := linear(c)
 	var rgb [3]float64
@@ -57,7 +57,7 @@ func apartBy(a, b [3]float64) float64 {
 	return math.Sqrt((a[0]-b[0])*(a[0]-b[0]) + (a[1]-b[1])*(a[1]-b[1]) + (a[2]-b[2])*(a[2]-b[2]))
 }
 
-// Colours of families are distinct for every kind of vision, and visible on white paper.
+// Family colours are distinct for every vision, and visible on white paper.
 func TestColoursOfFamiliesDiffer(t *testing.T) {
 	const keys = 8
 	for _, v := range visions() {
@@ -76,8 +76,8 @@ func TestColoursOfFamiliesDiffer(t *testing.T) {
 	}
 }
 
-// Shades that can be in one figure are as far apart as the colours of families: two of each
-// of eight, or three of each of five.
+// Shades that can be in one figure are as far apart as family colours: two for each of eight, or
+// three for each of five.
 func TestShadesOfFamiliesDiffer(t *testing.T) {
 	for _, set := range []struct{ keys, variants int }{{8, 2}, {5, 3}} {
 		var all []Series
@@ -98,8 +98,7 @@ func TestShadesOfFamiliesDiffer(t *testing.T) {
 	}
 }
 
-// Shades of one family also differ, and the marker distinguishes lines of the same
-// colour.
+// Shades in one family also differ, and the marker distinguishes lines with the same colour.
 func TestShadesOfAFamilyDiffer(t *testing.T) {
 	for _, v := range visions() {
 		for key := 1; key <= 8; key++ {
@@ -121,8 +120,8 @@ func TestShadesOfAFamilyDiffer(t *testing.T) {
 	}
 }
 
-// The shades of heat maps are steps of equal weight from light to dark, for every kind of
-// vision: neighbours differ, and darker is more.
+// Heat map shades are equally large steps from light to dark, for every vision: neighbours differ,
+// and darker is more.
 func TestShadesOfHeatMapsAreOneScale(t *testing.T) {
 	for _, v := range visions() {
 		for i := 1; i < heatShades; i++ {

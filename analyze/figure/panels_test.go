@@ -33,7 +33,7 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// Every line has a marker, even if its points lie far apart: the marker distinguishes lines of
+// Every line has a marker, even if its points lie far apart: the marker distinguishes lines with
 // the same colour.
 func TestEveryLineHasAMarker(t *testing.T) {
 	for _, points := range []int{fewPoints + 1, 20, 25, 40, 300} {
@@ -49,8 +49,8 @@ func TestEveryLineHasAMarker(t *testing.T) {
 	}
 }
 
-// Titles of the panels' own vertical axes have the room beside the labels that the title of a common
-// axis has.
+// Titles on the panels' own vertical axes have as much room beside the labels as a common axis's
+// title has.
 func TestTitlesOfPanels(t *testing.T) {
 	f := stepped()
 	f.Panels, f.Y = databases, Axis{}
@@ -103,8 +103,8 @@ func TestNamesOfPanels(t *testing.T) {
 	}
 }
 
-// A strip lies at the bottom of its panel or, in a single plot, above those of the panels before it,
-// and is long enough to be seen.
+// A strip lies at the bottom of its panel or, in a single plot, above those from the panels before
+// it, and is long enough to be seen.
 func TestStrips(t *testing.T) {
 	f := Figure{Name: "STRIPS", Panels: []string{"etcd", "consul"}, X: Axis{Label: "x"}, Y: Axis{Label: "y"}}
 	for panel := range f.Panels {

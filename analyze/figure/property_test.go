@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAnyFigureDraws draws figures of any data, ends and kinds: accepted figures give
-// valid XML without NaN or infinity.
+// TestAnyFigureDraws draws figures with any data, ends and kinds: accepted figures give valid XML
+// without NaN or infinity.
 func TestAnyFigureDraws(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Float64(), rapid.Float64Range(-10, 1000), rapid.Float64Range(0, 100),
@@ -75,7 +75,7 @@ func TestAnyFigureDraws(t *testing.T) {
 	})
 }
 
-// edges are the edges of n cells from 0 on.
+// edges are the edges between n cells from 0 on.
 func edges(n int, width float64) []float64 {
 	var out []float64
 	for i := range n + 1 {

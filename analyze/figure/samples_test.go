@@ -41,7 +41,7 @@ func overTime(seconds int) Figure {
 	return f
 }
 
-// stepped is a run of 1, 10 and 100 clients with bands.
+// stepped is a run with 1, 10 and 100 clients with bands.
 func stepped() Figure {
 	f := Figure{
 		Name: "AVG-THROUGHPUT", Title: "Throughput with 1, 10 and 100 clients",
@@ -65,7 +65,7 @@ func stepped() Figure {
 	return f
 }
 
-// long is a run of 3,600 points per database, with bands.
+// long is a run with 3,600 points per database, with bands.
 func long(bands bool) Figure {
 	f := Figure{
 		Name: "AVG-CPU", Title: "CPU of the servers over an hour", X: Axis{Label: "Time", Unit: "s"}, Y: Axis{Label: "CPU", Unit: "%"},
@@ -108,7 +108,7 @@ func percentiles() Figure {
 	return f
 }
 
-// byClients is throughput by the number of clients on two logarithmic axes.
+// byClients is throughput by client count on two logarithmic axes.
 func byClients() Figure {
 	f := Figure{
 		Name: "AVG-THROUGHPUT-BY-CLIENT-NUM", Kind: Points, Title: "Throughput by number of clients",
@@ -128,7 +128,7 @@ func byClients() Figure {
 	return f
 }
 
-// network is bars of bytes.
+// network has bars for bytes.
 func network() Figure {
 	return Figure{
 		Name: "NETWORK-TOTALS", Kind: Bars, Title: "Network traffic of the whole run",
@@ -144,7 +144,7 @@ func network() Figure {
 	}
 }
 
-// boxes is latencies by the number of clients, one of them unknown.
+// boxes has latencies by client count, one of them unknown.
 func boxes() Figure {
 	f := Figure{
 		Name: "LATENCY-BOXES", Kind: Bars, Title: "Latency by number of clients", Y: Axis{Label: "Latency", Unit: "ms", Log: true},
@@ -171,7 +171,7 @@ func everyday() []Figure {
 	return []Figure{overTime(60), stepped(), banded, percentiles(), byClients(), network(), boxes(), crowded(), heat(60)}
 }
 
-// samples are all figures of the tests.
+// samples are all figures in the tests.
 func samples() []Figure {
 	linear := byClients()
 	linear.Name, linear.X.Log, linear.Y.Log = "BY-CLIENT-LINEAR", false, false

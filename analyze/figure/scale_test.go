@@ -11,7 +11,7 @@ import (
 
 func pointer(v float64) *float64 { return &v }
 
-// shown are the labels of the ticks between the ends.
+// shown are the labels on ticks between the ends.
 func shown(s scale) []string {
 	var texts []string
 	for _, t := range s.ticks {
@@ -87,8 +87,8 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// All points of a sweep over clients have a label, including the last one, although some lie
-// so close that their labels are in a second row.
+// All points in a sweep over clients have a label, including the last one, although some lie so
+// close that their labels are in a second row.
 func TestNoTickIsLost(t *testing.T) {
 	x := []float64{1, 10, 50, 100, 300, 500, 700, 1000}
 	f := Figure{

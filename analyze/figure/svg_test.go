@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// element is one XML element of a drawing, its attributes and the text inside.
+// element is one XML element in a drawing, its attributes and the text inside.
 type element struct {
 	name, text string
 	attributes map[string]string
@@ -78,15 +78,15 @@ func texts(all []element) []string {
 	return texts
 }
 
-// strokes are the paths stroked in the colour of a key as lines of more than one
-// segment's width, without markers, which are closed.
+// strokes are the paths stroked in a key's colour as lines more than one segment wide, without
+// markers, which are closed.
 func strokes(all []element, key int) []element {
 	return slices.DeleteFunc(slices.Clone(all), func(e element) bool {
 		return e.name != "path" || strings.Contains(e.attributes["d"], "z") || !e.strokedIn(hue(key))
 	})
 }
 
-// strokedIn reports whether a path is a line of a colour.
+// strokedIn reports whether a path is a line with a colour.
 func (e element) strokedIn(c color.Color) bool { return e.attributes["stroke"] == hex(c) }
 
 func (e element) dashed() bool { return e.attributes["stroke-dasharray"] != "" }
@@ -134,7 +134,7 @@ func (e element) points(t *testing.T) int {
 	return len(e.places(t))
 }
 
-// unnamed is a figure of one series without a name, so without a legend.
+// unnamed is a figure with one series without a name, so without a legend.
 func unnamed(x, y []float64) Figure {
 	return Figure{Name: "PLAIN", Title: "Plain", Series: []Series{{X: x, Y: y}}}
 }
@@ -184,7 +184,7 @@ func TestGapsBreakLines(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		y    []float64
-		want []int // points of each piece
+		want []int // points in each piece
 	}{
 		{"whole", []float64{1, 2, 3, 4, 5}, []int{5}},
 		{"one gap", []float64{1, 2, nan, 4, 5}, []int{2, 2}},
@@ -217,8 +217,8 @@ func TestUncertainPointsAreDotted(t *testing.T) {
 	}
 }
 
-// TestSampleStructure proves of every sample that nothing is drawn outside the
-// page, that no number is lost, and that the legend does not cover the data.
+// TestSampleStructure proves for every sample that nothing is drawn outside the page, that no
+// number is lost, and that the legend does not cover the data.
 func TestSampleStructure(t *testing.T) {
 	for _, f := range samples() {
 		t.Run(f.Name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestSampleStructure(t *testing.T) {
 	}
 }
 
-// inside checks that all points of a path are on the page.
+// inside checks that all points on a path are on the page.
 func inside(t *testing.T, p page, e element) {
 	t.Helper()
 	if strings.Contains(e.attributes["d"], "a") {
@@ -262,8 +262,8 @@ func inside(t *testing.T, p page, e element) {
 	}
 }
 
-// TestTextFits proves that no line of wrapped text is wider than the page, and
-// that none of it is lost.
+// TestTextFits proves that no line in wrapped text is wider than the page, and that nothing in it
+// is lost.
 func TestTextFits(t *testing.T) {
 	f := crowded()
 	f.Title = strings.Repeat("A-word-without-any-space-", 20) + " end"
@@ -339,8 +339,8 @@ func TestBarsPrintTheirValues(t *testing.T) {
 	}
 }
 
-// TestThinned proves that thinning keeps the visible points: the first and last point
-// and the extremes of every column.
+// TestThinned proves that thinning keeps the visible points: the first and last point and every
+// column's extremes.
 func TestThinned(t *testing.T) {
 	p := layout(long(false))
 	for _, s := range p.Series {
@@ -382,8 +382,7 @@ func TestTextsHaveTheirWidth(t *testing.T) {
 	t.Error("no such text")
 }
 
-// A part of a second is pale, few samples are dots: each word of a picture has one
-// meaning.
+// A part of a second is pale, few samples are dots: each word in a picture has one meaning.
 func TestPartialPointsArePale(t *testing.T) {
 	f := unnamed([]float64{0, 1, 2, 3}, []float64{1, 2, 2, 1})
 	f.Series[0].Partial = []bool{true, false, false, true}
@@ -407,7 +406,7 @@ func TestPartialPointsArePale(t *testing.T) {
 	}
 }
 
-// The lines of many events would hide the data.
+// With many events, their lines would hide the data.
 func TestManyEventsHaveNoLines(t *testing.T) {
 	for _, each := range []int{mostEventLines / 3, mostEventLines/3 + 1} {
 		f := unnamed([]float64{0, 100}, []float64{1, 2})
@@ -427,7 +426,7 @@ func TestManyEventsHaveNoLines(t *testing.T) {
 	}
 }
 
-// Kinds of events are in the legend with their numbers, and each event has a line.
+// Event kinds are in the legend with their numbers, and each event has a line.
 func TestEventsAreMarked(t *testing.T) {
 	f := unnamed([]float64{0, 10}, []float64{1, 2})
 	f.Events = []Event{{X: 2, Kind: "leader lost"}, {X: 2.01, Kind: "leader lost"}, {X: 5, Kind: "snapshot"}, {X: 99, Kind: "later"}}

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// In a run of 35 minutes with steady requests and a growing store, only the store drifts. Quantiles
-// of minutes are those of their merged histograms.
+// In a 35-minute run with steady requests and a growing store, only the store drifts. Minutes have
+// the quantiles of their merged histograms.
 func TestAgeing(t *testing.T) {
 	dir := t.TempDir()
 	f := runtest.NewFixture(t, dir)
@@ -62,7 +62,7 @@ func TestAgeing(t *testing.T) {
 	}
 }
 
-// The stores of all members together are unknown if one of them reported nothing.
+// All members' stores together are unknown if one member reported nothing.
 func TestAgeingOfSilentMember(t *testing.T) {
 	for silent := range 3 {
 		dir := t.TempDir()

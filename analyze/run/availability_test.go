@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestDeclined: of ten swaps, six were ok, three lost their race and one was refused.
+// TestDeclined: out of ten swaps, six were ok, three lost their race and one was refused.
 func TestDeclined(t *testing.T) {
 	s := &results.Summary{OK: 6, Histogram: histogram.New(), Declined: histogram.New(), Unanswered: results.Unanswered{N: 1}}
 	for n := range 6 {
@@ -54,8 +54,8 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// TestFastestOfDeclined: declined requests leave the exact minimum of the others alone,
-// unless one of them was faster.
+// TestFastestOfDeclined: declined requests leave the others' exact minimum alone, unless one was
+// faster.
 func TestFastestOfDeclined(t *testing.T) {
 	s := &results.Summary{OK: 1, Histogram: histogram.New(), Declined: histogram.New()}
 	s.Latency.Add(653_914)

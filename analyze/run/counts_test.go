@@ -37,8 +37,8 @@ func TestCountsOfKilledRuns(t *testing.T) {
 	}
 }
 
-// TestBytesWritten: older versions did not count them, and a load that sends no value has
-// none.
+// TestBytesWritten: older versions did not count them, and a load that sends no value has no such
+// bytes.
 func TestBytesWritten(t *testing.T) {
 	for operation, known := range map[workload.Op]bool{workload.OpRead: true, workload.OpDelete: true, workload.OpWrite: false, workload.OpSwap: false} {
 		record := &results.DatabaseRun{Load: results.Load{Load: workload.Load{Content: workload.Content{Operation: operation}}}, Totals: &results.Totals{OK: 7}}

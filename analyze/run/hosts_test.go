@@ -12,15 +12,15 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSharedHost: a member shares its machine with the issuer of the load there: the client or,
-// in a run with generators, only these, wherever control runs.
+// TestSharedHost: a member shares its machine with what issues the load there: the client or, in a
+// run with generators, only these, wherever control runs.
 func TestSharedHost(t *testing.T) {
 	t.Parallel()
 	on := func(boot string) *results.Host { return &results.Host{BootID: boot} }
 	for _, tc := range []struct {
 		name       string
 		generators []string // machines
-		mark       bool     // of a shared machine
+		mark       bool     // about a shared machine
 		want       string
 		shares     bool
 	}{
@@ -50,7 +50,7 @@ func TestSharedHost(t *testing.T) {
 	}
 }
 
-// TestUsedAt: processor time of members and the client on one machine is added up, without the
+// TestUsedAt: processor time by members and the client on one machine is added up, without the
 // processor time on other machines.
 func TestUsedAt(t *testing.T) {
 	used := func(boot string, perSecond float64) packed.Samples {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// TestStagesKeepLittle: a stage lives as long as the report, and keeps neither its summary nor
-// the histograms of that summary's steps.
+// TestStagesKeepLittle: a stage lives as long as the report, and keeps neither its summary nor the
+// histograms for that summary's steps.
 func TestStagesKeepLittle(t *testing.T) {
 	g, summary, steps := func() (*Stage, weak.Pointer[results.Summary], weak.Pointer[results.StepSummary]) {
 		newSummary := func() results.Summary {

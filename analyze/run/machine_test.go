@@ -36,8 +36,8 @@ func TestLimitsWithoutSamples(t *testing.T) {
 	}
 }
 
-// TestGrowthOfEndedProcesses: a sample that found the processes ended repeats their
-// counters, as at the end of earlier versions' records.
+// TestGrowthOfEndedProcesses: a sample that found the processes ended repeats their counters, as
+// earlier versions' records end.
 func TestGrowthOfEndedProcesses(t *testing.T) {
 	sample := func(at, cpu, processes float64) results.Sample {
 		s := runtest.Sampled(at, 1, cpu, 10)
@@ -69,8 +69,8 @@ func TestGrowthOfEndedProcesses(t *testing.T) {
 	}
 }
 
-// Growth is counted between the samples inside a window, as between a member's answers, if there are
-// three of them.
+// Growth is counted between the samples inside a window, as between a member's answers, if there
+// are at least three.
 func TestMachineInside(t *testing.T) {
 	var samples []results.Sample
 	for second, trips := range []float64{0, 1000, 2000, 2010, 2020, 2030, 5000} {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// twoHours writes the latencies of two steps of an hour, whose windows begin within a second, and
+// twoHours writes latencies for two one-hour steps, whose windows begin within a second, and
 // returns the record and the rows.
 func twoHours(t *testing.T, dir string) (*results.DatabaseRun, []results.Interval) {
 	t.Helper()
@@ -69,8 +69,8 @@ func twoHours(t *testing.T, dir string) (*results.DatabaseRun, []results.Interva
 	return record, rows
 }
 
-// The log by minute gives the heat map and the minutes that the log by second gives. The latter is
-// then not read. Where the former lacks requests, is cut or missing, the latter is.
+// The log by minute gives the same heat map and minutes as the log by second, which is then not
+// read. Where the log by minute lacks requests, is cut or missing, the log by second is read.
 func TestLatenciesByMinute(t *testing.T) {
 	dir := t.TempDir()
 	record, rows := twoHours(t, dir)

@@ -2,8 +2,8 @@ package run
 
 import "testing"
 
-// TestLargest: the stage that represents a load has the most clients, and of those the one that
-// asks for the most, which a closed loop does; stages on the way back come last.
+// TestLargest: the stage that represents a load has the most clients, and among those it asks for
+// the most, which a closed loop does; stages on the way back come last.
 func TestLargest(t *testing.T) {
 	for name, test := range map[string]struct {
 		stages []*Stage

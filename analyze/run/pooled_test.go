@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// The pooled percentiles of trials are those of all their requests, never a mean of
-// percentiles: here nine in ten requests belong to the trial that took 1 ms.
+// Trials' pooled percentiles are computed over all their requests, never as a mean of percentiles:
+// here nine in ten requests belong to the trial that took 1 ms.
 func TestPooledPercentilesAreOfAllRequests(t *testing.T) {
 	of := func(n int, each time.Duration) *Distribution {
 		h, l := histogram.New(), results.Latency{}

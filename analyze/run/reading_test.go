@@ -45,7 +45,7 @@ func TestReadings(t *testing.T) {
 		"the processes ended": {died, secondValues{[]float64{20, 30, gap}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
 		"and stay so": {append(died, runtest.Ended(3, .375, .6), runtest.Ended(4, 1, .6)),
 			secondValues{[]float64{20, 30, gap, gap}, []float64{51, 52, 52, gap}, []float64{1000, 1000, 1000, 1000}}},
-		// The last two samples are one row of 1.625 s, which stands for both seconds.
+		// The last two samples are one row over 1.625 s, which stands for both seconds.
 		"interpolated": {results.Interpolate(died), secondValues{
 			[]float64{20, 30 / 1.625, 30 / 1.625}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
 		// The row's period belongs to the previous second; the second itself has only a moment.
@@ -65,8 +65,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// Readings made in batches equal those of all samples at once, whatever the times between
-// samples and whatever they lack.
+// Readings made in batches equal those from all samples at once, whatever the times between samples
+// and whatever they lack.
 func TestReadingsInParts(t *testing.T) {
 	noise := rand.New(rand.NewPCG(5, 6))
 	for range 5 {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// ownOf returns a member with these numbers of fsyncs in seconds from 0; each fsync took
-// 5 ms. A negative number is an unanswered question.
+// ownOf returns a member with these fsync counts in seconds from 0; each fsync took 5 ms. A
+// negative number is an unanswered question.
 func ownOf(fsyncs ...float64) Own {
 	var own Own
 	for second, n := range fsyncs {
@@ -77,9 +77,9 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// The steps of a load follow each other within a second, so one interval between answers
-// lies in two windows. Whatever the windows, a counter cannot have grown by more than from
-// the first answer to the last.
+// A load's steps follow each other within a second, so one interval between answers lies in two
+// windows. Whatever the windows, a counter cannot have grown by more than from the first answer to
+// the last.
 func TestOwnCountsIntervalsOnce(t *testing.T) {
 	own := ownOf(0, 10, 30, 70, 150, 310, 630, 1270)
 	for name, test := range map[string]struct {
@@ -122,7 +122,7 @@ func TestOwnThatIsMissing(t *testing.T) {
 	}
 }
 
-// A missing or broken file does not stop the reading of a run.
+// A missing or broken file does not stop a run from being read.
 func TestReadOwn(t *testing.T) {
 	var gaps Gaps
 	if own := readOwn(t.TempDir()+"/none.csv", clocks.Track{}, &gaps); own.Answers.Len() > 0 || len(gaps.List) > 0 {

@@ -40,8 +40,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestByClientsLeavesOutTheWayBack: the seconds of a number of clients are those of the
-// way up, whether or not they are whole.
+// TestByClientsLeavesOutTheWayBack: the seconds at a client count are those on the way up, whether
+// or not they are whole.
 func TestByClientsLeavesOutTheWayBack(t *testing.T) {
 	window := func(from, to, clients int64, down bool) Window {
 		span := Span{from * 1e8, to * 1e8}

@@ -17,9 +17,9 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/coincidence"
 )
 
-// stalledRun is a load of two minutes at 1,000 requests per second. At random times a member is
-// stopped for 300 ms, during which no request ends ok. A log line follows each stop after 10 ms, and
-// lines of other kinds come at independent times.
+// stalledRun is a two-minute load at 1,000 requests per second. At random times a member is stopped
+// for 300 ms, during which no request ends ok. A log line follows each stop after 10 ms, and other
+// kinds of lines come at independent times.
 type stalledRun struct {
 	dir    string
 	begin  time.Time
@@ -86,7 +86,7 @@ func (s *stalledRun) progress(t *testing.T, length time.Duration) {
 	}
 }
 
-// kind returns a kind of event.
+// kind returns an event kind.
 func (s *Stalls) kind(name string) (k StallKind, ok bool) {
 	at := slices.IndexFunc(s.Kinds, func(k StallKind) bool { return k.Kind == name })
 	if at < 0 {
@@ -176,7 +176,7 @@ func TestCoincidedOnly(t *testing.T) {
 	}
 }
 
-// Processor time of a member after its last sample does not count as other load.
+// A member's processor time after its last sample does not count as other load.
 func TestNoOtherLoadOfTheDead(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
 	host := &results.Host{BootID: "boot", CPUs: 1, OnlineCPUs: 4}
@@ -209,7 +209,7 @@ func TestNoOtherLoadOfTheDead(t *testing.T) {
 	}
 }
 
-// Pauses of members' runtimes and other load on a machine are compared too.
+// Pauses in members' runtimes and other load on a machine are compared too.
 func TestSampledOccurrences(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
 	s.run.Machines.Events = nil
@@ -240,7 +240,7 @@ func TestSampledOccurrences(t *testing.T) {
 			t.Errorf("%s: %+v of %+v, want one event", name, k, got.Kinds)
 		}
 	}
-	// Answers that are seconds apart have as long a pause in each of them.
+	// If answers are seconds apart, each second has as long a pause.
 	gap := results.NewDatabaseSample()
 	gap.UnixNano = answers[len(answers)-1].UnixNano + 7e9
 	gap.Values.Set(metric.PauseSeconds, paused+7*.04)
@@ -248,7 +248,7 @@ func TestSampledOccurrences(t *testing.T) {
 	if list := late.pauses(); len(list) != 1 {
 		t.Errorf("pauses of 40 ms in each of 7 seconds without an answer are %v, want those of one second before", list)
 	}
-	// Seconds count from the beginning of a span, and those without samples are passed over.
+	// Seconds count from where a span begins, and those without samples are passed over.
 	for _, c := range []struct {
 		span Span
 		want []int64

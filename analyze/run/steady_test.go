@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// climbing is a run of one step of 60 s. Its first 20 s answered half as many requests, in
-// twice the time.
+// climbing is a run with one 60 s step. Its first 20 s answered half as many requests, in twice the
+// time.
 func climbing(rate float64) *Run {
 	start := time.Unix(1000, 0)
 	record := &results.DatabaseRun{
@@ -75,7 +75,7 @@ func TestUnsteadyLoadsAreMarked(t *testing.T) {
 	if disturbed.setSteadiness(); len(disturbed.Unsteady) > 0 {
 		t.Errorf("outside the time of a fault the load is steady, got %v", disturbed.Unsteady)
 	}
-	// A change outside of it is found, and its second is one of the load.
+	// A change outside it is found, and its second counts within the load.
 	disturbed = climbing(0)
 	happened[0].From, happened[0].Recovery = asked.Add(-time.Second), nil
 	if err := faults.Record().Set(&disturbed.Info.Record.Records, happened); err != nil {

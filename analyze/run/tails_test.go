@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The quantiles of a second are those of all its ok requests together, not a mean of its
-// operations'; a quantile with too few requests is unknown.
+// A second's quantiles are computed over all its ok requests together, not as a mean over its
+// operations; a quantile with too few requests is unknown.
 func TestSecondQuantiles(t *testing.T) {
 	dir := t.TempDir()
 	w, err := histogram.NewLogWriter(filepath.Join(dir, results.FileLatency), time.Unix(100, 0))
@@ -63,7 +63,7 @@ func TestSecondQuantiles(t *testing.T) {
 	}
 }
 
-// Every event is yielded once, or is the end of another.
+// Every event is yielded once, or ends another.
 func TestHappenings(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	r := &Run{Info: Info{Record: &results.DatabaseRun{}}}

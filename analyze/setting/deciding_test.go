@@ -58,7 +58,7 @@ func TestDeciding(t *testing.T) {
 			t.Errorf("runs that differ in %q alone: the differences are %q", name, got)
 		}
 	}
-	// The size of values is also that of the data.
+	// The values' size is also the data's.
 	got := Unlike(recorded(nil), recorded(func(r *run.Run) { r.Info.Record.Load.ValueSizeMax = 4096 }))
 	if len(got) != 2 || got[0].Name != Payload || got[1].Name != Data {
 		t.Errorf("runs that differ in the size of values: the differences are %q", got)
@@ -91,7 +91,7 @@ func TestNotDeciding(t *testing.T) {
 	}
 }
 
-// Equal steps of unequal loads are alike, and a rate decides instead of its clients.
+// Equal steps in unequal loads are alike, and a rate decides instead of its clients.
 func TestDecidingAt(t *testing.T) {
 	a, b := recorded(nil), recorded(func(r *run.Run) {
 		r.Info.Record.Steps = append(r.Info.Record.Steps, results.Step{Index: 2, Step: workload.Step{Clients: 1000}})

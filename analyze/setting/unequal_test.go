@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// of returns the records of a run of a resolved experiment in which every setting acted.
+// of returns records of a run for a resolved experiment in which every setting acted.
 func of(t *testing.T, e *config.Experiment) *run.Run {
 	t.Helper()
 	data, err := json.Marshal(e)
@@ -94,13 +94,13 @@ func change(v reflect.Value, n int) {
 	}
 }
 
-// leaf is one value below a database of an experiment.
+// leaf is one value below a database in an experiment.
 type leaf struct {
 	path string
 	at   func(*config.Experiment) reflect.Value
 }
 
-// leaves are all values of a type, by their names in JSON.
+// leaves are all values in a type, by their names in JSON.
 func leaves(path string, sample reflect.Value, at func(*config.Experiment) reflect.Value) (list []leaf) {
 	switch sample.Kind() {
 	case reflect.Pointer:
@@ -113,7 +113,7 @@ func leaves(path string, sample reflect.Value, at func(*config.Experiment) refle
 				continue
 			}
 			below := strings.TrimPrefix(path+"."+name, ".")
-			if name == "" { // a group of fields, which JSON does not name
+			if name == "" { // a field group, which JSON does not name
 				below = path
 			}
 			list = append(list, leaves(below, sample.Field(i), func(e *config.Experiment) reflect.Value { return at(e).Field(i) })...)
@@ -127,7 +127,7 @@ func leaves(path string, sample reflect.Value, at func(*config.Experiment) refle
 	return []leaf{{path, at}}
 }
 
-// filled returns experiments of one database with every value given, except that several
+// filled returns experiments with one database and with every value given, except that several
 // operations, one operation, one key and steps are not all in the same load.
 func filled() (list []*config.Experiment) {
 	for _, without := range []func(*workload.Load){
@@ -146,8 +146,8 @@ func filled() (list []*config.Experiment) {
 	return list
 }
 
-// Every value of a database and its load is reported if only it differs, or has a reason why
-// not. The test covers newly declared values automatically.
+// Every value in a database and its load is reported if only it differs, or has a reason why not.
+// The test covers newly declared values automatically.
 func TestEverySetting(t *testing.T) {
 	var a []*run.Run
 	for i, e := range filled() {
@@ -215,7 +215,7 @@ func TestUnlistedExist(t *testing.T) {
 	}
 }
 
-// The upkeep of two runs differs, whatever else is equal.
+// Two runs' upkeep differs, whatever else is equal.
 func TestMaintain(t *testing.T) {
 	two := func(a, b upkeep.Plan, done int) []string {
 		runs := make([]*run.Run, 2)

@@ -20,7 +20,7 @@ func TestSignificant(t *testing.T) {
 	}
 }
 
-// Names of databases are cut between words, whatever the number of columns.
+// Database names are cut between words, whatever the column count.
 func TestNamesAreCutBetweenWords(t *testing.T) {
 	header := []string{"", "consul-linearizable", "consul-get-stale-follower", "zookeeperlinearizable", "etcd", "cetcd"}
 	cells := []string{"row"}

@@ -10,8 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 )
 
-// The numbers of steps are in the rows of the whole load and in rows of their own: Tidy has
-// each once.
+// The steps' numbers are in the rows for the whole load and in their own rows: Tidy has each once.
 func TestTidyStepsOnce(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

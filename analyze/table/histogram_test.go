@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// TestBuckets: every value is in one bucket, edges grow, and the tail has a
-// bucket of its own if there are enough values to know where it begins.
+// TestBuckets: every value is in one bucket, edges grow, and the tail has its own bucket if there
+// are enough values to know where it begins.
 func TestBuckets(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestRowsOfMembersOwnMetrics has members that reported, by their number: n fsyncs a
-// second of 4 ms, more of them slow.
+// TestRowsOfMembersOwnMetrics has members that reported, by their number: n fsyncs a second with 4
+// ms each, more of them slow.
 func TestRowsOfMembersOwnMetrics(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {
@@ -42,12 +42,12 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 			s.Values.Set(metric.Fsyncs, n)
 			s.Values.Set(metric.FsyncSeconds, n*.004)
 			s.Values.Set(metric.ProposalsPending, float64(i))
-			s.Values.Set(metric.Agreements, 10*float64(i)*float64(second)) // none of member 1
+			s.Values.Set(metric.Agreements, 10*float64(i)*float64(second)) // member 1 has no agreements
 			s.Values.Set(metric.AgreementSeconds, .02*float64(i)*float64(second))
 			s.Values.Set(metric.Queued, 0)
 			s.Values.Set(metric.QueueSeconds, 0)
 			s.Values.Set(metric.DBBytes, 1e6*float64(second))
-			high := n * float64(i) / 10 // of member 1 none, of member 2 a tenth
+			high := n * float64(i) / 10 // 0 for member 1, a tenth for member 2
 			s.Histograms[metric.FsyncHistogram] = metric.Buckets{Bounds: []float64{.004, .016, math.Inf(1)}, Counts: []float64{n - high, n, n}}
 			runs[0].Machines.Servers[i].Own.Answers.Append(&s)
 		}
@@ -76,7 +76,7 @@ func TestRowsOfMembersOwnMetrics(t *testing.T) {
 	}
 }
 
-// TestLedger has members whose leader synced for half of the time, in each of two steps.
+// TestLedger has members whose leader synced for half the time, in each of two steps.
 func TestLedger(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {
@@ -134,7 +134,7 @@ func TestBottleneck(t *testing.T) {
 	}{
 		{"without agents", false, false, "none found: syncs of the leader's log 90 % [0 .. 90]", ""},
 		{"without the waits", false, true, "none found: syncs of the leader's log 90 % [0 .. 90]", ""},
-		// A tenth of the time a thread waited, and a twentieth of four processors was used.
+		// A thread waited a tenth of the time, and a twentieth of four processors was used.
 		{"with the waits", true, true, "syncs of the leader's log 90 % [75 .. 90]: 4 ms a sync, for 90 % of the time", "Where the mean response time went: a with 50 clients: syncs of the leader's log, 75 to 90 %."},
 	} {
 		runs, err := run.FromFolder(runtest.TwoDatabases(t))

@@ -24,7 +24,7 @@ func TestSectionRows(t *testing.T) {
 	runs[0].Capacity = &run.Capacity{Result: found, Windows: []capacity.Window{{DBBytes: 1e6}, {DBBytes: -1}, {DBBytes: 3e6}}}
 	for _, tt := range []struct {
 		c    capacity.Result
-		want string // of the first row
+		want string // in the first row
 	}{
 		{capacity.Result{Plan: slo, Reason: "client-limited", EndedAt: 12_000}, "client-limited at 12,000/s"},
 		{capacity.Result{Plan: slo, Reason: "store full", EndedAt: 900}, "store full at 900/s"},

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 )
 
-// TestSummaryOfReads checks the bytes of a load of reads, and the additions for a rate.
+// TestSummaryOfReads checks the bytes in a read load, and the additions for a rate.
 func TestSummaryOfReads(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Rate = 500

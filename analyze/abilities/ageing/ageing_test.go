@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/drift"
 )
 
-// of is a run of a step of two hours whose median values are 100 and whose drifts are given in
+// of is a run with a two-hour step whose median values are 100 and whose drifts are given in
 // percent per hour; those below 1 are not found.
 func of(grows bool, drifts ...float64) *run.Run {
 	s := run.AgeingStep{Requests: make([]int64, 120)}
@@ -55,8 +55,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first screen names the largest rise that is 5 % of the median or more, and no growth that the
-// load asks for.
+// The first screen names the largest rise that is at least 5 % of the median, and no growth that
+// the load asks for.
 func TestFindings(t *testing.T) {
 	say := (Half{}).Findings()[0].Of
 	for _, c := range []struct {

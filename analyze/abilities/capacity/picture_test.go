@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// TestCapacityFigure: the curve falls from 1 - lapse to 0, the band is the interval, and
-// only windows of the search that count are markers.
+// TestCapacityFigure: the curve falls from 1 - lapse to 0, the band is the interval, and only
+// windows in the search that count are markers.
 func TestCapacityFigure(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

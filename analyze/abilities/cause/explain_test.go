@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities"
 )
 
-// TestAlike: a common cause of all databases is stated once.
+// TestAlike: a cause that all databases have in common is stated once.
 func TestAlike(t *testing.T) {
 	one := func(name, step, verdict, words string, low float64, runs int) abilities.Explained {
 		return abilities.Explained{Database: name, Step: step, Runs: 3, Causes: []abilities.Cause{{Verdict: verdict, Words: words, Low: low, High: 100, Runs: runs}}}
@@ -32,7 +32,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestLabel: the step of a sentence has the preposition of its words.
+// TestLabel: the step in a sentence has the preposition that its words need.
 func TestLabel(t *testing.T) {
 	for step, want := range map[string]string{
 		"":                      "etcd",

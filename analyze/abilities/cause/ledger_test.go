@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// The shares of the ledger are the simulated waits of requests, at most 5 points more and 8 fewer, and the
-// rest is at most 30 %. The verdict has the planted cause, and both of two.
+// The shares in the ledger are the simulated waits of requests, at most 5 points more and 8 fewer,
+// and the rest is at most 30 %. The verdict has the planted cause, and both if two were planted.
 func TestPlanted(t *testing.T) {
 	for name, c := range map[string]struct {
 		model
@@ -158,15 +158,16 @@ func TestLines(t *testing.T) {
 			Waiting: run.Measured(.5, 9),
 		}
 	}
-	// Of 20 ms the client has 2 and the wait for a free one 8. Of the other 10, one sync of 4 ms is
-	// longer than a quarter; a trip and a follower's sync take 4 ms more; half of the last 2 are waits.
+	// From 20 ms the client has 2 and the wait for a free one 8. In the other 10, one sync of 4 ms
+	// is longer than a quarter; a trip and a follower's sync take 4 ms more; half the last 2 are
+	// waits.
 	got := byName(t, facts())
 	for name, want := range map[string]float64{"LEDGER-CLIENT": 10, "LEDGER-FREE-CLIENT": 40, nameFsync: 20, "LEDGER-PEERS": 20, nameProcessors: 5, Unexplained: 5} {
 		if math.Abs(got[name].Value-want) > 1e-9 {
 			t.Errorf("%s is %+v, want %g %%", name, got[name], want)
 		}
 	}
-	// Half of the time a thread waits, perhaps the syncing one.
+	// Half the time a thread waits, perhaps the syncing one.
 	if m := got[nameFsync]; m.Low != 0 || math.Abs(m.High-20) > 1e-9 {
 		t.Errorf("a sync is %+v, want as little as 0", m)
 	}
@@ -185,7 +186,8 @@ func TestLines(t *testing.T) {
 	if got := byName(t, f); math.Abs(got[nameFsync].Value-5) > 1e-9 || got["LEDGER-PEERS"].Value != 0 {
 		t.Errorf("a disk that most members do not wait for has %+v, want 1 of 20 ms", got[nameFsync])
 	}
-	// An agreement of 9 ms with 4 in the sync and 3 in the queue before it leaves 2 to the others.
+	// An agreement that takes 9 ms with 4 in the sync and 3 in the queue before it leaves 2 to the
+	// others.
 	f = facts()
 	f.Agreement, f.Queue = run.Measured(9, 50), run.Measured(3, 50)
 	if got := byName(t, f); math.Abs(got["LEDGER-PEERS"].Value-10) > 1e-9 {
@@ -202,7 +204,7 @@ func TestLines(t *testing.T) {
 // Requests did not wait for a round trip that takes longer than their time in the members.
 func TestTripTooLong(t *testing.T) {
 	for _, c := range []struct {
-		trip, inside float64 // of 10 ms, and 0 for not recorded
+		trip, inside float64 // in 10 ms, and 0 for not recorded
 		known        bool
 	}{{2, 0, true}, {12, 0, true}, {40, 0, false}, {8, 4, false}} {
 		f := convicted()

@@ -8,21 +8,22 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// model simulates a leader that takes its queued requests as a batch, works on them and syncs its log, one
-// batch after the other. It asks the others meanwhile, and answers when both are done. Times are in
-// ms of simulated time. Threads wait while other programs occupy the processor, which they do at times.
+// model simulates a leader that takes its queued requests as a batch, works on them and syncs its
+// log, one batch after the other. It asks the others meanwhile, and answers when both are done.
+// Times are in simulated ms. Threads wait while other programs occupy the processor, which they do
+// at times.
 type model struct {
-	clients       int     // of a closed loop
+	clients       int     // in a closed loop
 	rate          float64 // requests per ms; 0: a closed loop
 	sync, outside float64
 	peers         float64 // round trip to the others, and follower their sync
 	follower      float64
-	work          float64 // of the processor for each request
-	busy          float64 // share of the time in which others have the processor
+	work          float64 // by the processor for each request
+	busy          float64 // share of time in which others have the processor
 	lock          float64 // a wait for each batch that nobody records
 	stopped       float64 // share of each 100 ms in which the quota stops the leader
 	seed          uint64
-	inside        bool // members report the time of writes
+	inside        bool // members report how long writes take
 	agrees        bool // the leader reports agreements, else round trips
 }
 
@@ -33,7 +34,7 @@ type spent struct {
 
 	answered, batches      int
 	length, halted, inside float64
-	syncs, trips, agreed   float64    // of all batches, as the leader measures them
+	syncs, trips, agreed   float64    // over all batches, as the leader measures them
 	waiting                [3]float64 // by the leader's, the followers' and the clients' threads
 	used                   float64
 }
@@ -41,7 +42,7 @@ type spent struct {
 // batch has the requests that the leader works on together.
 type batch struct {
 	requests               int
-	lock, work, sync, trip float64 // the remaining time of each
+	lock, work, sync, trip float64 // the remaining time for each
 	asked                  bool
 	synced, agreed         bool // noticed by its threads
 }
@@ -51,10 +52,10 @@ type request struct {
 	back  bool
 }
 
-// step is the length of a step of the simulation.
+// step is how long a simulation step lasts.
 const step = .1
 
-// simulate runs the model for a time, and adds up the waits of all requests.
+// simulate runs the model for a time, and adds up the waits in all requests.
 func (m model) simulate(length float64) *spent {
 	s := &spent{model: m, length: length}
 	random := rand.New(rand.NewPCG(m.seed, 2))
@@ -115,14 +116,14 @@ func (m model) simulate(length float64) *spent {
 	return s
 }
 
-// spend counts a step of requests at the leader.
+// spend counts one step for requests at the leader.
 func (s *spent) spend(on *float64, requests int) {
 	at := step * float64(requests)
 	*on += at
 	s.all, s.inside = s.all+at, s.inside+at
 }
 
-// agree does a step of the others for a batch. It reports whether one of their threads waits for a
+// agree does the others' step for a batch. It reports whether one of their threads waits for a
 // processor.
 func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 	s.agreed += step
@@ -173,7 +174,7 @@ func (s *spent) travel(away []request, now float64, busy bool) (still []request,
 	return still, came
 }
 
-// lead does a step of a batch. It returns the counter for the time that was spent.
+// lead does one step of a batch. It returns the counter for the time that was spent.
 func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	held := halted || busy
 	wait := func() *float64 {
@@ -204,7 +205,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	return &s.syncing
 }
 
-// facts returns the facts that the records of such a load contain.
+// facts returns the facts that such a load's records contain.
 func (s *spent) facts() *Facts {
 	n := int64(s.answered)
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }
@@ -238,9 +239,9 @@ func (s *spent) facts() *Facts {
 	return f
 }
 
-// truth is the share of the response time that a resource took, in percent, by the words of rules.
-// Processors that all clients wait for take the work too, and so does a quota that is used up: at least
-// the response time of the same leader if nothing else took time.
+// truth is the share of the response time that a resource took, in percent, by the rules' words.
+// Processors that all clients wait for take the work too, and so does a quota that is used up: at
+// least the same leader's response time if nothing else took time.
 func (s *spent) truth(name string) float64 {
 	switch f := s.facts(); {
 	case name == "processors" && f.saturated():
@@ -251,14 +252,14 @@ func (s *spent) truth(name string) float64 {
 	return s.took(name)
 }
 
-// alone returns the response time of a leader with only the same clients, work and quota, in percent of
+// alone returns a leader's response time with only the same clients, work and quota, in percent of
 // this leader's.
 func (s *spent) alone() float64 {
 	one := model{clients: s.clients, work: s.model.work, stopped: s.model.stopped, seed: s.seed}.simulate(s.length)
 	return 100 * one.all / float64(one.answered) / (s.all / float64(s.answered))
 }
 
-// took is the share of the response time that requests waited for a resource, in percent.
+// took is the share of the response time for which requests waited for a resource, in percent.
 func (s *spent) took(name string) float64 {
 	return 100 / s.all * map[string]float64{"outside": s.outside, "quota": s.stopped, "fsync": s.syncing, "peers": s.peers, "processors": s.processors}[name]
 }

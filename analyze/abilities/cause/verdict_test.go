@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// convicted are the facts of a leader that syncs for most of the time.
+// convicted are facts about a leader that syncs for most of the time.
 func convicted() *Facts {
 	none := run.Missing("not recorded")
 	return &Facts{
@@ -33,14 +33,14 @@ func TestVerdict(t *testing.T) {
 		change func(*Facts)
 		want   string
 	}{
-		// Of 9.3 ms without the client's and the others', 80 % are syncs. One takes 7 ms, without waits for
-		// 5 % of the time and work on 5 % of the processors 6.1.
+		// Without the client's and the others', 80 % of 9.3 ms are syncs. One takes 7 ms, without
+		// waits for 5 % of the time and work on 5 % of the processors 6.1.
 		"named": {func(*Facts) {}, "syncs of the leader's log 74 % [61 .. 74]: 7 ms a sync, for 80 % of the time; then the other members and the way to them 5 % [0 .. 5], unexplained 18 %"},
 		"partly": {func(f *Facts) { f.Waiting = run.Measured(.3, 9) },
 			"partly syncs of the leader's log 74 % [39 .. 74]: 7 ms a sync, for 80 % of the time; then too few processors for the leader 6 % [0 .. 43], the other members and the way to them 5 % [0 .. 5], unexplained 13 %"},
 		"unclear": {func(f *Facts) { f.Waiting = run.Measured(3, 9) },
 			"none found: syncs of the leader's log 74 % [0 .. 74], too few processors for the leader 19 % [0 .. 98], the other members and the way to them 5 % [0 .. 5]; the waits for processors on this machine leave the bounds too wide to tell: free processors would"},
-		// All of the clients' and the leader's waits are of the same processors.
+		// All waits by the clients and by the leader are for the same processors.
 		"shared": {func(f *Facts) {
 			f.Shared, f.Client, f.Waiting, f.Sync, f.FollowersSync = true, run.Measured(6, 100), run.Measured(3, 9), run.Measured(2, 50), run.Measured(2, 50)
 		}, "processors, shared with the clients 67 % [60 .. 100]: 6 ms of a request; then syncs of the leader's log 28 % [0 .. 28], the other members and the way to them 5 % [0 .. 5]"},
@@ -104,8 +104,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// The way from the clients to the leader has the waits of the leader and of the clients alone, and a
-// leader that its quota stops reads no requests.
+// The way from the clients to the leader has only the leader's and the clients' waits, and a leader
+// that its quota stops reads no requests.
 func TestDirect(t *testing.T) {
 	f := convicted()
 	f.Client, f.Inside, f.Direct = run.Measured(0, 100), run.Measured(1, 100), true
@@ -113,11 +113,11 @@ func TestDirect(t *testing.T) {
 		low, _ := bounds(byName(t, f)[nameOutside])
 		return low
 	}
-	// 9 of 10 ms, without the waits of the leader for 5 % of the time.
+	// 9 of 10 ms, without the leader's waits for 5 % of the time.
 	if got := low(); math.Abs(got-85) > 1e-9 {
 		t.Errorf("the way has at least %g %%, want 85", got)
 	}
-	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % of the leader's work and 10 % of the clients'
+	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % are the leader's work and 10 % the clients'
 		t.Errorf("on a shared machine the way has at least %g %%, want 65", low())
 	}
 	if f.ClientsBusy = run.Measured(.8, 9); low() != 0 {
@@ -127,7 +127,7 @@ func TestDirect(t *testing.T) {
 	if f.Throttled = run.Measured(.4, 9); math.Abs(low()-25) > 1e-9 {
 		t.Errorf("with a leader that is stopped the way has at least %g %%, want 25", low())
 	}
-	if f.Direct, f.Shared = false, false; math.Abs(low()-20) > 1e-9 { // the waits of all members
+	if f.Direct, f.Shared = false, false; math.Abs(low()-20) > 1e-9 { // all members' waits
 		t.Errorf("through any member the way has at least %g %%, want 20", low())
 	}
 	if f.Periods = run.Measured(.4, 9); low() != 0 {

@@ -14,7 +14,7 @@ import (
 func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		verdict     consistency.Verdict
-		text, words string // of LINEARIZABLE
+		text, words string // in LINEARIZABLE
 		fact        string
 		value       float64
 	}{
@@ -41,7 +41,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestJudged: the finding of several runs summarizes their verdicts, and a run without one is named.
+// TestJudged: the finding for several runs summarizes their verdicts, and a run without one is
+// named.
 func TestJudged(t *testing.T) {
 	of := func(verdicts ...consistency.Verdict) (runs []*run.Run) {
 		for _, v := range verdicts {
@@ -96,8 +97,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestStale: reads of values that are not remembered are stated, because the count and the times leave
-// them out.
+// TestStale: reads whose values are not remembered are stated, because the count and the times
+// leave them out.
 func TestStale(t *testing.T) {
 	v := consistency.Verdict{Form: consistency.Measured, Counts: judge.Counts{Operations: 12, Judged: 10, StaleReads: 3, Unrecognised: 2}}
 	const want = "3 of 10 requests, 2 more returned a value that was replaced too long ago to be remembered, or that no request wrote"

@@ -26,7 +26,7 @@ func of(t *testing.T, o *deaths.Outcome) *run.Run {
 	return r
 }
 
-// died is the outcome of 2000 leases that ended at a rate.
+// died is an outcome with 2000 leases that ended at a rate.
 func died() *deaths.Outcome {
 	ms := int64(time.Millisecond)
 	return &deaths.Outcome{
@@ -83,7 +83,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The sentence and the card state when all keys were gone, and unknown values of a database are
+// The sentence and the card state when all keys were gone, and a database's unknown values are
 // dashes.
 func TestCard(t *testing.T) {
 	left := died()

@@ -26,8 +26,8 @@ func of(t *testing.T, o *discovery.Outcome) *run.Run {
 	return r
 }
 
-// died is the outcome of twenty deaths, the i-th of which all consumers knew after 10 s and i
-// milliseconds, and of two deploys.
+// died is an outcome with twenty deaths, the i-th known to all consumers after 10 s and i
+// milliseconds, and with two deploys.
 func died() *discovery.Outcome {
 	o := &discovery.Outcome{
 		Plan:  discovery.Plan{Instances: 200, Consumers: 50, Notice: 10010 * time.Millisecond, TTL: 8 * time.Second, Keep: 2 * time.Second, Deaths: 20, Deploys: 2},
@@ -47,8 +47,8 @@ func died() *discovery.Outcome {
 	return o
 }
 
-// elected returns the outcome of two elections. The second one had no next leader. The other way to find
-// dead instances elects no leaders.
+// elected returns an outcome with two elections. The second one had no next leader. The other way
+// to find dead instances elects no leaders.
 func elected() *discovery.Outcome {
 	o := died()
 	o.Beside = "health checks"

@@ -98,7 +98,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// The cost of taps is in a row for each member, and beside the settings for all runs.
+// What taps cost is in a row for each member, and beside the settings for all runs.
 func TestTaps(t *testing.T) {
 	tapped := func(with ...time.Duration) *run.Run {
 		r := recorded(t, time.Second)
@@ -124,7 +124,7 @@ func TestTaps(t *testing.T) {
 	if note, want := tapNote([]*run.Run{r, slow}), "; each sync costs -0.001 to 0.080 ms more under the tap (n = 150 to 200, before the load)"; note != want {
 		t.Errorf("the note of slow disks is %q, want %q", note, want)
 	}
-	// A fault of a member by number leaves the others without a tap.
+	// A fault at a member given by number leaves the others without a tap.
 	part := tapped(260*time.Microsecond, 330*time.Microsecond, 0)
 	part.Info.Record.Members[0].Disk, part.Info.Record.Members[2].Disk = nil, &results.Disk{}
 	if note, want := tapNote([]*run.Run{part}), "; each sync of member 2 costs 0.080 ms more under the tap (n = 200, before the load)"; note != want {
@@ -151,7 +151,7 @@ func TestWorst(t *testing.T) {
 	if got := (Half{}).Say([]string{"a", "b", "c"}, runs); got != want {
 		t.Errorf("sentence %q, want %q", got, want)
 	}
-	// Of many databases: the medians alone, by fault.
+	// With many databases: only the medians, by fault.
 	runs, names := append(runs, two(time.Second, 3*time.Second), two(4*time.Second, time.Second), two(time.Second, 4*time.Second)), []string{"a", "b", "c", "d", "e", "f"}
 	want = "At the worst of 2 faults the load got no answer after kill of the leader for 3s from a for 3.00 s and e for 4.00 s; after power cut of all members for 1s from c for 2.00 s, d for 3.00 s and f for 4.00 s"
 	if got := (Half{}).Say(names, runs); got != want {
@@ -159,7 +159,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// The note below the card has the coverage of its intervals.
+// The note below the card has its intervals' coverage.
 func TestBasis(t *testing.T) {
 	columns := [][]group{groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6)}), groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6, 7)})}
 	want := "Medians of repeats and, in brackets, intervals of order statistics. They cover the median with 96.9 % of 6, 98.4 % of 7 repeats."
@@ -201,7 +201,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// The median blackout of a run is compared, unless a fault failed or was not recovered from.
+// A run's median blackout is compared, unless a fault failed or was not recovered from.
 func TestGauges(t *testing.T) {
 	r := recorded(t, time.Second, 2*time.Second, 3*time.Second)
 	list := (Half{}).Gauges(r)
@@ -220,7 +220,7 @@ func TestGauges(t *testing.T) {
 
 // The settings state whether connections that failed over were back before the next fault.
 func TestFailedBack(t *testing.T) {
-	of := func(returned ...int) *run.Run { // -1: none were asked to, -2: one could not
+	of := func(returned ...int) *run.Run { // -1: no member was asked to, -2: one could not
 		r := recorded(t, make([]time.Duration, len(returned))...)
 		list := happened(r)
 		for i, n := range returned {

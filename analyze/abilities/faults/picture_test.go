@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// drawn is a run of 40 s with faults at 10 s and at 25 s, from which the load recovers after 4 s.
-// Each tick has 10 requests, except that ticks of a fault have no rows.
+// drawn is a 40 s run with faults at 10 s and at 25 s, from which the load recovers after 4 s. Each
+// tick has 10 requests, except that ticks in a fault have no rows.
 func drawn(t *testing.T) *run.Run {
 	t.Helper()
 	begin, tick := time.Unix(1000, 0).UTC(), int64(results.ProgressTick)
@@ -104,8 +104,8 @@ func TestFiguresNone(t *testing.T) {
 	}
 }
 
-// Two overlapping faults of one member disturb it from the start of the first to the end of the
-// last. A fault that an interrupted run did not end is left out.
+// Two overlapping faults at one member disturb it from when the first starts until the last ends. A
+// fault that an interrupted run did not end is left out.
 func TestDisturbedOverlap(t *testing.T) {
 	at := func(seconds int64) time.Time { return time.Unix(1000+seconds, 0) }
 	r := &run.Run{}

@@ -28,7 +28,7 @@ func of(t *testing.T, o *locks.Outcome) *run.Run {
 
 const msec = int64(time.Millisecond)
 
-// competed is the outcome of 2 and 10 contenders for a lock of a lease.
+// competed is an outcome in which 2 and 10 contenders compete for a lock with a lease.
 func competed() *locks.Outcome {
 	return &locks.Outcome{
 		Plan: locks.Plan{Names: 1, Contenders: []int{2, 10}, Hold: time.Millisecond, Recipe: "library", TTL: 10 * time.Second},
@@ -52,7 +52,7 @@ func competed() *locks.Outcome {
 	}
 }
 
-// elected is the outcome of an election on a database that keeps locks back.
+// elected is an election's outcome on a database that keeps locks back.
 func elected() *locks.Outcome {
 	o := competed()
 	o.Plan.Elect, o.Plan.Hold, o.Plan.LockDelay, o.Plan.Names, o.Plan.TTL, o.Delayed = true, time.Second, 15*time.Second, 2, 8*time.Second, "LockDelay"
@@ -106,7 +106,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The numbers of the rows are those that their definitions name.
+// The numbers in the rows are those that their definitions name.
 func TestNumbers(t *testing.T) {
 	want := map[string]float64{
 		"LOCKS": 3200, "LOCK-HAND-OFF": 49, "LOCK-ACQUISITIONS": 60, "LOCK-SHARES": 10, "LOCK-ORDER": 90,
@@ -120,7 +120,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The sentence names the recipe and the delay, and the card the known numbers of each database.
+// The sentence names the recipe and the delay, and the card each database's known numbers.
 func TestCard(t *testing.T) {
 	runs := [][]*run.Run{{of(t, competed())}, {of(t, nil)}, {of(t, elected()), of(t, elected())}}
 	names := []string{"a", "b", "c"}
@@ -186,8 +186,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// Databases that differ in how long locks are held are rows of a card, and the sentence has the fastest
-// and the slowest; if one of them differs in something else, each has a column.
+// Databases that differ in how long locks are held are rows on a card, and the sentence has the
+// fastest and the slowest; if one of them differs in something else, each has a column.
 func TestByHold(t *testing.T) {
 	longer, direct := competed(), competed()
 	longer.Plan.Hold = 200 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The row counts the answers of all members, and runs whose members control did not ask have none.
+// The row counts all members' answers; runs whose members control did not ask have no count.
 func TestRow(t *testing.T) {
 	record := &results.DatabaseRun{Members: make([]results.Member, 2)}
 	r := &run.Run{Info: run.Info{Record: record}}

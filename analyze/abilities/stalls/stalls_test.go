@@ -12,14 +12,14 @@ import (
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// of is a run of a minute with stalls.
+// of is a one-minute run with stalls.
 func of(s run.Stalls) *run.Run {
 	r := &run.Run{Stalls: s}
 	r.Windows.Load.From = begin.UnixNano()
 	return r
 }
 
-// stall is one of a length that begins a while after the load.
+// stall is one with a length that begins a while after the load.
 func stall(after, length time.Duration, coincided ...run.Overlap) run.Stall {
 	return run.Stall{From: begin.Add(after), Length: length, OK: 5, Expected: 300, Coincided: coincided}
 }
@@ -70,7 +70,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The first screen names the events that coincided with the longest stall of all trials, if it
+// The first screen names the events that coincided with the longest stall in all trials, if it
 // lasted a second.
 func TestFindings(t *testing.T) {
 	say := (Half{}).Findings()[0].Of
@@ -111,7 +111,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The calendar has a panel for each database and a series for each kind; kinds beyond the number of
+// The calendar has a panel for each database and a series for each kind; kinds beyond the available
 // colours share one.
 func TestFigures(t *testing.T) {
 	many := run.Stalls{}

@@ -47,8 +47,8 @@ func watched() *watchers.Outcome {
 	}
 }
 
-// generated is watched, with writes of generators whose clocks are known to within 4 ms, and without a
-// stage of one watcher.
+// generated is watched, with writes by generators whose clocks are known to within 4 ms, and
+// without a stage with one watcher.
 func generated() *watchers.Outcome {
 	o := watched()
 	o.ClockError = 4 * time.Millisecond
@@ -136,12 +136,12 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Processor time is divided by the deliveries of the same time, by number of watchers. With slow
+// Processor time is divided by the deliveries in the same time, by watcher count. With slow
 // watchers nothing is divided.
 func TestPerEvent(t *testing.T) {
 	o := watched()
 	var samples []results.Sample
-	for i := range 31 { // 0.5 s of processor time each second, and 2.5 s with a hundred watchers
+	for i := range 31 { // 0.5 s processor time each second, and 2.5 s with a hundred watchers
 		samples = append(samples, runtest.Sampled(float64(i), 1, float64(i)/2+max(0, float64(i-20))*2, 10))
 	}
 	for i := range o.Stages {
@@ -205,7 +205,7 @@ func TestNeverCaughtUp(t *testing.T) {
 	}
 }
 
-// The sentence and the card describe the most watchers, and unknown values of a database are dashes.
+// The sentence and the card describe the most watchers, and a database's unknown values are dashes.
 func TestCard(t *testing.T) {
 	lossy := watched()
 	lossy.Counts.Lost = 1234
@@ -249,7 +249,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// Writes for which it is not known when all had heard of them have no time, and the row, the sentence and
+// Writes have no time if it is not known when all had heard of them, and the row, the sentence and
 // the note say how many they are.
 func TestUnheard(t *testing.T) {
 	o := watched()
@@ -274,7 +274,7 @@ func TestUnheard(t *testing.T) {
 	}
 }
 
-// The picture has a point for each number of watchers that has enough deliveries.
+// The picture has a point for each watcher count that has enough deliveries.
 func TestFigures(t *testing.T) {
 	list := (Half{}).Figures([]abilities.Column{{Name: "a", Key: 1, Runs: []*run.Run{of(t, watched())}}, {Name: "b", Key: 2, Runs: []*run.Run{of(t, nil)}}})
 	if len(list) != 1 || len(list[0].Series) != 3 {
@@ -354,8 +354,8 @@ func TestLateCard(t *testing.T) {
 	}
 }
 
-// The picture of how fast connections caught up has a line through the rates of writes of a database, and
-// one for connections that would be as fast as writes.
+// The picture that shows how fast connections caught up has a line through a database's write
+// rates, and one for connections that would be as fast as writes.
 func TestCatchUpFigure(t *testing.T) {
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {
 		return abilities.Column{Name: name, Key: key, Runs: runs}

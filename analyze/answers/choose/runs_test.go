@@ -32,8 +32,8 @@ func limited(r *run.Run, latency time.Duration) *run.Run {
 	return r
 }
 
-// A need of 1,000/s is met by a capacity only if every trial found one that is above it,
-// with the limits of the need, and held it where that was asked for.
+// A need of 1,000/s is met by a capacity only if every trial found one that is above it, with the
+// need's limits, and held it where that was asked for.
 func TestCapacity(t *testing.T) {
 	need := workload.Need{Rate: 1000, Latency: 20 * time.Millisecond, At: "p99", Errors: 0.1}
 	for _, tt := range []struct {
@@ -69,8 +69,8 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// A mark of one step is of that step, one of a client that was stopped of the steps in
-// which it was, and one of its processors of all steps.
+// A mark on one step belongs to that step, one about a stopped client to the steps in which it was
+// stopped, and one about its processors to all steps.
 func TestClientLimit(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	record := &results.DatabaseRun{Tag: "etcd"}

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// side makes runs with these throughputs, whose p99 is 10,000 ms by the throughput. The
+// side makes runs with these throughputs, whose p99 is 10,000 ms divided by the throughput. The
 // first one begins at a minute, and each one so many minutes after the one before.
 func side(name string, first, every int, throughputs ...float64) Side {
 	s := Side{Name: name}
@@ -158,8 +158,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// One wrong value makes a comparison invalid, also of runs that were judged when it had no
-// mark.
+// One wrong value makes a comparison invalid, also if a run was judged when it had no mark.
 func TestWrongValue(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002), side("B", 60, 1, 1100, 1101, 1102)
 	b.Runs[1].Run.Load.Errors = []run.ErrorCount{{Class: workload.ClassWrongValue, Count: 1}}
@@ -169,8 +168,7 @@ func TestWrongValue(t *testing.T) {
 	}
 }
 
-// TestUnknown: a metric that decides and is not known of one run leaves no verdict but
-// worse.
+// TestUnknown: a metric that decides but is unknown for one run leaves no verdict but worse.
 func TestUnknown(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001, 1002, 1003, 1004), side("B", 60, 1, 1000, 1001, 1002, 1003, 1004)
 	b.Runs[1].Run.Stages[0].Latency.Due = run.Unmeasured("nothing was answered")

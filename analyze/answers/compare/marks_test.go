@@ -61,7 +61,7 @@ func TestWorstByValues(t *testing.T) {
 	}
 }
 
-// Two labels of one release are one program, which is stated.
+// Two labels for one release are one program, which is stated.
 func TestOneProgram(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1001), side("B", 60, 1, 1000, 1001)
 	const note = "A and B ran the same program: "

@@ -15,8 +15,8 @@ func TestFit(t *testing.T) {
 		want         int
 	}{
 		{20 * time.Minute, time.Minute, 18},
-		{20 * time.Minute, 3 * time.Minute, 4}, // of six
-		{20 * time.Minute, 4 * time.Minute, 2}, // of five
+		{20 * time.Minute, 3 * time.Minute, 4}, // out of six
+		{20 * time.Minute, 4 * time.Minute, 2}, // out of five
 		{5 * time.Minute, 3 * time.Minute, 0},
 		{24 * time.Hour, time.Second, mostPairs},
 	} {

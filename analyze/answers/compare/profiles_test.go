@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// profileOf returns a CPU profile of functions and their milliseconds.
+// profileOf returns a CPU profile with functions and their milliseconds.
 func profileOf(functions ...any) []byte {
 	number := func(at protowire.Number, v uint64) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(nil, at, protowire.VarintType), v)
@@ -35,7 +35,7 @@ func profileOf(functions ...any) []byte {
 	return all
 }
 
-// setProfiles records the profiles of a member.
+// setProfiles records a member's profiles.
 func setProfiles(t *testing.T, m *results.Member, profiles ...profile.Profile) {
 	t.Helper()
 	if err := profile.Record().Set(&m.Records, profiles); err != nil {
@@ -73,8 +73,8 @@ func documentOf(t *testing.T, r *Report) (d profiledDocument) {
 	return d
 }
 
-// profiled gives every run of a side two members with the profile, which begins in the
-// middle of a second. All seconds have the throughput of the first step.
+// profiled gives every run on a side two members with the profile, which begins in the middle of a
+// second. All seconds have the first step's throughput.
 func profiled(t *testing.T, s Side, content []byte) {
 	t.Helper()
 	for i := range s.Runs {
@@ -132,7 +132,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestProfilesOfSteps: requests are those of the profile's time, whatever steps it is in.
+// TestProfilesOfSteps: requests are counted over the profile's time, whatever steps it is in.
 func TestProfilesOfSteps(t *testing.T) {
 	a, b := side("A", 0, 1, 1000), side("B", 60, 1, 1000)
 	profiled(t, a, profileOf("raft.Step", 100))
@@ -140,7 +140,7 @@ func TestProfilesOfSteps(t *testing.T) {
 	for i := range b.Runs[0].Run.Load.Seconds[1:] {
 		b.Runs[0].Run.Load.Seconds[i+1].OK = 3000
 	}
-	// 500 requests of the first second, 3,000 of the next one and 1,500 of the one after it.
+	// 500 requests from the first second, 3,000 from the next one and 1,500 from the one after it.
 	if d := documentOf(t, compared(t, a, b)).Profiles; d == nil || d.All.A != 100 || d.All.B != 40 {
 		t.Errorf("the profiles are %+v, want 100 us a request of A and 40 us of B", d)
 	}

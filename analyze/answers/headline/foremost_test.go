@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// TestForemost: an answer that no register gives is the first line of every first screen, and
-// marks of speed are not.
+// TestForemost: an answer that no register gives is the first line on every first screen, and marks
+// about speed are not.
 func TestForemost(t *testing.T) {
 	h := &Headline{What: "a load", Verdict: "a is faster."}
 	h.Trust.Reasons = []Reason{

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reports writes the JSON files of reports by their folders.
+// reports writes reports' JSON files by their folders.
 func reports(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Files of others are not overwritten.
+// Others' files are not overwritten.
 func TestWriteRefuses(t *testing.T) {
 	for name, want := range map[string]string{Readme: "has no place for the list", Page: "was not written by dbtester index"} {
 		dir := reports(t, map[string]string{"a/all-aggregated.json": older, name: "something"})
@@ -135,8 +135,7 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// The list of published results names all of them: dbtester index test-results rewrites
-// it.
+// The list of published results names them all: dbtester index test-results rewrites it.
 func TestPublishedResultsAreListed(t *testing.T) {
 	dir := filepath.Join("..", "..", "..", "test-results")
 	entries, err := Find(dir)
@@ -154,7 +153,7 @@ func TestPublishedResultsAreListed(t *testing.T) {
 	}
 }
 
-// Texts of reports, and names of folders, are shown and not interpreted.
+// Texts in reports, and folder names, are shown and not interpreted.
 func TestHostileText(t *testing.T) {
 	const hostile = "<script>alert(1)</script>|\n# h ``` ](http://evil) --> \x1b[2J\u202e"
 	quoted, err := json.Marshal(hostile)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// ran is the JSON file of a report of runs, each of which is the boot ids of its client and
-// its members.
+// ran is the JSON file for a report about runs, each given by the boot ids of its client and its
+// members.
 func ran(title, date string, runs ...[]string) string {
 	var all []string
 	for _, ids := range runs {
@@ -21,7 +21,7 @@ func ran(title, date string, runs ...[]string) string {
 	return fmt.Sprintf(`{"title": %q, "valid": true, "headline": {"verdict": "v.", "trust": {"text": "t."}}, "runs": [%s]}`, title, strings.Join(all, ", "))
 }
 
-// generated is a report of a run of which a generator issued the load, by its boot id.
+// generated is a report about a run in which a generator, given by its boot id, issued the load.
 func generated(title, date, id string) string {
 	return strings.Replace(ran(title, date, []string{"c", "m1", "m2"}), `"members":`, fmt.Sprintf(`"generators": [{"host": {"boot_id": %q}}], "members":`, id), 1)
 }

@@ -18,8 +18,8 @@ func until(condition string) string {
 	return fmt.Sprintf(`new Promise(done => { const look = () => { if (%s) done(true); else setTimeout(look, 50); }; look(); })`, condition)
 }
 
-// A browser shows the seconds of a run as they arrive, keeps its reader's choices, and finally shows
-// the report.
+// A browser shows a run's seconds as they arrive, keeps its reader's choices, and finally shows the
+// report.
 func TestInBrowser(t *testing.T) {
 	const hostile = `<img src=x onerror="document.title='owned'">`
 	r := around(time.Now())
@@ -75,7 +75,7 @@ func TestInBrowser(t *testing.T) {
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	for range 3000 { // between the two pages there is none, or one without a title
+	for range 3000 { // between the two pages there is no page, or one without a title
 		if title, err := b.Eval(`document.title`); err == nil && title == "the report" {
 			break
 		}

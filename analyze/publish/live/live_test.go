@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// progress is a second of a load with a rate, at its end.
+// progress is a second in a load with a rate, at its end.
 func progress(second int, ended, errors int64) load.Progress {
 	return load.Progress{
 		Step: load.Step{Step: workload.Step{Clients: 10, Rate: 100}}, Elapsed: time.Duration(second) * time.Second, Span: time.Second,
@@ -47,7 +47,7 @@ func progress(second int, ended, errors int64) load.Progress {
 	}
 }
 
-// sampleOf is a sample of a machine.
+// sampleOf is a sample from a machine.
 func sampleOf(at time.Time, written float64) results.Sample {
 	s := results.Sample{UnixNano: at.UnixNano(), PID: 7, Values: metric.System().Values()}
 	s.Set(metric.CPUPercent, 42)
@@ -79,8 +79,8 @@ func around(now time.Time) *Run {
 	return r
 }
 
-// counted returns the counts of seconds with ended requests each. Each argument after it is a
-// second, with the errors up to its end, of which one is new.
+// counted returns the counts after seconds with ended requests each. Each argument after it is a
+// second, with the errors up to its end, one of them new.
 func counted(ended int64, errors ...int64) *exposition.Part {
 	p := exposition.NewPart(load.Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}}})
 	for i, n := range errors {
@@ -97,7 +97,7 @@ func counted(ended int64, errors ...int64) *exposition.Part {
 	return p
 }
 
-// frameOf is the frame of a run, as a page reads it.
+// frameOf is a run's frame, as a page reads it.
 func frameOf(t *testing.T, r *Run) (f struct {
 	Step, Line string
 	Figures    []struct {
@@ -174,7 +174,7 @@ LIVE-WRITTEN member 1 [1 2 3]: - 1e+06 1e+06`
 	}
 }
 
-// Faults are bands that grow while they last, and leaders are marks, in all figures of the load.
+// Faults are bands that grow while they last, and leaders are marks, in all figures about the load.
 func TestHappened(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r := around(now)
@@ -209,7 +209,7 @@ func TestHappened(t *testing.T) {
 	}
 }
 
-// A repeated sample counts once, and a sample of other processes starts over.
+// A repeated sample counts once, and a sample from other processes starts over.
 func TestSamples(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	var l oneLoad
@@ -221,7 +221,7 @@ func TestSamples(t *testing.T) {
 	if got := l.machines["client"]; len(got.before) != 2 || got.point.written != metric.Unknown {
 		t.Errorf("got the points %+v, want two, the second without a rate", got.before)
 	}
-	// Those since the start of the load are drawn, however long it was prepared.
+	// Those since the load started are drawn, however long it was prepared.
 	for i := range 5 * mostBefore {
 		l.sample("client", sampleOf(at.Add(time.Duration(i)*time.Second), 0))
 	}
@@ -231,7 +231,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// numbersOf are the x of a line's points.
+// numbersOf are the x values on a line.
 func numbersOf(t *testing.T, l page.Line) []float64 {
 	t.Helper()
 	b, err := page.LiveData(nil, figure.Figure{Series: []figure.Series{{}}}, []page.Line{l})
@@ -245,7 +245,7 @@ func numbersOf(t *testing.T, l page.Line) []float64 {
 	return f.Xs[0]
 }
 
-// A line has the last samples of the members' machines, and not of the client's.
+// A line has the last samples from the members' machines, and not from the client's.
 func TestServers(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if got := New("a title").Servers(); got != "" {
@@ -255,7 +255,7 @@ func TestServers(t *testing.T) {
 	if got, want := r.Servers(), "members 42 % of a core, 5.0 MB in memory, 1.0 MB/s written"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// The writes per second of a member with one sample are not known.
+	// After one sample a member's writes per second are unknown.
 	r.Sample(of, "member 2", sampleOf(now.Add(3*time.Second), 1e6))
 	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 1, Time: now})
 	if got, want := r.Servers(), "members 42/42 % of a core, 10 MB in memory, member 2 leads"; got != want {
@@ -267,7 +267,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// The page names the step of the load, the next steps, and the leader.
+// The page names the load's step, the next steps, and the leader.
 func TestAhead(t *testing.T) {
 	r := around(time.Unix(1_700_000_000, 0))
 	of := Of{1, 1, "consul"}
@@ -290,8 +290,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// Members of a cluster that runs already are shown by their own account; the growth of counters needs
-// two answers.
+// Members of a cluster that runs already are shown by their own account; counter growth needs two
+// answers.
 func TestReported(t *testing.T) {
 	r := New("")
 	of := Of{1, 1, "etcd"}
@@ -325,7 +325,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// The frames of a run that takes long grow to a bound, and so does the memory for them.
+// A long run's frames grow to a bound, and so does the memory for them.
 func TestLongRun(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r := New("long")
@@ -350,7 +350,7 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// A second trial of a database replaces the first.
+// A database's second trial replaces the first.
 func TestTrials(t *testing.T) {
 	r := New("")
 	for trial := 1; trial <= 2; trial++ {
@@ -445,7 +445,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// served is a server of a run on a loopback address, and its URL.
+// served is a server for a run on a loopback address, and its URL.
 func served(t testing.TB, r *Run) (*Server, string) {
 	t.Helper()
 	l, err := spectators.Listen(t.Context(), "127.0.0.1:0", nil)
@@ -527,7 +527,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// stream opens the events of a run, and returns its lines.
+// stream opens a run's events, and returns its lines.
 func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/events", nil)
@@ -546,7 +546,7 @@ func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	return lines, func() { resp.Body.Close() }
 }
 
-// next is the next event of a name.
+// next is the next event with a name.
 func next(t *testing.T, lines *bufio.Scanner, name string) string {
 	t.Helper()
 	for lines.Scan() {
@@ -562,7 +562,7 @@ func next(t *testing.T, lines *bufio.Scanner, name string) string {
 	return ""
 }
 
-// The page of a run becomes the report, which is served only from its folder, until it was fetched.
+// A run's page becomes the report, which is served only from its folder, until it was fetched.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"report.html": "the report", "numbers.csv": "1,2"} {
@@ -604,7 +604,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A page that reads nothing delays neither the run nor other pages. The number of pages is bounded.
+// A page that reads nothing delays neither the run nor other pages. The page count is bounded.
 func TestManyViewers(t *testing.T) {
 	var v viewers
 	v.idle = make(chan struct{})
@@ -641,8 +641,8 @@ func TestManyViewers(t *testing.T) {
 	<-v.idle
 }
 
-// Pages that read nothing from their connections delay neither the page that reads, nor scrapes, nor
-// the end of the server. No more pages than the bound are served.
+// Pages that read nothing from their connections delay neither the page that reads, nor scrapes,
+// nor how the server ends. No more pages than the bound are served.
 func TestSlowViewers(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	lines, done := stream(t, at)
@@ -664,7 +664,7 @@ func TestSlowViewers(t *testing.T) {
 	if code, _ := get(t, at+"/events", nil); code != http.StatusServiceUnavailable {
 		t.Errorf("a page beyond the bound got %d, want %d", code, http.StatusServiceUnavailable)
 	}
-	// Far more than the buffers of a connection hold.
+	// Far more than a connection's buffers hold.
 	large := newEvent("large", strings.Repeat("x", 1<<20))
 	for range 32 {
 		s.viewers.send(large)
@@ -716,7 +716,7 @@ func TestDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	exposed := families(t, h)
-	for _, m := range metric.System().Metrics() { // also those that no machine of the test has
+	for _, m := range metric.System().Metrics() { // also those that no machine in the test has
 		exposed[exposition.Prefix+exposition.MachineMetric(m)] = nil
 	}
 	dashboard, err := os.ReadFile("../../../docs/grafana-dashboard.json")
@@ -767,7 +767,7 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// Pages of a run without a report are notified of its end before the server stops, and a missing
+// If a run has no report, its pages are told that it ended before the server stops, and a missing
 // report is an error.
 func TestOver(t *testing.T) {
 	s, at := served(t, around(time.Now()))

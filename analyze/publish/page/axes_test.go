@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// TestVerticalTitles shows figures whose vertical axes have long titles, on the first screen and below
-// it: each line of a title lies beside its plot, and left of the labels of its ticks. A panel of the first
-// screen may be lower than a word is long, which then uses the gap above it.
+// TestVerticalTitles shows figures whose vertical axes have long titles, on the first screen and
+// below it: each line in a title lies beside its plot, and left of its tick labels. A panel on the
+// first screen may be lower than a word is long, which then uses the gap above it.
 func TestVerticalTitles(t *testing.T) {
 	p := pageOf()
 	p.Figures = nil
@@ -48,7 +48,7 @@ func TestVerticalTitles(t *testing.T) {
 	}
 }
 
-// TestMeasuredPlaces: places of points that were measured have no ticks of their own, as in pictures; whole
+// TestMeasuredPlaces: measured points' places have no ticks of their own, as in pictures; whole
 // ones and those with names have.
 func TestMeasuredPlaces(t *testing.T) {
 	p := pageOf()

@@ -46,7 +46,7 @@ func (b *browser) eval(expression string) any {
 	return value
 }
 
-// size sets the size of the window.
+// size sets the window's size.
 func (b *browser) size(width, height int) {
 	b.t.Helper()
 	b.must(b.Size(width, height))
@@ -58,7 +58,7 @@ func (b *browser) dark(dark bool) {
 	b.must(b.Show(chromium.Media{Dark: dark}))
 }
 
-// mouse sends an event of the mouse at a place of the window.
+// mouse sends a mouse event at a place in the window.
 func (b *browser) mouse(kind string, x, y float64, pressed bool) {
 	b.t.Helper()
 	p := map[string]any{"type": kind, "x": x, "y": y, "button": "none", "buttons": 0}
@@ -79,7 +79,7 @@ func (b *browser) key(key string) {
 	b.call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key})
 }
 
-// picture returns a PNG of the window, or with whole of all of the page.
+// picture returns a PNG showing the window, or with whole the whole page.
 func (b *browser) picture(whole bool) []byte {
 	b.t.Helper()
 	data, err := b.Picture(whole)

@@ -35,7 +35,7 @@ func TestDataOfFigures(t *testing.T) {
 	}
 }
 
-// Thinned series of labelled points keep the labels of the remaining points.
+// Thinned series with labelled points keep the remaining points' labels.
 func TestThinnedLabels(t *testing.T) {
 	s := figure.Series{Loose: true}
 	for i := range 1000 {

@@ -19,7 +19,7 @@ func textOf(t *testing.T, l Line) string {
 	return string(b)
 }
 
-// dotsOf are the points of a line as the script reads them; a gap is nil.
+// dotsOf are the points on a line as the script reads them; a gap is nil.
 func dotsOf(t *testing.T, l Line) (xs []float64, ys []*float64) {
 	t.Helper()
 	b := textOf(t, l)
@@ -33,8 +33,8 @@ func dotsOf(t *testing.T, l Line) (xs []float64, ys []*float64) {
 	return f.Xs[0], f.Ys[0]
 }
 
-// A short line has all its points; a long one the lowest and the highest, of parts that are at most
-// twice as wide as those of the page at its end.
+// A short line has all its points; a long one the lowest and the highest, in parts that are at most
+// twice as wide as the page's parts at its end.
 func TestLine(t *testing.T) {
 	var l Line
 	if !l.Empty() {
@@ -43,11 +43,11 @@ func TestLine(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	low, high := math.Inf(1), math.Inf(-1)
 	var copied Line
-	var text string // of the copy
+	var text string // in the copy
 	for i := range 50_000 {
 		y := float64(random.IntN(1000))
 		if i == 20_001 {
-			y = 5000 // a spike of one second
+			y = 5000 // a spike that lasts one second
 		}
 		if i%7 == 3 {
 			y = math.NaN()
@@ -88,7 +88,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// dotsOfSome are the points of a line after some of the points that are added, to be fast.
+// dotsOfSome are the points on a line after some added points, to be fast.
 func dotsOfSome(t *testing.T, i int, l Line) (xs []float64, ys []*float64) {
 	t.Helper()
 	if i >= 10 && i%97 != 0 && i != 2*liveBins && i != 2*liveBins+1 {

@@ -60,7 +60,7 @@ func (l live) want(what, expression string, want any) {
 	}
 }
 
-// in is a place inside the figure of a name: shares of its plot from the left and top.
+// in is a place inside the figure with a name: shares of its plot from the left and top.
 func (l live) in(name string, across, down float64) (x, y float64) {
 	l.Helper()
 	l.b.eval(fmt.Sprintf(`document.getElementById('figure-%s').scrollIntoView({block: 'center', behavior: 'instant'})`, name))
@@ -162,7 +162,7 @@ func (l live) keys() {
 	l.b.eval(`document.getElementById('help').close()`)
 }
 
-// panels have the values, the switches and the zoom of other figures.
+// panels have the same values, switches and zoom as other figures.
 func (l live) panels() {
 	l.want("plots", `document.querySelectorAll('#figure-panels .live > svg > svg').length`, 2.0)
 	x, y := l.in("panels", 30.0/59, 0.5)
@@ -222,7 +222,7 @@ func (l live) boxes() {
 	l.b.eval(`document.activeElement.blur()`)
 }
 
-// dots are trials on the bars of databases, of which each has its colour.
+// dots are trials on the databases' bars, each in its own colour.
 func (l live) dots() {
 	l.want("dots", `document.querySelectorAll('#figure-dots .live circle').length`, 3.0)
 	l.want("colours of bars", `new Set([...document.querySelectorAll('#figure-dots rect[data-series]')].map(r => r.getAttribute('fill'))).size`, 2.0)
@@ -233,7 +233,7 @@ func (l live) dots() {
 	l.b.eval(`document.activeElement.blur()`)
 }
 
-// labels of points, ticks and titles are as complete as in the picture.
+// labels on points, ticks and titles are as complete as in the picture.
 func (l live) labels() {
 	texts := `[...document.querySelectorAll('#figure-clients .live > svg > text')].map(t => t.textContent).join()`
 	l.want("labels of points", `['one', 'ten', '=many'].every(t => `+texts+`.split(',').includes(t))`, true)
@@ -252,7 +252,7 @@ func (l live) units() {
 	l.want("powers of two", `document.body.textContent.includes('MiB')`, false)
 }
 
-// save presses the buttons of figures, and compares the tables with those that Go writes.
+// save presses the figures' buttons, and compares the tables with those that Go writes.
 func (l live) save() {
 	l.want("links to files beside the page", `document.querySelectorAll('.files a').length`, 0.0)
 	l.b.eval(`(() => {

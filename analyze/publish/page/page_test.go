@@ -18,8 +18,7 @@ import (
 // hostile is a text that becomes markup wherever it is not escaped.
 const hostile = `x"'><img src=x onerror=alert(1)></script><svg onload=alert(2)>`
 
-// pageOf is a page of two databases: one has a hostile tag, and every kind of figure
-// occurs.
+// pageOf is a page with two databases: one has a hostile tag, and every figure kind occurs.
 func pageOf() Page {
 	value := func(v float64) table.Cell { return table.Cell{Text: fmt.Sprint(v), Value: &v} }
 	rowOf := func(section, name string, a, b float64) table.Line {
@@ -126,8 +125,8 @@ func written(t *testing.T, p Page) string {
 	return string(data)
 }
 
-// TestHostileTexts reads the page as bytes: no text of a report is markup, and the page
-// names nothing that a browser would load.
+// TestHostileTexts reads the page as bytes: no text in a report is markup, and the page names
+// nothing that a browser would load.
 func TestHostileTexts(t *testing.T) {
 	text := written(t, pageOf())
 	for _, bad := range []string{"<img", "onerror=alert(1)></script>", "<svg onload", "http://", "https://", "//cdn", "@import", "url("} {
@@ -244,7 +243,7 @@ func TestCard(t *testing.T) {
 		t.Fatal("the page has no card")
 	}
 	for of, count := range map[string]int{
-		`class="points card"`: 1, `>kill `: 5, `>new clients<`: 0, `<th scope="row">10 `: 0, // a row of the points
+		`class="points card"`: 1, `>kill `: 5, `>new clients<`: 0, `<th scope="row">10 `: 0, // one row of points
 		`<img`: 0,
 	} {
 		if n := strings.Count(screen, of); n != count {

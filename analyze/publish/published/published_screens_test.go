@@ -63,9 +63,9 @@ type screenValue struct {
 	Text  string   `json:"text"`
 }
 
-// TestPublishedScreens compares each published first screen with its own tables. It answers with
-// a sentence that names every database. Each number of the sentence is in a table, the winners
-// are those of its claims, and the claims' ratios are those of the table.
+// TestPublishedScreens compares each published first screen with its own tables. It answers with a
+// sentence that names every database. Each number in the sentence is in a table, the winners are
+// those in its claims, and the claims' ratios are those in the table.
 func TestPublishedScreens(t *testing.T) {
 	paths, err := filepath.Glob("../../../test-results/*/all-aggregated.json")
 	if err != nil || len(paths) < 10 {
@@ -121,7 +121,7 @@ func (s *firstScreen) names() (list []string) {
 	return list
 }
 
-// texts are all texts of the tables: of the first screen, and the values of numbers.csv.
+// texts are all texts in the tables: on the first screen, and the values in numbers.csv.
 func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 	for _, row := range s.Headline.Points.Rows {
 		list = append(list, row.Label)
@@ -160,11 +160,11 @@ func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 // figureText matches a number with its unit.
 var figureText = regexp.MustCompile(`[0-9][0-9,]*(?:\.[0-9]+)?(?: (?:ms|s|%)\b)?`)
 
-// conditions are numbers of a sentence that state its conditions, and ratios, which are
-// checked as claims.
+// conditions are numbers in a sentence that state its conditions, and ratios, which are checked as
+// claims.
 var conditions = regexp.MustCompile(`(?i)with [0-9,]+ clients?|99 %|over 1 %|at [0-9,.]+/s|kept [0-9,.]+/s|p[0-9.]+ <= [0-9.]+ \w+|[0-9.,]+ times (?:as|the)|[0-9]+ of [0-9]+ (points|trials|searches)|behind at [0-9]+|\([0-9]+ undecided\)|at [0-9,]+ clients|with [0-9.]+ [kMGT]?B stored|[0-9]+ % (more|less)|[0-9.]+ % of [0-9,]+ were not answered|for [0-9.]+ s, then|answered [0-9,.]+ \w+ a second for [0-9.]+ s, then|from [0-9.]+ s|with [0-9]+ members?|of [0-9]+ faults`)
 
-// numbersOf are the figures of a sentence that a table must have.
+// numbersOf are the figures in a sentence that a table must have.
 func numbersOf(sentence string, names []string) []string {
 	for _, n := range names {
 		sentence = strings.ReplaceAll(sentence, n, "")
@@ -172,7 +172,7 @@ func numbersOf(sentence string, names []string) []string {
 	return figureText.FindAllString(conditions.ReplaceAllString(sentence, ""), -1)
 }
 
-// equalTexts reports whether a table's text is a number of a sentence: to the digits that the
+// equalTexts reports whether a table's text is a number in a sentence: to the digits that the
 // sentence gives, and in the unit that it has.
 func equalTexts(table, sentence string) bool {
 	if strings.TrimPrefix(table, ">= ") == sentence {

@@ -21,15 +21,15 @@ import (
 	hdrhistogram "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// published is a folder of test-results with its records.
+// published is a folder below test-results with its records.
 type published struct {
 	report  string // has numbers.csv
 	records []string
 }
 
-// TestPublishedNumbers recomputes numbers of every published table from the published
-// records. It reads CSV, JSON and histograms with public libraries, and shares no code with
-// analyze. An experiment or a report without records fails.
+// TestPublishedNumbers recomputes numbers in every published table from the published records. It
+// reads CSV, JSON and histograms with public libraries, and shares no code with analyze. An
+// experiment or a report without records fails.
 func TestPublishedNumbers(t *testing.T) {
 	reports := map[string]*published{}
 	for _, pattern := range []string{"../../../test-results/*/experiment.yaml", "../../../test-results/*/numbers.csv", "../../../test-results/*/records"} {
@@ -73,7 +73,7 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 }
 
-// unpacked returns a folder with the contents of an archive.
+// unpacked returns a folder with an archive's contents.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -114,7 +114,7 @@ func unpacked(t *testing.T, path string) string {
 	}
 }
 
-// numberKey finds a number of numbers.csv by its step's position among those of the row.
+// numberKey finds a number in numbers.csv by its step's position among the row's steps.
 type numberKey struct {
 	run, tag, metric string
 	operation        string // "" for all
@@ -139,7 +139,7 @@ func readNumbers(t *testing.T, path string) map[numberKey]float64 {
 	return numbers
 }
 
-// readTable reads a CSV file into rows by the names of its columns.
+// readTable reads a CSV file into rows by column names.
 func readTable(t *testing.T, path string) []map[string]string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -199,8 +199,8 @@ type recordedStep struct {
 	Rate       float64
 }
 
-// window is the measured part of a step: its time after the warm-up, however late the
-// last request of it was sent, or to the last answer if a number of requests ends it.
+// window is a step's measured part: its time after the warm-up, however late its last request was
+// sent, or to the last answer if a request count ends it.
 func (s recordedStep) window(warmUp time.Duration) window {
 	from := s.Start.Add(warmUp)
 	switch end := s.Start.Add(s.Duration); {
@@ -225,7 +225,7 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 		t.Fatalf("%s: %v", run, err)
 	}
 	for _, d := range manifest.Databases {
-		dir := run // of a record that was submitted
+		dir := run // for a record that was submitted
 		if _, err := os.Stat(filepath.Join(run, d.Tag)); err != nil {
 			dir = unpacked(t, filepath.Join(run, d.Tag+".tar.gz"))
 		}
@@ -252,7 +252,7 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 	return compared
 }
 
-// computed are numbers of one database that are computed from its records.
+// computed are one database's numbers that are computed from its records.
 type computed struct {
 	t       *testing.T
 	dir     string
@@ -277,7 +277,7 @@ func (c computed) number(row map[string]string, column string) float64 {
 	return value
 }
 
-// counts sums the outcomes of all requests of the load.
+// counts sums the outcomes over all requests in the load.
 func (c computed) counts() {
 	sums := map[string]float64{}
 	for _, row := range c.rows("intervals.csv") {
@@ -293,7 +293,7 @@ func (c computed) counts() {
 	}
 }
 
-// part is a step, or the requests of one operation in it.
+// part is a step, or one operation's requests in it.
 type part struct {
 	step      int
 	operation string // "" for all
@@ -303,8 +303,8 @@ func (p part) has(row map[string]string) bool {
 	return row["step"] == strconv.Itoa(p.step) && (p.operation == "" || row["operation"] == p.operation)
 }
 
-// steps computes throughput and latencies of the measured part of each step, and in a mix
-// those of each operation.
+// steps computes throughput and latencies in each step's measured part, and in a mix each
+// operation's.
 func (c computed) steps() {
 	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
 	operations := map[string]bool{}
@@ -381,7 +381,7 @@ func (c computed) part(p part, timing string, intervals, progress []map[string]s
 	}
 }
 
-// members counts the requests that each member answered in the measured part of each step.
+// members counts the requests that each member answered in each step's measured part.
 func (c computed) members() {
 	for _, row := range c.rows("members.csv") {
 		if row["phase"] != "measure" || c.number(row, "member") < 0 {
@@ -393,8 +393,7 @@ func (c computed) members() {
 	}
 }
 
-// histograms reads the latencies of ok requests by step, of all operations together and
-// of each.
+// histograms reads ok requests' latencies by step, for all operations together and for each.
 func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
 	if err != nil {
@@ -427,7 +426,7 @@ func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	}
 }
 
-// atRank is the value of rank ceil(q n).
+// atRank is the value at rank ceil(q n).
 func atRank(h *hdrhistogram.Histogram, q float64) float64 {
 	rank, below := int64(math.Ceil(q*float64(h.TotalCount()))), int64(0)
 	for _, bar := range h.Distribution() {
@@ -438,7 +437,7 @@ func atRank(h *hdrhistogram.Histogram, q float64) float64 {
 	return math.NaN()
 }
 
-// faults computes the longest of the median times without an ok answer after each fault.
+// faults computes the longest among the median times without an ok answer after each fault.
 func (c computed) faults() {
 	if _, err := os.Stat(filepath.Join(c.dir, "faults.csv")); errors.Is(err, os.ErrNotExist) {
 		return
@@ -455,8 +454,8 @@ func (c computed) faults() {
 	c.set("FAULT-BLACKOUT", 0, worst)
 }
 
-// servers computes the resource usage of all members, from the counters that enclose the load,
-// and the fsyncs of the member with the most.
+// servers computes all members' resource usage, from the counters that enclose the load, and the
+// fsyncs by the member with the most.
 func (c computed) servers() {
 	cpu, most, reported := 0.0, 0.0, true
 	var windows []window
@@ -486,9 +485,9 @@ func (c computed) servers() {
 	}
 }
 
-// growth sums up the intervals between samples that the windows touch, each once, up to the
-// last sample of /proc in the second that ends a window: the one before a stop may follow
-// that of its second. It is NaN if a sample has no value, or the counter started again.
+// growth sums up the intervals between samples that the windows touch, each once, up to the last
+// sample from /proc in the second that ends a window: the one before a stop may follow that
+// second's own. It is NaN if a sample has no value, or the counter started again.
 func (c computed) growth(file, column string, offset int64, windows []window) float64 {
 	const closeEnough = int64(100 * time.Millisecond)
 	rows := slices.DeleteFunc(c.rows(file), func(row map[string]string) bool { return row["ERROR"] != "" })

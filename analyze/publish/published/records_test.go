@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestOlderRecords: this program reads a recorded run of every earlier format. A new format
-// needs a small folder of the previous one, as written by a release.
+// TestOlderRecords: this program reads a recorded run in every earlier format. A new format needs a
+// small folder in the previous one, as written by a release.
 func TestOlderRecords(t *testing.T) {
 	verdicts := map[int]string{
 		1: `zookeeper-3\.9\.5 answered [0-9,]+ writes a second`,

@@ -32,7 +32,7 @@ type read struct {
 type traced struct {
 	zero    time.Time
 	records []read
-	names   map[[2]int]string // of processes (thread 0) and threads
+	names   map[[2]int]string // for processes (thread 0) and threads
 }
 
 // begin is when the fixture's load begins.
@@ -41,7 +41,7 @@ var begin = time.Unix(runtest.Begin, 5e8).UTC()
 // hostile is a name or a text that a server may have chosen.
 const hostile = "</script><img src=x>\"\\\u2028\u202e\x1b[2J\n"
 
-// fixture is a run with events of all kinds, and the folder of its records.
+// fixture is a run with events of all kinds, and the folder with its records.
 func fixture(t *testing.T) (*run.Run, string) {
 	t.Helper()
 	f := runtest.NewFixture(t, t.TempDir())
@@ -104,8 +104,8 @@ func parsed(t *testing.T, r *run.Run) (out traced) {
 	return out
 }
 
-// check fails for violations of the format: an unknown phase, a missing or negative time, a track
-// without a name, slices of a track that overlap without one being inside the other.
+// check fails if the format is violated: an unknown phase, a missing or negative time, a track
+// without a name, slices on a track that overlap without one being inside the other.
 func (d *traced) check(t *testing.T) {
 	t.Helper()
 	open := map[[2]int][]float64{}
@@ -272,7 +272,7 @@ func (d *traced) sums(t *testing.T, r *run.Run, dir string) {
 	}
 }
 
-// Slices that find no track of their own are instants with their length, and none is lost.
+// Slices that find no track of their own are instants with their length, and each is kept.
 func TestManyAtOnce(t *testing.T) {
 	r, _ := fixture(t)
 	r.Machines.Events = nil

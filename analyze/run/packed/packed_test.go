@@ -79,8 +79,8 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Answers are unpacked unchanged, even if the bounds of a histogram change or if it is
-// sometimes missing.
+// Answers are unpacked unchanged, even if a histogram's bounds change or if it is sometimes
+// missing.
 func TestAnswers(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	bounds := [][]float64{{1, math.Inf(1)}, {1, 2, math.Inf(1)}, nil}
@@ -112,8 +112,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A day of a randomly growing counter takes about two bytes per second, and a constant one
-// nearly none.
+// A randomly growing counter takes about two bytes per second over a day, and a constant one nearly
+// nothing.
 func TestColumnIsSmall(t *testing.T) {
 	noise := rand.New(rand.NewPCG(3, 4))
 	var counter, same Column

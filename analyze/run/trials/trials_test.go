@@ -21,7 +21,7 @@ func TestSpread(t *testing.T) {
 		{[]float64{3, 1}, Spread{2, 1, 3, 2}, "least and most of 2 trials"},
 		{[]float64{5, 1, 2, 4, 3}, Spread{3, 1, 5, 5}, "least and most of 5 trials"},
 		{[]float64{6, 5, 1, 2, 4, 3}, Spread{3.5, 1, 6, 6}, "95 % interval of the median, 6 trials"},
-		// The ranks of statistical tables: 9 values 2..8, 10 2..9, 20 6..15.
+		// The ranks in statistical tables: 9 values 2..8, 10 2..9, 20 6..15.
 		{upTo(9), Spread{5, 2, 8, 9}, "95 % interval of the median, 9 trials"},
 		{upTo(10), Spread{5.5, 2, 9, 10}, "95 % interval of the median, 10 trials"},
 		{upTo(20), Spread{10.5, 6, 15, 20}, "95 % interval of the median, 20 trials"},
@@ -40,8 +40,7 @@ func upTo(n int) (values []float64) {
 	return values
 }
 
-// The interval holds the true median of a skewed distribution in at least 95 % of many
-// samples.
+// The interval holds a skewed distribution's true median in at least 95 % of many samples.
 func TestSpreadCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const median = 0.6931471805599453

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/profile/cpuprofile"
 )
 
-// made returns a profile of two functions, of which the second is inlined into the first.
+// made returns a profile with two functions; the second is inlined into the first.
 func made(unit string) []byte {
 	number := func(at protowire.Number, v uint64) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(nil, at, protowire.VarintType), v)
@@ -39,7 +39,7 @@ func made(unit string) []byte {
 	}, nil)
 }
 
-// TestParse: the time is that of the innermost function, also where it is inlined.
+// TestParse: the time belongs to the innermost function, also where it is inlined.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	p, err := cpuprofile.Parse(bytes.NewReader(made("nanoseconds")))
