@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// readOwn reads an experiment of one member of the fake database, with further keys.
+// readOwn reads an experiment with one member of the fake database, with further keys.
 func readOwn(t *testing.T, more string) *dbtester.Config {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ func TestBroadcast(t *testing.T) {
 		t.Fatalf("stop: %v", err)
 	}
 	r := stopped[0]
-	// 50 values of 16 bytes, and their keys.
+	// 50 values with 16 bytes each, and their keys.
 	if len(stopped) != 1 || !r.Success || r.DiskSpaceUsageBytes < 50*16 {
 		t.Errorf("stopped: %+v, want one member with the data of 50 requests", stopped)
 	}

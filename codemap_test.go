@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// TestCodemap compares docs/codemap.md with the first sentences of the packages' comments,
-// which it consists of.
+// TestCodemap compares docs/codemap.md with the packages' comments: it consists of their first
+// sentences.
 func TestCodemap(t *testing.T) {
 	const file = "docs/codemap.md"
 	want := codemap(t)
@@ -34,7 +34,7 @@ func TestCodemap(t *testing.T) {
 	}
 }
 
-// codemap is a table of every package with the first sentence of its comment.
+// codemap is a table with every package and its comment's first sentence.
 func codemap(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,8 +52,8 @@ func codemap(t *testing.T) string {
 	return b.String()
 }
 
-// synopsis is the first sentence of a package's comment, without the words that begin every
-// such sentence.
+// synopsis is the first sentence in a package's comment, without the words that begin every such
+// sentence.
 func synopsis(t *testing.T, files []string) string {
 	t.Helper()
 	for _, file := range files {
@@ -69,7 +69,7 @@ func synopsis(t *testing.T, files []string) string {
 	return ""
 }
 
-// codemapPlace is the first cell of a row of a table of ARCHITECTURE.md.
+// codemapPlace is the first cell in a table row in ARCHITECTURE.md.
 var codemapPlace = regexp.MustCompile("(?m)^\\| `([a-z/.0-9]+)` \\|")
 
 // TestArchitecture compares ARCHITECTURE.md with the tree: every place in it exists, every

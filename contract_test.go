@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// contractImports are the packages that the contract may import: only data, so the author of a
-// driver need not know the rest.
+// contractImports are the packages that the contract may import: only data, so that driver authors
+// need not know the rest.
 var contractImports = []string{"pkg/install/recipe", "pkg/metric", "pkg/results/declared", "pkg/workload"}
 
-// TestContractIsALeaf keeps the contract to imports of data, which import nothing of ours.
+// TestContractIsALeaf keeps the contract to data imports, which import nothing of ours.
 func TestContractIsALeaf(t *testing.T) {
 	tree := sources(t)
 	for _, file := range tree["pkg/database"] {
@@ -34,7 +34,7 @@ func TestContractIsALeaf(t *testing.T) {
 	}
 }
 
-// TestContractIsInTheGuide: the recipe for a database names every optional interface of the
+// TestContractIsInTheGuide: the recipe for a database names every optional interface in the
 // contract.
 func TestContractIsInTheGuide(t *testing.T) {
 	guide, err := os.ReadFile("CONTRIBUTING.md")

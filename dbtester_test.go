@@ -27,7 +27,7 @@ import (
 // TestMain serves a built-in server when an agent starts this binary as a member.
 func TestMain(m *testing.M) { databasetest.Main(m, registry()) }
 
-// registry is the registry of agents in tests: all databases, and a quick one of our own.
+// registry is the agents' registry in tests: all databases, and a quick one of our own.
 func registry() *database.Registry {
 	return database.NewRegistry(append(all.Registry().All(), fake.Database())...)
 }
@@ -121,7 +121,7 @@ upload: {url: 'file://%s'}
 	}
 }
 
-// TestReadConfigProblems: all problems of a file are reported at once.
+// TestReadConfigProblems: all problems in a file are reported at once.
 func TestReadConfigProblems(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "experiment.yaml")
 	if err := os.WriteFile(file, []byte("titel: x\nhosts: [127.0.61.1]\nload: {clients: -1}\ndatabases: {etcd: {}}\n"), 0o600); err != nil {

@@ -25,7 +25,7 @@ func Example() {
 	ctx := context.Background()
 	c, err := dbtester.ReadConfig("experiment.yaml")
 	if err != nil {
-		fmt.Println(err) // every problem of the file, each with its line and column
+		fmt.Println(err) // every problem in the file, each with its line and column
 		return
 	}
 	c.Experiment.Title = "etcd, three members"
@@ -43,8 +43,8 @@ func Example() {
 	fmt.Print(table.Text())
 }
 
-// Members are started, loaded and stopped one call after the other, with agents that
-// listen at the addresses of the file.
+// Members are started, loaded and stopped one call after the other, with agents that listen at the
+// file's addresses.
 func ExampleConfig_BroadcastRequest() {
 	ctx := context.Background()
 	c, err := dbtester.ReadConfig("experiment.yaml")
@@ -68,8 +68,8 @@ func ExampleConfig_BroadcastRequest() {
 	}
 }
 
-// memory is a database of the caller's own, in memory, and its driver: nothing is started,
-// and a connection is the database itself.
+// memory is the caller's own database, in memory, and its driver: nothing is started, and a
+// connection is the database itself.
 type memory struct{ values sync.Map }
 
 var (
@@ -114,8 +114,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The load engine in a program of ten lines, with a database of its own. The folder has
-// the records of the load.
+// The load engine in a ten-line program, with its own database. The folder has the load's records.
 func Example_engine() {
 	dir := must(os.MkdirTemp("", "records"))
 	defer os.RemoveAll(dir)
@@ -130,7 +129,7 @@ func Example_engine() {
 	// Output: 1000 requests ended ok, 1000 keys are stored
 }
 
-// One function is a client of the load engine.
+// One function is a client for the load engine.
 func ExampleReqHandler() {
 	var values sync.Map
 	handler := dbtester.ReqHandler(func(_ context.Context, req *dbtester.LoadRequest) error {

@@ -13,10 +13,10 @@ import (
 
 const module = "github.com/coreos/dbtester"
 
-// floors are the rooms of the tree from the ground up: folders with one subject and the
-// packages below them. The law: a package imports packages of its own room and of lower
-// floors, and none of control, analyze and agent imports another. Packages at the root and
-// below cmd and tools may import whatever they need.
+// floors are the tree's rooms from the ground up: folders with one subject and the packages below
+// them. The law: a package imports packages in its own room and on lower floors, and none of
+// control, analyze and agent imports another. Packages at the root and below cmd and tools may
+// import whatever they need.
 var floors = [][]string{
 	{"pkg/sleep"},
 	{"dbtesterpb", "pkg/consistency", "pkg/files", "pkg/mark", "pkg/metric", "pkg/process", "pkg/remotestorage", "pkg/stats", "pkg/workload"},
@@ -32,16 +32,16 @@ var floors = [][]string{
 	{"analyze", "control"},
 }
 
-// drivers maps the folder of each database to the other drivers that it may import: a proxy
-// knows the store behind it and the one whose protocol it speaks. Only pkg/database/all, the
-// list of databases, imports all of them.
+// drivers maps each database's folder to the other drivers that it may import: a proxy knows the
+// store behind it and the one whose protocol it speaks. Only pkg/database/all, the list of
+// databases, imports all of them.
 var drivers = map[string][]string{
 	"etcd": nil, "zookeeper": nil, "consul": nil, "fake": nil,
 	"zetcd": {"etcd", "zookeeper"},
 	"cetcd": {"etcd", "consul"},
 }
 
-// TestLayers parses the imports of every file: arrows point down.
+// TestLayers parses every file's imports: arrows point down.
 func TestLayers(t *testing.T) {
 	seen := 0
 	for dir, files := range sources(t) {
@@ -73,7 +73,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// checkDriver fails if a file imports the folder of a database that it must not know.
+// checkDriver fails if a file imports a database's folder that it must not know.
 func checkDriver(t *testing.T, file, dir, imported string) {
 	t.Helper()
 	name := driverOf(imported)
@@ -82,7 +82,7 @@ func checkDriver(t *testing.T, file, dir, imported string) {
 	}
 }
 
-// driverOf returns the database in whose folder a package lies, "" for none.
+// driverOf returns the database in whose folder a package lies, or "".
 func driverOf(dir string) string {
 	rest, below := strings.CutPrefix(dir, "pkg/database/")
 	name, _, _ := strings.Cut(rest, "/")
@@ -92,8 +92,8 @@ func driverOf(dir string) string {
 	return ""
 }
 
-// roomOf returns the room of a package and the room's floor. The room is the longest name in
-// the list with which the package's folder begins.
+// roomOf returns a package's room and the room's floor. The room is the longest name in the list
+// with which the package's folder begins.
 func roomOf(dir string) (room string, floor int) {
 	floor = len(floors)
 	for i, rooms := range floors {
@@ -128,7 +128,7 @@ func sources(t *testing.T) map[string][]string {
 	return files
 }
 
-// importsOf are a file's imports of our own packages, by folder.
+// importsOf are a file's imports from our own packages, by folder.
 func importsOf(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)

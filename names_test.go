@@ -18,15 +18,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// oldName is an exported name of the classic library and its replacement, both as in
+// oldName is an exported name in the classic library and its replacement, both as in
 // docs/library.md. Now is the replacement itself; nil for a name that was dropped.
 type oldName struct {
 	name, place string
 	now         any
 }
 
-// ownName returns the name of a function, a method or a type of this module, and "" for
-// other values, such as fields.
+// ownName returns a function's, method's or type's name in this module, and "" for other values,
+// such as fields.
 func ownName(now any) string {
 	t := reflect.TypeOf(now)
 	if t != nil && t.Kind() == reflect.Pointer {
@@ -47,7 +47,7 @@ func ownName(now any) string {
 	return ""
 }
 
-// oldNames lists the exported names of the classic root package, and the names of its other
+// oldNames lists the exported names in the classic root package, and the names in its other
 // packages that programs used. Compiling it proves that the replacements exist.
 func oldNames() []oldName {
 	var experiment config.Experiment

@@ -19,7 +19,7 @@ func point(second, requests int64, latency time.Duration) dbtester.DataPoint {
 	return dbtester.DataPoint{Timestamp: second, MinLatency: latency, AvgLatency: latency, MaxLatency: latency, ThroughPut: requests}
 }
 
-// latencyRow is a range of keys.
+// latencyRow is a key range.
 func latencyRow(keys int64, least, mean, most time.Duration) dbtester.CumulativeKeyNumToAvgLatency {
 	return dbtester.CumulativeKeyNumToAvgLatency{CumulativeKeyNum: keys, MinLatency: least, AvgLatency: mean, MaxLatency: most}
 }
@@ -81,8 +81,8 @@ func TestFindRangesLatency(t *testing.T) {
 	}
 }
 
-// Ten seconds of 50 requests, of 555 requested ones: 25 ranges of 20 keys were reached. The
-// classic library had three more rows, all zeros.
+// Ten seconds with 50 requests each, out of 555 requested ones: 25 ranges with 20 keys were
+// reached. The classic library had three more rows, all zeros.
 func TestFindRangesUnreached(t *testing.T) {
 	t.Parallel()
 	var data dbtester.TimeSeries
@@ -130,8 +130,8 @@ func TestFindRangesData(t *testing.T) {
 	}
 }
 
-// For any data, ranges follow one another without a gap up to the last key, and values lie
-// within the extremes of the data.
+// For any data, ranges follow one another without a gap up to the last key, and values lie within
+// the data's extremes.
 func TestFindRangesCover(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -35,7 +35,7 @@ func TestKubeRefused(t *testing.T) {
 		{nil, "kube-cluster.sh", nil, 1, "up or down"},
 		{nil, "kube-cluster.sh", []string{"up"}, 1, "a folder"},
 		{nil, "kube-cluster.sh", []string{"sideways", empty}, 2, "up or down, not sideways"},
-		{nil, "kube-cluster.sh", []string{"down", empty}, 0, ""}, // it started none there
+		{nil, "kube-cluster.sh", []string{"down", empty}, 0, ""}, // it started nothing there
 		{[]string{"PATH=" + empty}, "check-tools.sh", []string{"kube"}, 1, "apt-get install -y busybox-static"},
 	} {
 		code, out := script(t, dir, tt.env, tt.name, tt.args...)
@@ -48,8 +48,8 @@ func TestKubeRefused(t *testing.T) {
 	}
 }
 
-// TestKubePage: docs/kubernetes.md has the sections whose commands kube.sh executes, and
-// the versions of Kubernetes are one.
+// TestKubePage: docs/kubernetes.md has the sections whose commands kube.sh executes, and a single
+// Kubernetes version.
 func TestKubePage(t *testing.T) {
 	text := read(t, filepath.Join("..", "docs", "kubernetes.md"))
 	for _, tt := range []struct{ section, command string }{
@@ -84,7 +84,7 @@ func TestEveryScriptHelps(t *testing.T) {
 	}
 	for _, file := range files {
 		switch file {
-		case "help.sh", "machine-common.sh": // parts of others
+		case "help.sh", "machine-common.sh": // other scripts read them
 			continue
 		}
 		cmd := exec.Command("bash", filepath.Join("scripts", file), "--help")

@@ -24,7 +24,7 @@ echo "gcloud $*" >>`+log+"\n", 0o755)
 	return log, made, []string{"PATH=" + filepath.Join(dir, "fake") + ":" + os.Getenv("PATH"), "PROJECT=my-project"}
 }
 
-// TestGcloudParts has machines of which nothing, or not everything, is there.
+// TestGcloudParts has machines that are missing, or not complete.
 func TestGcloudParts(t *testing.T) {
 	dir := checkout(t)
 	log, _, env := fakeGcloud(t, dir)
@@ -44,7 +44,7 @@ func TestGcloudParts(t *testing.T) {
 	}
 }
 
-// A link in place of a folder is refused, and what it leads to stays as it is.
+// A link in place of a folder is refused, and its target stays as it is.
 func TestLinks(t *testing.T) {
 	needRoot(t)
 	dir, root, other := checkout(t), machineRoot(t), t.TempDir()

@@ -96,7 +96,7 @@ func TestPublishResumes(t *testing.T) {
 	}
 }
 
-// What cannot end in time, or is not of one commit, is refused before anything runs.
+// What cannot end in time, or comes from more than one commit, is refused before anything runs.
 func TestPublishRefuses(t *testing.T) {
 	for _, test := range []struct {
 		commit, env string
@@ -171,7 +171,7 @@ func TestPublishOverruns(t *testing.T) {
 	}
 }
 
-// The budgets of all published sets are in the script, which is ten hours or so together.
+// The budgets for all published sets are in the script, which is ten hours or so together.
 func TestBudgets(t *testing.T) {
 	text := read(t, "publish-results.sh")
 	experiments, err := filepath.Glob(filepath.Join("..", "test-results", "*", "experiment.yaml"))

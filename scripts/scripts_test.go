@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the files that tests compare with
 // program stands for dbtester. Its checksum is in a compared file.
 const program = "#!/bin/sh\necho \"$@\"\n"
 
-// script runs a script of this folder in dir with an environment of its own. It returns
-// the exit code and everything that was printed.
+// script runs a script in this folder in dir with its own environment. It returns the exit code and
+// everything that was printed.
 func script(t *testing.T, dir string, env []string, name string, args ...string) (int, string) {
 	t.Helper()
 	cmd := exec.Command("bash", append([]string{"scripts/" + name}, args...)...)
@@ -129,8 +129,8 @@ func machineRoot(t *testing.T) string {
 // counted finds how many changes a script counted.
 var counted = regexp.MustCompile(`(?m)^machine-(?:server|client)\.sh: changes (?:made|that would be made): (\d+)$`)
 
-// applied runs a script for machines that must succeed, and returns how many changes it
-// counted ("" if none) and what it printed.
+// applied runs a machine script that must succeed, and returns how many changes it counted ("" if
+// it made no changes) and its output.
 func applied(t *testing.T, dir, name string, args ...string) (string, string) {
 	t.Helper()
 	code, out := script(t, dir, nil, name, args...)
@@ -296,7 +296,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Every flag of the scripts is explained by --help.
+// --help explains every flag that the scripts have.
 func TestHelp(t *testing.T) {
 	dir := checkout(t)
 	for _, name := range []string{"machine-server.sh", "machine-client.sh"} {
@@ -327,7 +327,7 @@ func TestUnit(t *testing.T) {
 		write(t, path, strings.ReplaceAll(text, "/usr/local/bin/dbtester", "/bin/sh"), 0o644)
 		out, err := exec.Command(analyze, "verify", "--man=no", path).CombinedOutput()
 		var found []string
-		for line := range strings.Lines(string(out)) { // units of this machine may have problems too
+		for line := range strings.Lines(string(out)) { // units on this machine may have problems too
 			if strings.Contains(line, name) {
 				found = append(found, line)
 			}

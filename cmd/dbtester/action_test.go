@@ -41,7 +41,7 @@ type action struct {
 	}
 }
 
-// Folders of the runner, as those of GitHub.
+// The runner's folders, as on GitHub.
 const (
 	runnerHome  = "/home/runner"
 	runnerTemp  = runnerHome + "/work/_temp"
@@ -51,7 +51,7 @@ const (
 	runnerUser  = 1001
 )
 
-// comment is a comment of a pull request, in the form of GitHub's API.
+// comment is a comment on a pull request, as GitHub's API has it.
 type comment struct {
 	ID   int    `json:"id"`
 	Body string `json:"body"`
@@ -61,7 +61,7 @@ type comment struct {
 	Association string `json:"author_association"`
 }
 
-// api is GitHub's API for the comments of pull request 7 of me/store.
+// api is GitHub's API for the comments on pull request 7 in me/store.
 type api struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -120,17 +120,17 @@ func (a *api) body(r *http.Request) string {
 	return sent.Body
 }
 
-// runner runs jobs of the action's steps in a root of its own, as GitHub's runner does.
+// runner runs jobs with the action's steps in its own root, as GitHub's runner does.
 type runner struct {
 	t      *testing.T
 	root   *namespacetest.Root
 	action action
 	api    *api
-	url    string // of the server that has releases and the API
+	url    string // the server that has releases and the API
 }
 
 // newRunner makes a runner with the programs that the documentation names and those that any Linux
-// has, the files of the action, and nothing else.
+// has, the action's files, and nothing else.
 func newRunner(t *testing.T, releases string) *runner {
 	t.Helper()
 	r := &runner{t: t, api: &api{t: t, comments: []comment{}}}
@@ -164,14 +164,14 @@ func (r *runner) of(t *testing.T) *runner {
 	return &one
 }
 
-// job is one job of the action. The maps are of texts that expressions name.
+// job is one job with the action. The maps hold texts that expressions name.
 type job struct {
 	*runner
 	inputs, event, outputs map[string]string
-	artifacts              map[string]string // folders of the root, by name
+	artifacts              map[string]string // folders in the root, by name
 }
 
-// job returns a job of a pull request of a branch.
+// job returns a job for a pull request from a branch.
 func (r *runner) job(inputs map[string]string) *job {
 	j := &job{runner: r, inputs: map[string]string{}, outputs: map[string]string{}, artifacts: map[string]string{}}
 	j.event = map[string]string{
@@ -191,7 +191,7 @@ func (r *runner) job(inputs map[string]string) *job {
 	return j
 }
 
-// value returns what an operand of an expression is.
+// value returns an operand's value in an expression.
 func (j *job) value(operand string) string {
 	operand = strings.TrimSpace(operand)
 	if text, is := strings.CutPrefix(operand, "'"); is {
@@ -239,7 +239,7 @@ func (j *job) runs(condition string, failed bool) bool {
 	return true
 }
 
-// read reads a file of the root; one that is not there is empty.
+// read reads a file in the root; a missing one is empty.
 func (r *runner) read(path string) string {
 	data, err := os.ReadFile(r.root.Path(path))
 	if err != nil && !os.IsNotExist(err) {
@@ -248,7 +248,7 @@ func (r *runner) read(path string) string {
 	return string(data)
 }
 
-// shell runs a script in the workspace, as an ordinary user in an environment of its own.
+// shell runs a script in the workspace, as an ordinary user in its own environment.
 func (r *runner) shell(script string, env ...string) (string, error) {
 	cmd := r.root.Command(runnerUser, "/usr/bin/bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	cmd.Dir = workspace
@@ -262,7 +262,7 @@ func (r *runner) shell(script string, env ...string) (string, error) {
 	return string(out), err
 }
 
-// run runs the steps in turn, and returns the output of the one that failed.
+// run runs the steps in turn, and returns the output from the one that failed.
 func (j *job) run() (failed string, err error) {
 	for _, dir := range []string{runnerTemp, filepath.Join(workspace, j.inputs["output"])} {
 		if err := os.RemoveAll(j.root.Path(dir)); err != nil {
@@ -308,7 +308,7 @@ func (j *job) wants(verdict, fails string) {
 	}
 }
 
-// release packs the program of this test as the release v9.9.9, and serves a changed archive and
+// release packs this test's program as the release v9.9.9, and serves a changed archive and
 // incomplete sums too.
 func release(t *testing.T) (folder string) {
 	t.Helper()
@@ -342,7 +342,7 @@ func release(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestAction runs the steps of action.yml as an ordinary user in a root file system of its own. The
+// TestAction runs the steps in action.yml as an ordinary user in their own root file system. The
 // root has the programs that the steps need and the action's files. Its network has nothing but a
 // server for a release, which scripts/release.sh packed, and for GitHub's API.
 func TestAction(t *testing.T) {
@@ -419,7 +419,7 @@ func (r *runner) sides(a, b []string) string {
 	return args
 }
 
-// gates has a job of each verdict.
+// gates has a job for each verdict.
 func (r *runner) gates() {
 	t := r.t
 	slow, fast := recordedRuns(t, "slow", 4, 3*time.Millisecond, nil), recordedRuns(t, "fast", 4, 2*time.Millisecond, nil)
@@ -453,8 +453,8 @@ func (r *runner) gates() {
 	}
 }
 
-// commentsOnce has jobs of pull request 7 after 100 other comments, of which a stranger's looks like
-// ours: one comment stays for each name. A job of a fork or of a push writes none.
+// commentsOnce has jobs for pull request 7 after 100 other comments, among which a stranger's looks
+// like ours: one comment stays for each name. A job for a fork or a push writes no comment.
 func (r *runner) commentsOnce() {
 	t := r.t
 	slow, fast := recordedRuns(t, "slow", 4, 3*time.Millisecond, nil), recordedRuns(t, "fast", 4, 2*time.Millisecond, nil)
@@ -478,7 +478,7 @@ func (r *runner) commentsOnce() {
 	if got := r.api.comments[101].Body; !strings.HasPrefix(got, "<!-- dbtester-compare -->\n### Compare: better") {
 		t.Errorf("the comment is %q, want the second verdict", got)
 	}
-	// The second workflow of docs/ci.md has the report of the fork's job and a number.
+	// The second workflow in docs/ci.md has the report from the fork's job and a number.
 	out, err := r.shell(actionDir+"/scripts/action.sh comment", "OUTPUT="+fork.artifacts["dbtester-compare"], "TOKEN=secret", "PULL_REQUEST=7")
 	if n := len(r.api.calls); err != nil || r.api.calls[n-1] != "update 102" || n != 4 {
 		t.Errorf("the comment of a fork: %v, calls %q:\n%s", err, r.api.calls, out)

@@ -65,7 +65,7 @@ func TestThreeAgents(t *testing.T) {
 	wantTwoColumns(p, file, runs)
 }
 
-// wantTwoColumns analyzes two runs of one database at once.
+// wantTwoColumns analyzes two runs with one database at once.
 func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	p.t.Helper()
 	c := p.start("analyze", "--all", "--config", file, "--out", p.path("both"), runs[0].Dir(), runs[1].Dir())

@@ -28,7 +28,7 @@ func program(t *testing.T, args ...string) (code int, out, errs string) {
 	return code, o.String(), e.String()
 }
 
-// stores are the kinds of remote stores, each with an environment.
+// stores are the remote store kinds, each with an environment.
 func stores(t *testing.T) map[string]*storagetest.Emulator {
 	t.Helper()
 	gs, s3 := storagetest.GCS(t), storagetest.S3(t)
@@ -129,8 +129,8 @@ func TestAnalyzeRemote(t *testing.T) {
 	wantRelativeImages(t, "report")
 }
 
-// wantRelativeImages checks that the README of a report names files of the report, so they
-// are found wherever the folder is copied.
+// wantRelativeImages checks that a report's README names files in the report, so they are found
+// wherever the folder is copied.
 func wantRelativeImages(t *testing.T, report string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(report, "README.md"))
@@ -211,7 +211,7 @@ func downloaded(t *testing.T, address string) string {
 	return dir
 }
 
-// treeOf lists the files of a folder with their hashes.
+// treeOf lists a folder's files with their hashes.
 func treeOf(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := tree(dir)

@@ -10,7 +10,7 @@ import (
 // apartEnv is set in the process that [apart] starts.
 const apartEnv = "DBTESTER_TEST_APART"
 
-// apart runs a test that changes the working directory or the environment in a process of its own, while
+// apart runs a test that changes the working directory or the environment in its own process, while
 // other tests run. It returns false in their process, in which the test has nothing more to do.
 func apart(t *testing.T) (inside bool) {
 	t.Helper()

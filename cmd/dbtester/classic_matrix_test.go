@@ -21,9 +21,9 @@ import (
 type classicCase struct {
 	file, store string
 	hosts       []string
-	ids         []string // of the databases to run; all if empty
+	ids         []string // databases to run; all if empty
 	text        string
-	columns     []string // of the plots that are drawn
+	columns     []string // columns of the plots that are drawn
 }
 
 // The stores with which classic files are run.
@@ -36,8 +36,8 @@ const (
 // releases are the releases that the classic entries run instead of unavailable ones.
 var releases = map[string]string{"zookeeper": "3.9.5", "consul": "1.16.0"}
 
-// classicSmall are the changes that make any classic file small: numbers, memory and the
-// folder of the client. Consul's and ZooKeeper's clients cannot share connections.
+// classicSmall are the changes that make any classic file small: numbers, memory and the client's
+// folder. Consul's and ZooKeeper's clients cannot share connections.
 var classicSmall = [][2]string{
 	{`request_number: \d+`, `request_number: 300`},
 	{`([^_])connection_number: [1-9]\d+`, `${1}connection_number: 10`},
@@ -46,7 +46,7 @@ var classicSmall = [][2]string{
 	{`rate_limit_requests_per_second: 1000`, `rate_limit_requests_per_second: 50`},
 	{`(java_xm[sx]): .*`, `${1}: 128m`},
 	{`path_prefix: /home/gyuho`, `path_prefix: home`},
-	{`(?m)^ *google_cloud_storage_key_path: .*\n`, ``}, // the credentials are of the environment
+	{`(?m)^ *google_cloud_storage_key_path: .*\n`, ``}, // the credentials come from the environment
 }
 
 // newClassicCase reads a classic file for three hosts, or for one if there is only one.
@@ -78,8 +78,7 @@ func (c *classicCase) replace(pattern, by string) {
 	c.text = regexp.MustCompile(pattern).ReplaceAllString(c.text, by)
 }
 
-// only leaves the plots and images of some columns: drawing takes long with the race
-// detector.
+// only leaves the plots and images for some columns: drawing takes long with the race detector.
 func (c *classicCase) only(columns ...string) {
 	block := regexp.MustCompile(`(?m)^(- column: (\S+)|  - title: \S+/(\S+))\n(?:^ +\S.*\n)+\n?`)
 	c.text = block.ReplaceAllStringFunc(c.text+"\n", func(b string) string {
@@ -102,8 +101,8 @@ func (c *classicCase) named(t *testing.T, line string) string {
 	return m[1]
 }
 
-// run runs the file from control to the README with its remote images, and returns a row
-// for the list of results.
+// run runs the file from control to the README with its remote images, and returns a row for the
+// results list.
 func (c *classicCase) run(t *testing.T) string {
 	began := time.Now()
 	p, folder := newPlace(t), c.named(t, `google_cloud_storage_sub_directory: (\S+)`)
@@ -174,8 +173,8 @@ func (c *classicCase) run(t *testing.T) string {
 	return fmt.Sprintf("| %s | %s | %s | %d of %d | %.0f s |\n", c.file, c.store, strings.Join(ran, "; "), len(images), len(c.columns), time.Since(began).Seconds())
 }
 
-// open makes the store, names its bucket in the file, and returns the environment of
-// commands, the URL of the bucket, and a check that the bucket has a file.
+// open makes the store, names its bucket in the file, and returns the commands' environment, the
+// bucket's URL, and a check that the bucket has a file.
 func (c *classicCase) open(t *testing.T, p place) (env []string, url string, has func(name string)) {
 	const bucket = "dbtester-results"
 	switch c.store {
@@ -196,8 +195,8 @@ func (c *classicCase) open(t *testing.T, p place) (env []string, url string, has
 	return nil, "", nil
 }
 
-// images returns the names of the remote images in the README, below their folder. Every
-// image that the file names must exist.
+// images returns the names of the README's remote images, below their folder. Every image that the
+// file names must exist.
 func (c *classicCase) images(t *testing.T, p place, folder string) (names []string) {
 	t.Helper()
 	readme := readText(t, p.path(c.named(t, `analyze_readme:\n  output_path: (\S+)`)))
@@ -227,9 +226,9 @@ func classicConfigs(t *testing.T) []string {
 	return files
 }
 
-// A published classic file runs from control to a README with remote images, through a
-// bucket: one of three databases, with one member. The report is made without the others,
-// and analyze fails for them.
+// A published classic file runs from control to a README with remote images, through a bucket: one
+// database out of three, with one member. The report is made without the others, and analyze fails
+// for them.
 func TestClassicPublished(t *testing.T) {
 	files := classicConfigs(t)
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
-// classicTwo writes a file of two databases in the layout of the classic files: control
-// writes below one path, the bucket has a folder, and analyze reads the uploaded names.
+// classicTwo writes a file with two databases in the classic layout: control writes below one path,
+// the bucket has a folder, and analyze reads the uploaded names.
 func (p place) classicTwo(hosts []string, bucket string) {
 	p.t.Helper()
 	var b strings.Builder
@@ -69,11 +69,11 @@ func (p place) classicTwo(hosts []string, bucket string) {
 
 var classicTags = []string{"etcd-v3.2.0-go1.8.3", "etcd-v3.3.0-go1.9.3"}
 
-// classicRows is a table of both databases.
+// classicRows is a table for both databases.
 var classicRows = []string{` TOTAL-REQUEST-NUMBER \| +400 \| +400 `, ` VERSION \| +3\.7\.3 \| +3\.7\.3 `, ` KEYS-FOUND \| +400 / 400 ok \| +400 / 400 ok `}
 
-// A classic file of several databases runs from control to analyze without an upload.
-// Uploaded later, its files have the classic names, and analyze reads them there.
+// A classic file with several databases runs from control to analyze without an upload. Uploaded
+// later, its files have the classic names, and analyze reads them there.
 func TestClassicFromEndToEnd(t *testing.T) {
 	t.Parallel()
 	e := storagetest.GCS(t)
@@ -143,7 +143,7 @@ func classicObjects(tag string) (names []string) {
 	return names
 }
 
-// objects lists the objects of a bucket below 2018Q1/write.
+// objects lists a bucket's objects below 2018Q1/write.
 func objects(t *testing.T, p place, e *storagetest.Emulator) (names []string) {
 	t.Helper()
 	reply := e.Get(t, "/storage/v1/b/"+e.Bucket+"/o?maxResults=1000")

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomeOf returns the outcome of some trials of some databases. The last database of each
-// trial is not valid.
+// outcomeOf returns the outcome for some trials with some databases. Each trial's last database is
+// not valid.
 func outcomeOf(trials, databases int) *control.Outcome {
 	out := &control.Outcome{}
 	for t := range trials {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mustBeCollected checks the records of a run whose control was killed in the load.
+// mustBeCollected checks the records from a run whose control was killed in the load.
 func (p place) mustBeCollected(file string) {
 	p.t.Helper()
 	run := p.runs()[0]

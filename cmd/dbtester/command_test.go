@@ -25,8 +25,8 @@ import (
 // hostGroups counts the assigned groups of loopback addresses.
 var hostGroups atomic.Int32
 
-// freeHosts returns three loopback addresses on which the default ports of agents and
-// etcd are free, and which no other test of this process uses.
+// freeHosts returns three loopback addresses on which the default ports for agents and etcd are
+// free, and which no other test in this process uses.
 func freeHosts(t testing.TB) []string {
 	t.Helper()
 	for hostGroups.Load() < 250 {
@@ -43,7 +43,7 @@ func freeHosts(t testing.TB) []string {
 	return nil
 }
 
-// portsFree reports whether the default ports of agents and etcd are free.
+// portsFree reports whether the default ports for agents and etcd are free.
 func portsFree(hosts []string) bool {
 	for _, host := range hosts {
 		for _, port := range []string{"2379", "2380", "3500"} {
@@ -92,8 +92,8 @@ func (p place) experiment(name string, hosts []string, load string) string {
 	return path
 }
 
-// processes returns the arguments of processes that name the place and contain a word,
-// by pid. Zombies have none.
+// processes returns, by pid, the arguments of processes that name the place and contain a word.
+// Zombies have no arguments.
 func (p place) processes(word string) map[int]string {
 	found := map[int]string{}
 	for pid, line := range databasetest.CommandLines(p.t) {
@@ -153,7 +153,7 @@ func manifest(t testing.TB, f *results.Folder) *results.Manifest {
 	return m
 }
 
-// command is a dbtester that runs as a process of its own.
+// command is a dbtester that runs as its own process.
 type command struct {
 	t        testing.TB
 	cmd      *exec.Cmd
@@ -162,7 +162,7 @@ type command struct {
 	ended    chan struct{}
 }
 
-// watched holds the output of a command, to be read while it runs.
+// watched holds a command's output, to be read while it runs.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -186,7 +186,7 @@ func (p place) start(args ...string) *command {
 	return p.launch("dbtester", args...)
 }
 
-// launch is [place.start] of a program that becomes dbtester.
+// launch is [place.start] for a program that becomes dbtester.
 func (p place) launch(program string, args ...string) *command {
 	p.t.Helper()
 	c := &command{
@@ -194,7 +194,7 @@ func (p place) launch(program string, args ...string) *command {
 		began: time.Now(), ended: make(chan struct{}),
 	}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = p.dir, c.out, c.err
-	c.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.path(".config")) // of the token
+	c.cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+p.path(".config")) // for the token
 	if err := c.cmd.Start(); err != nil {
 		p.t.Fatalf("start the command: %v", err)
 	}
@@ -241,7 +241,7 @@ func (c *command) exits(code int, within time.Duration) {
 	c.t.Logf("dbtester %s ended %.1fs after it began, %.1fs after that was waited for", c.cmd.Args[1], time.Since(c.began).Seconds(), time.Since(begin).Seconds())
 }
 
-// ofMachine are the codes of the marks that a busy machine causes.
+// ofMachine are the codes of marks that a busy machine causes.
 var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
 // busy reports whether runs are not valid only because their clients were too slow.
@@ -286,8 +286,7 @@ func notShort(t *testing.T) {
 	}
 }
 
-// patience bounds the time of operations that need not be quick: only a hang takes so
-// long on any machine.
+// patience bounds operations that need not be quick: only a hang takes so long on any machine.
 const patience = 5 * time.Minute
 
 // eventually waits for a condition.

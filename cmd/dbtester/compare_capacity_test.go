@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// searches writes runs that found these capacities; 0 found none.
+// searches writes runs that found these capacities; 0 is a run without one.
 func searches(t *testing.T, name string, rates ...float64) []string {
 	n := 0
 	return recordedRuns(t, name, len(rates), 2*time.Millisecond, func(f *runtest.Fixture, r *results.DatabaseRun) {

@@ -31,7 +31,7 @@ func recordedRuns(t *testing.T, name string, n int, base time.Duration, change f
 	return folders
 }
 
-// TestCompare: the result of a comparison determines its exit code.
+// TestCompare: a comparison's result determines its exit code.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
@@ -176,8 +176,8 @@ func TestCompareOutput(t *testing.T) {
 	}
 }
 
-// TestCompareExecutables makes two pairs of runs of the embedded server and of an
-// executable that runs the same server.
+// TestCompareExecutables makes two pairs of runs with the embedded server and an executable that
+// runs the same server.
 func TestCompareExecutables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("makes four runs")

@@ -17,9 +17,9 @@ import (
 // agent's lease, and longer than three heartbeats take to fail.
 const cutOffFor = 20 * time.Second
 
-// TestCutOff cuts one agent off from control during a load. The member is lost and named, and
-// the others serve the load to its end. The records of all are collected, nothing is left on
-// the machine that was cut off, and the next run works.
+// TestCutOff cuts one agent off from control during a load. The member is lost and named, and the
+// others serve the load to its end. All records are collected, nothing is left on the machine that
+// was cut off, and the next run works.
 func TestCutOff(t *testing.T) {
 	notShort(t)
 	t.Parallel()

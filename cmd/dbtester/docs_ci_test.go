@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// ciLines are the lines of ci.md, with a small program instead of etcd's source. The program
-// is the server in this binary.
+// ciLines are the lines in ci.md, with a small program instead of etcd's source. The program is the
+// server in this binary.
 func ciLines() tested {
 	return tested{(*page).repositories, []shown{
 		{begins: "git -C etcd worktree add ../etcd-main origin/main"},
@@ -21,13 +21,13 @@ func ciLines() tested {
 		},
 		{begins: "git -C etcd worktree add ../etcd-good GOOD"},
 		{begins: "git -C etcd bisect start BAD GOOD"},
-		// The only commit in between does not build: it is skipped, and none is left.
+		// The only commit in between does not build: it is skipped, and no other is left.
 		{begins: "git -C etcd bisect run dbtester compare --bisect", codes: []int{2}, want: "only 'skip'ped commits left"},
 	}}
 }
 
-// repositories makes a repository instead of etcd's, and a clone of it with two more
-// commits, of which the first does not build.
+// repositories makes a repository instead of etcd's, and a clone with two more commits, the first
+// of which does not build.
 func (p *page) repositories() {
 	cache := os.Getenv("GOCACHE")
 	if cache == "" {

@@ -1,7 +1,7 @@
 package main
 
-// questionLines are those of getting-started.md and of the pages of how-to: short loads on
-// loopback addresses, with the built-in etcd.
+// questionLines are the lines in getting-started.md and the how-to pages: short loads on loopback
+// addresses, with the built-in etcd.
 func questionLines() map[string]tested {
 	const three, others = "10.0.0.2, 10.0.0.3, 10.0.0.4", "  zookeeper: {version: 3.9.5, install: true}\n  consul: {version: 1.21.0, install: true}\n"
 	undecided := []int{exitInvalid, exitWorse, exitInconclusive} // a busy machine keeps no rate
@@ -75,8 +75,7 @@ func questionLines() map[string]tested {
 	}
 }
 
-// written writes the experiment of a page, changed, and prepares everything else that its lines
-// need.
+// written writes a page's experiment, changed, and prepares everything else that its lines need.
 func written(name string, besides func(*page), change ...string) func(*page) {
 	return func(p *page) {
 		p.write(name, p.yaml("title:", change...))

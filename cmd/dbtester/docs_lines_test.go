@@ -15,14 +15,14 @@ import (
 // shown defines how lines with the same beginning in a document's shell blocks are tested.
 type shown struct {
 	begins string
-	// by is the test of this folder or of scripts, or the target of make, that runs the
-	// lines. why is the reason why nothing does, and they are only parsed. Without either
-	// TestDocumentsRun runs them.
+	// by is the test in this folder or in scripts, or the make target, that runs the lines. why is
+	// the reason why nothing does, and they are only parsed. Without either TestDocumentsRun runs
+	// them.
 	by, why string
 	// before prepares what the line needs and the document's others must not have.
 	before func(*page)
-	// change has texts of the document, each followed by the test's replacement.
-	// HOST1 to HOST3 are loopback addresses.
+	// change has texts in the document, each followed by the test's replacement. HOST1 to HOST3 are
+	// loopback addresses.
 	change []string
 	codes  []int  // exit codes that are as good as 0
 	until  string // the line is interrupted once standard error matches this
@@ -102,7 +102,7 @@ func documented() map[string]tested {
 	return table
 }
 
-// machineLines are those of three-machines.md.
+// machineLines are the lines in three-machines.md.
 func machineLines() tested {
 	return tested{(*page).threeMachines, []shown{
 		{begins: "make build", by: "make stranger"},
@@ -124,7 +124,7 @@ func machineLines() tested {
 	}}
 }
 
-// troubleLines are those of troubleshooting.md.
+// troubleLines are the lines in troubleshooting.md.
 func troubleLines() tested {
 	return tested{(*page).troubles, []shown{
 		{begins: "dbtester agent --check", change: []string{"--check", "--check --agent-port HOST1:0 --work-dir work --cache cache --token token"}, want: "usable +yes"},
@@ -147,8 +147,8 @@ func (d tested) how(line string) int {
 	return found
 }
 
-// TestDocumentLines: every line of a shell block is run by a test or has a reason why it
-// is not, and every listed line exists.
+// TestDocumentLines: a test runs every line in a shell block or there is a reason against it, and
+// every listed line exists.
 func TestDocumentLines(t *testing.T) {
 	table := documented()
 	for _, doc := range documents(t) {
@@ -184,7 +184,7 @@ func TestDocumentLines(t *testing.T) {
 	}
 }
 
-// shellLines are the lines of a document's shell blocks with commands.
+// shellLines are the commands in a document's shell blocks.
 func shellLines(markdown string) (lines []string) {
 	for _, block := range blocks(markdown, "sh") {
 		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
@@ -196,7 +196,7 @@ func shellLines(markdown string) (lines []string) {
 	return lines
 }
 
-// testNames are the tests of this folder and of the scripts.
+// testNames are the tests in this folder and in scripts.
 func testNames(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*_test.go", filepath.Join("..", "..", "scripts", "*_test.go")} {
@@ -245,7 +245,7 @@ func TestDocumentSpans(t *testing.T) {
 	}
 }
 
-// TestHelpExamples parses the examples of the commands' help, and of their manual pages.
+// TestHelpExamples parses the examples in the commands' help, and in their manual pages.
 func TestHelpExamples(t *testing.T) {
 	seen := 0
 	for commands := []*cobra.Command{testRoot(nil)}; len(commands) > 0; commands = append(commands[1:], commands[0].Commands()...) {
@@ -266,8 +266,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// parseFlags finds a command and reads its flags. Arguments may be missing, also that of
-// the last flag.
+// parseFlags finds a command and reads its flags. Arguments may be missing, also the last flag's.
 func parseFlags(args []string) error {
 	cmd, rest, err := testRoot(args).Find(args)
 	if err != nil || cmd.DisableFlagParsing {

@@ -18,11 +18,11 @@ type page struct {
 	place
 	document
 	hosts []string
-	env   []string // besides that of the test
+	env   []string // besides the test's
 }
 
-// TestDocumentsRun runs the lines of shell blocks that documented leaves to it: each
-// document's lines one after another in a shell, with the changes listed there.
+// TestDocumentsRun runs the shell lines that documented leaves to it: each document's lines one
+// after another in a shell, with the changes listed there.
 func TestDocumentsRun(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("runs for half a minute")
@@ -51,7 +51,7 @@ func TestDocumentsRun(t *testing.T) {
 	}
 }
 
-// line runs a line of the document as a shell does.
+// line runs a line from the document as a shell does.
 func (p *page) line(line string, how shown) {
 	p.t.Helper()
 	if how.before != nil {
@@ -81,7 +81,7 @@ func (p *page) line(line string, how shown) {
 	p.t.Logf("%s: %v", line, time.Since(c.began).Round(time.Millisecond))
 }
 
-// changed replaces texts of the document with the test's own.
+// changed replaces texts in the document with the test's own.
 func (p *page) changed(text string, change []string) string {
 	for i := 0; i+1 < len(change); i += 2 {
 		text = strings.ReplaceAll(text, change[i], change[i+1])
@@ -125,7 +125,7 @@ func (p *page) mkdir(name string) {
 	}
 }
 
-// recorded makes a result folder of a load of some seconds, and few.yaml, with which its
+// recorded makes a result folder from a load that takes some seconds, and few.yaml, with which its
 // report has one plot.
 func (p *page) recorded(name, id string) {
 	p.t.Helper()
@@ -140,7 +140,7 @@ func (p *page) copied(from, name string) {
 	}
 }
 
-// searchFile writes FILE: the experiment of the page, with one member and few keys.
+// searchFile writes FILE: the page's experiment, with one member and few keys.
 func (p *page) searchFile() {
 	p.write("FILE", p.yaml("hosts:", "127.0.0.1, 127.0.0.2, 127.0.0.3", "HOST1", "trials: 6", "trials: 1",
 		"keys: 10000", "clients: 20, keys: 100", ", consul: {version: 1.16.0}", ""))
@@ -176,7 +176,7 @@ func (p *page) twoReports() {
 	}
 }
 
-// threeMachines writes the page's experiment, with certificates of this folder.
+// threeMachines writes the page's experiment, with certificates from this folder.
 func (p *page) threeMachines() {
 	p.start("certs", "init", "--hosts", "10.0.0.2,10.0.0.3,10.0.0.4").exits(exitDone, patience)
 	p.write("three.yaml", p.yaml("title:", "/etc/dbtester/control", "certs/control"))
@@ -192,7 +192,7 @@ func (p *page) troubles() {
 	p.write("FILE", string(text))
 }
 
-// runningMember starts a member of etcd on the first host.
+// runningMember starts an etcd member on the first host.
 func (p *page) runningMember() {
 	client, peer := "http://"+p.hosts[0]+":2379", "http://"+p.hosts[0]+":2380"
 	etcd := p.start("serve", "etcd", "--data-dir="+p.path("data"), "--listen-client-urls="+client, "--advertise-client-urls="+client,
@@ -218,8 +218,8 @@ func (p *page) sharedCluster() {
 	}
 }
 
-// compareLines are the lines of compare.md. Lines that make runs are interrupted in the first
-// run, because ci.md has one that is not. They use the built-in release, which is available.
+// compareLines are the lines in compare.md. Lines that make runs are interrupted in the first run,
+// because ci.md has one that is not. They use the built-in release, which is available.
 func compareLines() tested {
 	makes := func(begins string) shown {
 		return shown{begins: begins, codes: []int{exitInterrupted}, until: "pair 1, side", change: []string{"3.6.16", "3.7.3"}}
@@ -245,7 +245,7 @@ func compareLines() tested {
 	}}
 }
 
-// comparedRuns makes the runs of both sides.
+// comparedRuns makes the runs for both sides.
 func (p *page) comparedRuns(a, b []string) {
 	p.t.Helper()
 	if err := os.RemoveAll(p.path("runs")); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestDocsMan: each command has a page with its flags, hidden ones have none, and a folder
+// TestDocsMan: each command has a page with its flags, hidden commands have no page, and a folder
 // that cannot be created is an error.
 func TestDocsMan(t *testing.T) {
 	t.Parallel()
@@ -94,8 +94,8 @@ func TestPagesListed(t *testing.T) {
 	}
 }
 
-// Texts for readers have no sentence of more than 40 words, and each answer to a question of docs/how-to
-// has fewer than 600. A piece of code or a link is one word. Tables are lists, not sentences.
+// Texts for readers have no sentence with more than 40 words, and each answer in docs/how-to has
+// fewer than 600. A piece of code or a link is one word. Tables are lists, not sentences.
 func TestLengthOfTexts(t *testing.T) {
 	const longest, longestAnswer = 40, 600
 	root := filepath.Join("..", "..")
@@ -130,7 +130,7 @@ func TestLengthOfTexts(t *testing.T) {
 	}
 }
 
-// sentences returns the sentences of a page in Markdown, without blocks of code, tables and headings.
+// sentences returns the sentences on a Markdown page, without code blocks, tables and headings.
 func sentences(text string) (all []string) {
 	text = regexp.MustCompile("(?ms)^ *```.*?^ *```").ReplaceAllString(text, "")
 	text = regexp.MustCompile("`[^`\n]*`").ReplaceAllString(text, "`CODE`")

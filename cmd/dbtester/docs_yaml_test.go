@@ -11,7 +11,7 @@ import (
 )
 
 // TestDocumentFragments reads the parts of experiment files in documents, completed with the
-// omitted parts. TestReadmeFiles reads complete files, and a test of pkg/config those of
+// omitted parts. TestReadmeFiles reads complete files, and a test in pkg/config those in
 // workloads.md.
 func TestDocumentFragments(t *testing.T) {
 	catalog := all.Registry().All()
@@ -46,7 +46,7 @@ func TestDocumentFragments(t *testing.T) {
 	}
 }
 
-// keys are the top-level keys of a text in YAML.
+// keys are a YAML text's top-level keys.
 func keys(text string) (list []string) {
 	for _, m := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(text, -1) {
 		list = append(list, m[1])
@@ -54,7 +54,7 @@ func keys(text string) (list []string) {
 	return list
 }
 
-// alternatives are the lines of a block that shows one key several times, else the block.
+// alternatives are the lines in a block that shows one key several times, else the block.
 func alternatives(block string) []string {
 	if of := keys(block); len(of) < 2 || of[0] != of[1] {
 		return []string{block}

@@ -25,8 +25,8 @@ func TestExamples(t *testing.T) {
 	planFiles(t, files)
 }
 
-// TestSmallExamples runs the examples that are made small, with a tenth of their requests, on the embedded
-// etcd.
+// TestSmallExamples runs the examples that are made small, with a tenth of their requests, on the
+// embedded etcd.
 func TestSmallExamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs six loads")
@@ -111,7 +111,7 @@ func checkFiles(t *testing.T, files []string) {
 	}
 }
 
-// absolute returns the absolute paths of files.
+// absolute returns the files' absolute paths.
 func absolute(t *testing.T, files []string) []string {
 	t.Helper()
 	paths := make([]string, len(files))

@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// TestFaultsAsNobody applies every kind of fault to members of the built-in etcd, as a user
-// without rights. A busy machine may make the load invalid, but no fault fails, no member is
-// lost, and nothing is left behind.
+// TestFaultsAsNobody applies every kind of fault to members of the built-in etcd, as a user without
+// rights. A busy machine may make the load invalid, but no fault fails, no member is lost, and
+// nothing is left behind.
 func TestFaultsAsNobody(t *testing.T) {
 	notShort(t)
 	if os.Getuid() != 0 {
@@ -49,8 +49,8 @@ func TestFaultsAsNobody(t *testing.T) {
 	}
 }
 
-// faultsAsNobody runs a load of a length with five faults as a user without rights, and returns those that
-// happened. No member may be lost.
+// faultsAsNobody runs a load with five faults for some time as a user without rights, and returns
+// the faults that happened. No member may be lost.
 func faultsAsNobody(t *testing.T, house string, hosts []string, length time.Duration) []faults.Happened {
 	t.Helper()
 	file, results := filepath.Join(house, "faults.yaml"), filepath.Join(house, "own", "results")

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// docs/pipes.md names every field of the JSON that commands print.
+// docs/pipes.md names every field in the JSON that commands print.
 func TestPipesDocument(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "pipes.md"))
 	if err != nil {
@@ -25,7 +25,7 @@ func TestPipesDocument(t *testing.T) {
 	for _, value := range []any{diskcheck.Report{}, diskcheck.Times{}, roundtrip.Times{}, checkedFile{}, checkedDatabase{}, yamlfile.Problem{}, install.Release{}} {
 		for _, name := range jsonNames(reflect.TypeOf(value)) {
 			if name == "warning" && reflect.TypeOf(value) == reflect.TypeFor[yamlfile.Problem]() {
-				continue // of warnings, which are on standard error
+				continue // for warnings, which are on standard error
 			}
 			if seen++; !strings.Contains(string(text), "`"+name+"`") {
 				t.Errorf("the document does not describe the field %s of %T", name, value)
@@ -37,7 +37,7 @@ func TestPipesDocument(t *testing.T) {
 	}
 }
 
-// The lines of docs/pipes.md for DuckDB and pandas name columns that the records have.
+// The lines for DuckDB and pandas in docs/pipes.md name columns that the records have.
 func TestPipesColumns(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "pipes.md"))

@@ -23,8 +23,8 @@ type issuers struct {
 	agents []*command
 	ledger string   // its file
 	serves []string // its addresses
-	taps   []string // files of what the generators stream
-	addrs  []string // of the generators, as control calls them
+	taps   []string // files with what the generators stream
+	addrs  []string // the generators', as control calls them
 }
 
 // newIssuers starts n generators, whose streams are tapped, and the ledger.
@@ -45,7 +45,7 @@ func newIssuers(t *testing.T, n int) *issuers {
 	return s
 }
 
-// serve starts the ledger in the namespaces of a process.
+// serve starts the ledger in a process's namespaces.
 func (s *issuers) serve(pid int, host, file string) *command {
 	s.p.t.Helper()
 	for i := range 3 {
@@ -68,7 +68,7 @@ func (s *issuers) startAgents() {
 	}
 }
 
-// run starts a program of this test in the namespaces of a process.
+// run starts this test's program in a process's namespaces.
 func (s *issuers) run(program string, pid int, args ...string) *command {
 	s.p.t.Helper()
 	line := append(s.inside(pid), program)
@@ -89,7 +89,7 @@ func (s *issuers) control(load string) *command {
 	return s.start(s.client, "control", "--config", file, "--insecure")
 }
 
-// record is the result of the only run, and its folder.
+// record is the only run's result, and its folder.
 func (s *issuers) record() (*results.DatabaseRun, string) {
 	s.p.t.Helper()
 	runs := s.p.runs()
@@ -100,14 +100,14 @@ func (s *issuers) record() (*results.DatabaseRun, string) {
 	return db, runs[0].Path(db.Tag)
 }
 
-// requests returns the requests in the ledger without those for the claim of the prefix, which
-// control renews periodically.
+// requests returns the requests in the ledger without those for the prefix's claim, which control
+// renews periodically.
 func (s *issuers) requests() []entry {
 	s.p.t.Helper()
 	return slices.DeleteFunc(readLedger(s.p.t, s.ledger), func(e entry) bool { return strings.Contains(e.Request, database.ClaimKey) })
 }
 
-// sent counts the requests of the ledger, whoever sent them.
+// sent counts the requests in the ledger, from any sender.
 func (s *issuers) sent() map[string]int {
 	sent := map[string]int{}
 	for _, e := range s.requests() {
@@ -116,9 +116,8 @@ func (s *issuers) sent() map[string]int {
 	return sent
 }
 
-// TestGeneratorsInNamespaces: two and four generators on separate machines send the same
-// requests as one machine would, and the files are the union of their streams, byte for
-// byte.
+// TestGeneratorsInNamespaces: two and four generators on separate machines send the same requests
+// as one machine would, and the files unite their streams, byte for byte.
 func TestGeneratorsInNamespaces(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -153,8 +152,8 @@ func TestGeneratorsInNamespaces(t *testing.T) {
 	}
 }
 
-// issueOn makes n generators issue a load, does something meanwhile, and waits for the end of
-// control. It retries if the machine was too busy for a generator to begin in time.
+// issueOn makes n generators issue a load, does something meanwhile, and waits until control ends.
+// It retries if the machine was too busy for a generator to begin in time.
 func issueOn(t *testing.T, n int, load string, meanwhile func(*issuers, *command)) (*issuers, *command, *results.DatabaseRun, string) {
 	t.Helper()
 	for chances := 3; ; chances-- {
@@ -175,9 +174,8 @@ func issueOn(t *testing.T, n int, load string, meanwhile func(*issuers, *command
 	}
 }
 
-// wantTogether checks that the generators of a run with a rate of 400 began together: by
-// their own clocks, and by that of the ledger. The first request of part p is due p
-// requests later.
+// wantTogether checks that the generators in a run with rate 400 began together: by their own
+// clocks, and by the ledger's. The first request in part p is due p requests later.
 func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	t := s.p.t
 	t.Helper()
@@ -205,7 +203,7 @@ func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	}
 }
 
-// firstOf returns when each machine's first request came, after so many of all.
+// firstOf returns when each machine's first request came, after the given number in all.
 func firstOf(entries []entry, before int) map[string]int64 {
 	first := map[string]int64{}
 	for i, e := range entries {
@@ -234,7 +232,7 @@ func sameFiles(t *testing.T, dir string, u *union) {
 	}
 }
 
-// canonical returns the lines of a file in sorted order, without comments.
+// canonical returns a file's lines in sorted order, without comments.
 func canonical(t *testing.T, dir, name string) []string {
 	t.Helper()
 	if name == results.FileProgress { // a late record adds a row for its tick: readers add up
@@ -253,8 +251,8 @@ func canonical(t *testing.T, dir, name string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "#") })
 }
 
-// TestGeneratorKilled: of two generators one is killed. It is named, and the other's
-// records are complete.
+// TestGeneratorKilled: one generator out of two is killed. It is named, and the other's records are
+// complete.
 func TestGeneratorKilled(t *testing.T) {
 	t.Parallel()
 	const load = "{operation: write, key_size: 16, value_size: 64, clients: 8, connections: 4, rate: 200, duration: 15s, timeout: 60s, drain: 60s}"
@@ -268,8 +266,8 @@ func TestGeneratorKilled(t *testing.T) {
 	s.wantWhole(db, 0, 1500)
 }
 
-// sends waits until the ledger has a request of a generator. It returns false if control
-// ended earlier.
+// sends waits until the ledger has a request from a generator. It returns false if control ended
+// earlier.
 func (s *issuers) sends(c *command, n int) (sends bool) {
 	s.p.t.Helper()
 	eventually(s.p.t, "the generator sends", func() bool {
@@ -308,9 +306,9 @@ func (s *issuers) wantWhole(db *results.DatabaseRun, n int, requests int64) {
 	}
 }
 
-// TestGeneratorFaults: of four generators one is killed, one is paused, and one gets a
-// tenth of the CPU time, as with a quota of its control group. Each is named, and the requests
-// of the others and the slow one are complete. It takes half a minute: make generators.
+// TestGeneratorFaults: among four generators one is killed, one is paused, and one gets a tenth of
+// the CPU time, as with a quota in its control group. Each is named, and the requests by the others
+// and the slow one are complete. It takes half a minute: make generators.
 func TestGeneratorFaults(t *testing.T) {
 	if os.Getenv("DBTESTER_GENERATOR_FAULTS") == "" {
 		t.Skip("it takes half a minute: make generators")

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// helpOf is the help of every command that is shown.
+// helpOf is the help for every command that is shown.
 func helpOf(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -30,7 +30,7 @@ func helpOf(t *testing.T) map[string]string {
 	return texts
 }
 
-// Help fits a terminal, and shows no meaningless value of a flag.
+// Help fits a terminal, and shows no meaningless flag value.
 func TestHelpWidth(t *testing.T) {
 	texts := helpOf(t)
 	if len(texts) < 20 {
@@ -48,8 +48,8 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// Every command has an example, those with others below them the first of each. TestHelpExamples
-// parses them.
+// Every command has an example; a command with others below it has the first example from each.
+// TestHelpExamples parses them.
 func TestEveryCommandHasExample(t *testing.T) {
 	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
 		if c.Hidden || c.Name() == "completion" {
@@ -91,7 +91,7 @@ func TestHelpGroups(t *testing.T) {
 	}
 }
 
-// A shell is offered values: words of formats, metrics after others, databases, releases.
+// A shell is offered values: format words, metrics after others, databases, releases.
 func TestCompletion(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -113,8 +113,8 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A shell completes every value, or the value is listed here as a file, a folder, an address, a number or
-// text of the user's own.
+// A shell completes every value, or the value is listed here as a file, a folder, an address, a
+// number or the user's own text.
 func TestValuesAreCompleted(t *testing.T) {
 	own := map[string]bool{}
 	for _, name := range strings.Fields(`a a-source agent-flag agent-log agent-port allow-targets b b-source cache

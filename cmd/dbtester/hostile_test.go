@@ -31,8 +31,8 @@ func wholeHostile() bool { return os.Getenv("DBTESTER_HOSTILE") != "" }
 // hostileRun is an untrusted run folder, next to files that it must not reach.
 type hostileRun struct {
 	t *testing.T
-	// dir is the run's folder, other the folder of a run with which it is compared, outside the
-	// target of its links, and store the destination of uploads.
+	// dir is the run's folder, other the folder of a run with which it is compared, outside its
+	// links' target, and store where uploads go.
 	dir, other, outside, store string
 	dialed                     *counted
 }
@@ -115,7 +115,7 @@ func (h *hostileRun) path(elem ...string) string {
 	return filepath.Join(append([]string{h.dir}, elem...)...)
 }
 
-// edit replaces a text of the manifest, which must have it.
+// edit replaces a text in the manifest, which must have it.
 func (h *hostileRun) edit(from, to string) {
 	h.t.Helper()
 	text := readText(h.t, h.path(results.FileManifest))
@@ -132,7 +132,7 @@ func (h *hostileRun) manifest(text string) {
 	}
 }
 
-// inPlaceOf replaces a file or folder of the run with something else.
+// inPlaceOf replaces a file or folder in the run with something else.
 func (h *hostileRun) inPlaceOf(name string, do func(path string) error) {
 	h.t.Helper()
 	path := h.path(name)
@@ -147,7 +147,7 @@ func linkTo(target string) func(string) error {
 
 func fifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// hole makes a file of that many bytes that uses no disk space.
+// hole makes a file with that many bytes that uses no disk space.
 func hole(size int64) func(string) error {
 	return func(path string) error {
 		return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size))
@@ -239,9 +239,9 @@ func hostileFolders() []hostileFolder {
 	}
 }
 
-// Every verb that acts on an untrusted run folder shows, refuses or cuts it. None panics, hangs,
-// uses memory without bounds, reads or writes outside the folder, or forwards control sequences
-// to a terminal. The exit codes are those of the table.
+// Every verb that acts on an untrusted run folder shows, refuses or cuts it. No verb panics, hangs,
+// uses memory without bounds, reads or writes outside the folder, or forwards control sequences to
+// a terminal. The exit codes are those in the table.
 func TestHostileFolders(t *testing.T) {
 	if !wholeHostile() && !apart(t) {
 		return
@@ -323,7 +323,7 @@ func tryHostile(t *testing.T, v hostileVerb, folder hostileFolder, dialed *count
 	return code
 }
 
-// holds returns the first file below a folder that has a text, "" for none.
+// holds returns the first file below a folder that has a text, or "".
 func holds(t *testing.T, dir, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -346,7 +346,7 @@ func holds(t *testing.T, dir, text string) (found string) {
 // command panics, does not return, or uses much more memory than usual.
 func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	const most = 4 << 30 // the report of a small run takes a tenth
+	const most = 4 << 30 // a small run's report takes a tenth
 	type result struct {
 		code      int
 		out, errs string

@@ -129,7 +129,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// TestHangUp: the loss of the terminal stops a run cleanly, as TERM does.
+// TestHangUp: losing the terminal stops a run cleanly, as TERM does.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

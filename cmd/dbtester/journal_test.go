@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A log for the journal has priorities instead of times and levels; any other log has times
-// and levels. The variable alone proves nothing: output may have been redirected.
+// A log for the journal has priorities in place of times and levels; any other log has times and
+// levels. The variable alone proves nothing: output may have been redirected.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	out, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/consistency"
 )
 
-// TestJudgedWhileStopped: the process that issues and judges a load has one processor and is stopped
-// for 300 ms every 1.2 s, wherever its clients are at that moment. Every request is judged, none comes
-// too late for that, and an honest store has no violation.
+// TestJudgedWhileStopped: the process that issues and judges a load has one processor and is
+// stopped for 300 ms every 1.2 s, wherever its clients are at that moment. Every request is judged,
+// no request comes too late for that, and an honest store has no violation.
 func TestJudgedWhileStopped(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestKubeDocument renders the experiment in docs/kubernetes.md: the commands in the manifests
-// are those of the page.
+// TestKubeDocument renders the experiment in docs/kubernetes.md: the manifests and the page have
+// the same commands.
 func TestKubeDocument(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kubernetes.md"))
 	if err != nil {

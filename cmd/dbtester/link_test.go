@@ -25,8 +25,8 @@ import (
 // nobody is a user id that owns nothing here.
 const nobody = 65534
 
-// intruder calls every verb of the agent at an address in plaintext and prints the result of
-// each. The second argument is the id of a run that the agent serves.
+// intruder calls every verb of the agent at an address in plaintext and prints each result. The
+// second argument is the id of a run that the agent serves.
 func intruder() {
 	conn, err := grpc.NewClient("passthrough:///"+os.Args[1], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -120,8 +120,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close(), os.Chmod(to, 0o755))
 }
 
-// Another user of the machine who knows everything except the token can do nothing to a run
-// on loopback addresses.
+// Another user on the machine, with full knowledge except the token, can do nothing to a run on
+// loopback addresses.
 func TestSecondUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to run a program as another user")

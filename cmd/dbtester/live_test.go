@@ -55,7 +55,7 @@ databases:
 		`document.querySelectorAll('#machines tbody tr').length === 4`,
 		`document.getElementById('said').textContent.includes('kill of member')`,
 		`document.querySelector('#figure-live-throughput .live rect.tint')`, // where the fault lasts
-		`document.getElementById('headline')`,                               // of the report
+		`document.getElementById('headline')`,                               // in the report
 	} {
 		wantSeen(t, b, seen)
 	}
@@ -95,7 +95,7 @@ databases:
 	}
 }
 
-// outcomes returns the exposed count of an outcome.
+// outcomes returns the exposed count for an outcome.
 func outcomes(all map[string]*dto.MetricFamily, outcome string) (n float64) {
 	for _, m := range all["dbtester_load_outcomes_total"].GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -116,7 +116,7 @@ func wantSeen(t *testing.T, b *chromium.Browser, expression string) {
 	})
 }
 
-// scrapes holds the last data of a scraper.
+// scrapes holds a scraper's last data.
 type scrapes struct {
 	mu   sync.Mutex
 	text string
@@ -194,8 +194,8 @@ func TestLiveWithCertificates(t *testing.T) {
 	wantOnlyControl(t, dir, "agent-127.0.0.1", address+"metrics")
 }
 
-// wantOnlyControl fails unless of control, an agent and a caller without a certificate of a folder
-// only control is answered.
+// wantOnlyControl fails unless control is answered, and an agent and a caller without a certificate
+// from a folder are not.
 func wantOnlyControl(t *testing.T, dir, agent, address string) {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(dir, "control", certs.FileCA))

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// TestMachineCommands parses every dbtester command in the output of the scripts for machines:
-// the unit of the agent, and the commands for machines in a cloud.
+// TestMachineCommands parses every dbtester command in the machine scripts' output: the agent's
+// unit, and the commands for machines in a cloud.
 func TestMachineCommands(t *testing.T) {
 	for name, pattern := range map[string]string{
 		"dbtester-agent.service": `(?m)^ExecStart=(/usr/local/bin/dbtester .*)$`,
@@ -32,7 +32,7 @@ func TestMachineCommands(t *testing.T) {
 	}
 }
 
-// The ports that the scripts open and the documentation lists are those of the agent and of all
+// The ports that the scripts open and the documentation lists belong to the agent and to all
 // databases.
 func TestMachinePorts(t *testing.T) {
 	ports := []int{3500}
@@ -58,7 +58,7 @@ func TestMachinePorts(t *testing.T) {
 	}
 }
 
-// scriptText is the text of a file by its path from the folder of scripts.
+// scriptText is a file's text by its path from the scripts folder.
 func scriptText(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "scripts"}, elements...)...))
@@ -68,13 +68,13 @@ func scriptText(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// TestTroubleshooting searches the sources for each message and mark in the first column of
-// the tables of docs/troubleshooting.md, so a changed message is also changed there.
+// TestTroubleshooting searches the sources for each message and mark in the tables' first column in
+// docs/troubleshooting.md, so a changed message is also changed there.
 func TestTroubleshooting(t *testing.T) {
 	source := goSource(t)
 	_, doc, _ := strings.Cut(scriptText(t, "..", "docs", "troubleshooting.md"), "\n## Agents are not reached\n")
 	doc, _, _ = strings.Cut(doc, "\n## The report looks wrong\n")
-	system := []string{"connection refused", "no route to host", "too many open files"} // messages of the kernel
+	system := []string{"connection refused", "no route to host", "too many open files"} // messages from the kernel
 	seen := 0
 	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\|").FindAllStringSubmatch(doc, -1) {
 		for _, quoted := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
@@ -90,7 +90,7 @@ func TestTroubleshooting(t *testing.T) {
 	}
 }
 
-// goSource is the text of all Go files of this module but tests.
+// goSource is the text of all Go files in this module but tests.
 func goSource(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

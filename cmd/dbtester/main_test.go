@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("GORACE") == "" {
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
-	// Programs that the tests start mostly wait: for members, faults, leases and the ends of loads.
+	// Programs that the tests start mostly wait: for members, faults, leases and loads to end.
 	_ = flag.Set("test.parallel", "6") // -parallel on the command line is parsed later
 	testscript.Main(m, map[string]func(){"dbtester": main, "intruder": intruder, "wiretap": wiretap, "ledger": ledger})
 }

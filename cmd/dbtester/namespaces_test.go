@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// network is a client machine and three database machines: network namespaces, joined
-// by a bridge in that of the client.
+// network is a client machine and three database machines: network namespaces, joined by a bridge
+// in the client's.
 type network struct {
 	p      place
 	client int   // process in the client's namespace
-	agents []int // in those of the database machines
+	agents []int // in the database machines' namespaces
 	hosts  []string
 }
 
@@ -58,7 +58,7 @@ func newNetworkOf(t *testing.T, machines int) *network {
 	return n
 }
 
-// own is a list of flags, of which the first is for users that are not root.
+// own is a flag list whose first is for users that are not root.
 func (n *network) own(user string, flags ...string) []string {
 	if os.Getuid() == 0 {
 		return flags
@@ -66,7 +66,7 @@ func (n *network) own(user string, flags ...string) []string {
 	return append([]string{user}, flags...)
 }
 
-// inside is the beginning of a command line in the namespaces of a process.
+// inside is how a command line in a process's namespaces begins.
 func (n *network) inside(pid int) []string {
 	line := append([]string{"nsenter", "--target", strconv.Itoa(pid)}, n.own("--user", "-n")...)
 	if os.Getuid() != 0 {
@@ -97,7 +97,7 @@ func (n *network) machine(line ...string) int {
 	return cmd.Process.Pid
 }
 
-// in runs a command in the namespaces of a process.
+// in runs a command in a process's namespaces.
 func (n *network) in(pid int, args ...string) {
 	n.p.t.Helper()
 	line := append(n.inside(pid), args...)
@@ -157,8 +157,8 @@ func TestThreeMachines(t *testing.T) {
 	wantText(t, "the report", c.out.String(), `SHARED-HOST +\| +3 members \+ client`, `shared by 3 members( \+ client)?: counted once`)
 }
 
-// wantSamples checks the members' samples: each has the network of its own machine, and all
-// have the same disk.
+// wantSamples checks the members' samples: each has its own machine's network, and all have the
+// same disk.
 func (n *network) wantSamples(run *results.Folder, db *results.DatabaseRun) {
 	t := n.p.t
 	t.Helper()

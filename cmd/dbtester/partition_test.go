@@ -36,7 +36,7 @@ databases:
 `, p.path("results"), strings.Join(hosts, ", ")))
 }
 
-// file writes a file of the place and returns its path.
+// file writes a file in the place and returns its path.
 func (p place) file(name, text string) string {
 	p.t.Helper()
 	if err := os.WriteFile(p.path(name), []byte(text), 0o644); err != nil {
@@ -95,7 +95,7 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 	return list
 }
 
-// needFaults skips a test if this machine cannot have a kind of fault.
+// needFaults skips a test if this machine cannot have a fault kind.
 func needFaults(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, name := range kinds {
@@ -107,8 +107,8 @@ func needFaults(t *testing.T, kinds ...string) {
 	}
 }
 
-// Members that share the addresses of one machine are cut from one another by their control
-// groups. Nothing is left of it.
+// Members that share one machine's addresses are cut from one another by their control groups.
+// Nothing is left afterwards.
 func TestPartitionLocal(t *testing.T) {
 	notShort(t)
 	needFaults(t, "partition", "loss", "delay")

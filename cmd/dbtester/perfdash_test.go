@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The file for perfdash has the numbers of numbers.csv, separately for each trial.
+// The file for perfdash has the numbers in numbers.csv, separately for each trial.
 func TestPerfdash(t *testing.T) {
 	runs := recordedRuns(t, "a", 2, 2*time.Millisecond, nil)
 	printed := func(format string) []byte {

@@ -42,9 +42,9 @@ databases:
 	}
 }
 
-// The disk of the leader is full: each member has a file system mounted for it, as an ordinary user
-// may in its own namespaces. All are empty in the end. The dry run refuses faults that such disks
-// cannot have, with the place of the fault or the name of the flag.
+// The leader's disk is full: each member has a file system mounted for it, as an ordinary user may
+// in its own namespaces. All are empty in the end. The dry run refuses faults that such disks
+// cannot have, with the fault's place or the flag's name.
 func TestGivenDisk(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// second is the progress of a load after some seconds of 100 requests each.
+// second is a load's progress after some seconds with 100 requests each.
 func second(n int64) control.Update {
 	p := load.Progress{
 		Elapsed: time.Duration(n) * time.Second, Done: 100 * n, Ended: 100, Offered: 100, Span: time.Second,
@@ -47,7 +47,7 @@ func TestProgressInFile(t *testing.T) {
 	})
 }
 
-// The line ends with what is known of the members' machines.
+// The line ends with the known facts about the members' machines.
 func TestProgressOfServers(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)
@@ -58,7 +58,7 @@ func TestProgressOfServers(t *testing.T) {
 	}
 }
 
-// The line has the number of the step if there are several.
+// The line has the step's number if there are several.
 func TestProgressOfStep(t *testing.T) {
 	var out bytes.Buffer
 	u := second(1)
@@ -130,8 +130,8 @@ func TestProgressSteps(t *testing.T) {
 	}
 }
 
-// Messages between two seconds of a step do not change the total length of the steps;
-// another database or trial starts over.
+// Messages between two seconds in a step do not change the steps' total length; another database or
+// trial starts over.
 func TestProgressLeft(t *testing.T) {
 	at := func(trial int, tag string, step int, elapsed time.Duration) control.Update {
 		u := second(1)
@@ -167,7 +167,7 @@ func TestProgressLeft(t *testing.T) {
 	}
 }
 
-// A second in which a step began or ended shows the step's rate, not that of the whole second.
+// A second in which a step began or ended shows the step's rate, not the whole second's.
 func TestProgressPart(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)

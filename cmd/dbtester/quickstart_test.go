@@ -21,7 +21,7 @@ func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	t.Parallel() // no other test of this process uses the hosts of the quickstart
+	t.Parallel() // no other test in this process uses the quickstart's hosts
 	eventually(t, "the ports of 127.0.0.1 to 127.0.0.3 are free", func() bool {
 		return portsFree([]string{"127.0.0.1", "127.0.0.2", "127.0.0.3"})
 	})
@@ -64,8 +64,7 @@ func TestQuickstart(t *testing.T) {
 	}
 }
 
-// wantFigures checks that every time plot exists, and every figure in each of its
-// forms.
+// wantFigures checks that every time plot exists, and every figure in each form.
 func wantFigures(t *testing.T, report string) {
 	t.Helper()
 	for _, plot := range config.DefaultPlots() {
@@ -85,8 +84,7 @@ func wantFigures(t *testing.T, report string) {
 	}
 }
 
-// wantFilled checks that every cell of a table has a value, a text, or the reason why it
-// has none.
+// wantFilled checks that every cell in a table has a value, a text, or the reason why it is empty.
 func wantFilled(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -106,7 +104,7 @@ func wantFilled(t *testing.T, path string) {
 	}
 	var names []string
 	for _, row := range report.Table.Rows {
-		if !dependsOnKernel(row.Name) && row.Name != "STALLS-COINCIDED" { // which is there only of stalls
+		if !dependsOnKernel(row.Name) && row.Name != "STALLS-COINCIDED" { // which only stalls have
 			names = append(names, row.Name)
 		}
 	}
@@ -130,7 +128,7 @@ func dependsOnKernel(row string) bool {
 	})
 }
 
-// quickstartRows are the rows of a table of one stepped load of writes.
+// quickstartRows are the rows in a table about one stepped load of writes.
 func quickstartRows() []string {
 	return strings.Split(strings.TrimSpace(`
 TOTAL-SECONDS

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// reader does what a reader of the README does: it runs the commands of its blocks, one
-// after another, on loopback addresses instead of machines.
+// reader does as a README reader does: it runs the commands in its blocks, one after another, on
+// loopback addresses instead of machines.
 type reader struct {
 	place
 	hosts  []string
 	agents []*command
 }
 
-// TestReadmeRuns runs every command of the README and of docs/commands.md except those
-// that .ci/run does, of make and quickstart, and the download of a release.
+// TestReadmeRuns runs every command in the README and docs/commands.md except those that .ci/run
+// does, make and quickstart, and a release's download.
 func TestReadmeRuns(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("installs a release of etcd, unless it is in the cache")
@@ -71,7 +71,7 @@ func (r *reader) run(args []string) {
 		return
 	case args[0] == "selfcheck":
 		args = append(args, "--duration", "1s")
-	case slices.Contains(args, "--selfcheck"): // which checks before the load of each database
+	case slices.Contains(args, "--selfcheck"): // which checks before each database's load
 		args = append(args, "--database-id", "etcd__second")
 	}
 	c := r.start(args...)
@@ -84,7 +84,7 @@ func (r *reader) run(args []string) {
 // own returns the reader's own name for a name in the README.
 func (r *reader) own(arg string) string {
 	switch {
-	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // a bucket of the reader's own is a folder here
+	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // the reader's own bucket is a folder here
 		return "file://" + r.bucket()
 	case arg == "gs://bucket/folder/TITLE/TIME":
 		return "file://" + r.bucket() + "/" + strings.TrimPrefix(r.lastRun(), "results/")

@@ -68,7 +68,7 @@ func TestReadmeFiles(t *testing.T) {
 
 type document struct{ name, text string }
 
-// documents returns the README, CONTRIBUTING.md and the pages of docs, which are named from there.
+// documents returns the README, CONTRIBUTING.md and the pages in docs, which are named from there.
 // A tree without a README is only used for building.
 func documents(t *testing.T) (list []document) {
 	t.Helper()
@@ -98,7 +98,7 @@ func documents(t *testing.T) (list []document) {
 	return list
 }
 
-// blocks are the fenced blocks of a language.
+// blocks are the fenced blocks in a language.
 func blocks(markdown, language string) (list []string) {
 	fence := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```")
 	for _, match := range fence.FindAllStringSubmatch(markdown, -1) {
@@ -107,7 +107,7 @@ func blocks(markdown, language string) (list []string) {
 	return list
 }
 
-// commandLines are the single commands of a document's shell blocks.
+// commandLines are the single commands in a document's shell blocks.
 func commandLines(markdown, language string) (list []string) {
 	for _, block := range blocks(markdown, language) {
 		block = strings.ReplaceAll(block, "\\\n", " ")
@@ -119,7 +119,7 @@ func commandLines(markdown, language string) (list []string) {
 	return list
 }
 
-// jobLines are the commands of dbtester and make that the steps of a job in YAML run.
+// jobLines are the dbtester and make commands that a job's steps in YAML run.
 func jobLines(markdown string) (list []string) {
 	for _, block := range blocks(markdown, "yaml") {
 		block = regexp.MustCompile(`>-\n\s+`).ReplaceAllString(block, "")
@@ -131,8 +131,8 @@ func jobLines(markdown string) (list []string) {
 	return list
 }
 
-// shellWords are the words of a simple command, without settings before it,
-// redirections, what follows a pipe, and a comment.
+// shellWords are a simple command's words, without settings before it, redirections, what follows a
+// pipe, and a comment.
 func shellWords(line string) (words []string) {
 	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
 		switch {
@@ -177,7 +177,7 @@ func validArgs(cmd *cobra.Command) error {
 	return cmd.ValidateArgs(cmd.Flags().Args())
 }
 
-// findTargets searches for the requested targets of make; settings are no targets.
+// findTargets searches for the requested make targets; settings are no targets.
 func findTargets(makefile string, words []string) error {
 	for _, word := range words {
 		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
@@ -190,8 +190,8 @@ func findTargets(makefile string, words []string) error {
 	return nil
 }
 
-// findScript searches for a script of the project and, in the comment at its top, for the
-// given flags and verbs.
+// findScript searches for a script in the project and, in the comment at its top, for the given
+// flags and verbs.
 func findScript(words []string) error {
 	text, err := os.ReadFile(filepath.Join("..", "..", "scripts", path.Base(words[0])))
 	if err != nil {
@@ -209,7 +209,7 @@ func findScript(words []string) error {
 	return nil
 }
 
-// The test of the documents finds wrong lines.
+// The documents' test finds wrong lines.
 func TestParseCommand(t *testing.T) {
 	for line, good := range map[string]bool{
 		"dbtester quickstart":                                true,

@@ -32,7 +32,7 @@ func hardHistory(key int64) judge.History {
 	return h
 }
 
-// shortHistory is a write and a read of a value.
+// shortHistory writes and reads a value.
 func shortHistory(key, read, violations int64) judge.History {
 	return judge.History{Key: key, Initial: -7, Until: judge.Whole, Violations: violations, Ops: []judge.Op{
 		{Key: key, Request: 1, Sent: 1, End: 2, Kind: judge.Write},
@@ -40,8 +40,8 @@ func shortHistory(key, read, violations int64) judge.History {
 	}}
 }
 
-// TestRecheck: children check the recorded requests of each key within limits, and differences from
-// the verdict of the run are reported.
+// TestRecheck: children check each key's recorded requests within limits, and differences from the
+// run's verdict are reported.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	self, err := exec.LookPath("dbtester")
@@ -132,8 +132,8 @@ func TestRecheckKeyAlone(t *testing.T) {
 	}
 }
 
-// TestSampledRun: the requests of a run of etcd on three keys are recorded, and Porcupine agrees with
-// the verdict. The limits are checked before anything else.
+// TestSampledRun: an etcd run's requests on three keys are recorded, and Porcupine agrees with the
+// verdict. The limits are checked before anything else.
 func TestSampledRun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// TestResources limits a member of etcd: its group has the limit while it runs. The group is
-// gone after a stop, and after an agent was killed and restarted.
+// TestResources limits an etcd member: its group has the limit while it runs. The group is gone
+// after a stop, and after an agent was killed and restarted.
 func TestResources(t *testing.T) {
 	t.Parallel()
 	limits := resources.Limits{CPUs: 0.25, Period: 20 * time.Millisecond, MemoryBytes: 2 << 30}
@@ -27,7 +27,7 @@ func TestResources(t *testing.T) {
 	}
 	p, hosts := newPlace(t), freeHosts(t)[:1]
 	agents := p.startAgents(hosts)
-	// The agents are children of this process, so their groups have the same parent.
+	// The agents are this process's children, so their groups have the same parent.
 	groups := filepath.Join(filepath.Dir(filepath.Dir(parent.Dirs("run", "member")[0])), "*", "*-1")
 	file := p.experiment("limited", hosts, "{duration: 10m, clients: 8, connections: 8}\nresources: {cpus: 0.25, memory: 2GiB, period: 20ms}")
 
@@ -66,7 +66,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// group returns the directory, by a pattern, of the group of the only member in the place.
+// group returns the directory, by a pattern, for the group with the place's only member.
 func (p place) group(pattern string) string {
 	p.t.Helper()
 	pids := p.members()
@@ -104,7 +104,7 @@ func throttled(t *testing.T, dir string) int {
 	return n
 }
 
-// quota returns the CPU quota of a group and its period, in microseconds.
+// quota returns a group's CPU quota and its period, in microseconds.
 func quota(t *testing.T, dir string) string {
 	t.Helper()
 	var texts []string

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestScale measures the throughput of 1, 2, 4 and 8 generators together on this machine, and
-// control's resource usage for them, and writes a table into the file DBTESTER_SCALE: make scale. It
+// TestScale measures the throughput of 1, 2, 4 and 8 generators together on this machine, and how
+// much control uses for them, and writes a table into the file DBTESTER_SCALE: make scale. It
 // asserts no speeds.
 func TestScale(t *testing.T) {
 	to := os.Getenv("DBTESTER_SCALE")
@@ -41,7 +41,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// loadAverage returns the load averages of this machine, of 1, 5 and 15 minutes.
+// loadAverage returns this machine's load averages over 1, 5 and 15 minutes.
 func loadAverage(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("/proc/loadavg")
@@ -54,7 +54,7 @@ func loadAverage(t *testing.T) string {
 // scaleLength is how long each run's load is.
 const scaleLength = 14 * time.Second
 
-// measureScale returns a row of the table.
+// measureScale returns a row in the table.
 func measureScale(t *testing.T, n, rate int) string {
 	const watched = 8 * time.Second
 	s := &issuers{network: newNetworkOf(t, n+1)}
@@ -65,7 +65,7 @@ func measureScale(t *testing.T, n, rate int) string {
 	s.addrs = s.hosts
 	c := s.control(fmt.Sprintf("{operation: write, key_size: 16, value_size: 64, clients: %d, connections: %d, rate: %d, duration: %v, timeout: 60s, drain: 60s}\nconsistency: false", 50*n, 10*n, n*rate, scaleLength))
 	c.loading()
-	time.Sleep(2 * time.Second) // the buffers of the first seconds
+	time.Sleep(2 * time.Second) // the buffers in the first seconds
 	before, sent, received := s.used(c, server)
 	time.Sleep(watched)
 	after, sentAfter, receivedAfter := s.used(c, server)
@@ -100,7 +100,7 @@ func measureScale(t *testing.T, n, rate int) string {
 		perSecond(sentAfter-sent), perSecond(receivedAfter-received), float64(recorded(db))/1e3)
 }
 
-// recorded returns the bytes of a run's records.
+// recorded returns how many bytes a run's records have.
 func recorded(db *results.DatabaseRun) (bytes int64) {
 	for _, d := range db.Digests.ByFile {
 		bytes += d.Bytes
@@ -108,8 +108,8 @@ func recorded(db *results.DatabaseRun) (bytes int64) {
 	return bytes
 }
 
-// used returns the CPU time of control, the server and the agents so far, and the bytes that
-// control's machine has sent and received.
+// used returns the CPU time that control, the server and the agents have used so far, and the bytes
+// that control's machine has sent and received.
 func (s *issuers) used(c, server *command) (times []time.Duration, sent, received int64) {
 	s.p.t.Helper()
 	for _, p := range append([]*command{c, server}, s.agents...) {
@@ -130,7 +130,7 @@ func (s *issuers) used(c, server *command) (times []time.Duration, sent, receive
 	return times, sent, received
 }
 
-// processorTime returns the CPU time of all threads of a process.
+// processorTime returns the CPU time of all threads in a process.
 func processorTime(t testing.TB, pid int) (sum time.Duration) {
 	t.Helper()
 	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is right
@@ -149,7 +149,7 @@ func processorTime(t testing.TB, pid int) (sum time.Duration) {
 	return sum
 }
 
-// statusKB is a field of a process's status, in kB.
+// statusKB is a field in a process's status, in kB.
 func statusKB(t testing.TB, pid int, field string) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

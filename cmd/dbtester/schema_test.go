@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile/schematest"
 )
 
-// TestExperimentSchema: the published schema of experiment files equals the output of
-// dbtester config schema, with the options of every database, and all our experiments obey it.
+// TestExperimentSchema: the published schema for experiment files equals the output of dbtester
+// config schema, with every database's options, and all our experiments obey it.
 func TestExperimentSchema(t *testing.T) {
 	t.Parallel()
 	code, printed, errs := program(t, "config", "schema")
@@ -67,7 +67,7 @@ func TestExperimentSchema(t *testing.T) {
 	}
 }
 
-// experiments are the experiment files of this tree.
+// experiments are the experiment files in this tree.
 func experiments(t *testing.T) []string {
 	t.Helper()
 	list := []string{"quickstart.yaml"}
@@ -81,7 +81,7 @@ func experiments(t *testing.T) []string {
 	return list
 }
 
-// schemaViolations checks the text of a file by a schema.
+// schemaViolations checks a file's text by a schema.
 func schemaViolations(t *testing.T, schema map[string]any, text, name string) []string {
 	t.Helper()
 	var v any

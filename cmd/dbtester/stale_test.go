@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// outside knows how stale the members of a cluster are: it counts in its own key, and shares no code
+// outside knows how stale a cluster's members are: it counts in its own key, and shares no code
 // with dbtester.
 type outside struct {
 	// put writes a number, and get returns the number in a member's own copy.
@@ -30,13 +30,13 @@ type outside struct {
 	get func(host string) (int, error)
 
 	mu      sync.Mutex
-	written []time.Time // when the write of each number ended
+	written []time.Time // when each number's write ended
 	// longest is the longest time for which a returned value had been replaced, and gap the longest
-	// time between two reads of one member or two writes.
+	// time between two reads from one member or two writes.
 	longest, gap time.Duration
 }
 
-// ask returns the body of an answer with status 200.
+// ask returns an answer's body if its status is 200.
 func ask(verb, url string, body []byte) ([]byte, error) {
 	req, err := http.NewRequest(verb, url, bytes.NewReader(body))
 	if err != nil {
@@ -144,20 +144,20 @@ func over(stop <-chan struct{}) bool {
 	}
 }
 
-// A member of etcd that is cut off from the others answers serializable reads from its own copy.
+// An etcd member that is cut off from the others answers serializable reads from its own copy.
 func TestStaleFollower(t *testing.T) {
 	staleFollower(t, "etcd: {options: {log_level: error}, load: {connections: 3}}", outsideEtcd())
 }
 
-// So does a member of Consul with stale reads.
+// So does a Consul member with stale reads.
 func TestStaleFollowerOfConsul(t *testing.T) {
 	notShort(t)
 	databasetest.Release(t, consul.Database(), releases["consul"])
 	staleFollower(t, "consul: {version: "+releases["consul"]+", install: true}", outsideConsul())
 }
 
-// staleFollower cuts a member off. The measured staleness of its reads equals that of independent
-// code, to within the time between two requests, and it is no violation.
+// staleFollower cuts a member off. Its reads' measured staleness equals that by independent code,
+// to within the time between two requests, and it is no violation.
 func staleFollower(t *testing.T, database string, o *outside) {
 	t.Helper()
 	notShort(t)
@@ -209,7 +209,7 @@ databases:
 	}
 	longest := time.Duration(v.Counts.Staleness)
 	t.Logf("%d of %d reads were stale, for %v at most; outside it was %v, known to %v", v.Counts.StaleReads, v.Counts.Judged, longest, o.longest, o.gap)
-	const betweenReads = 500 * time.Millisecond // of one key over one connection, some 60 a second less those that wait for a time-out
+	const betweenReads = 500 * time.Millisecond // on one key over one connection, some 60 a second less those that wait for a time-out
 	if o.gap > betweenReads || c.cmd.ProcessState.ExitCode() != exitDone && busy(c.err.String()) {
 		t.Log("on this machine that is not known well enough to compare")
 		return

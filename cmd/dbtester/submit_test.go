@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// publishedRun unpacks a record of test-results into a folder.
+// publishedRun unpacks a record in test-results into a folder.
 func publishedRun(t *testing.T, name, dir string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -41,9 +41,9 @@ func publishedRun(t *testing.T, name, dir string) {
 	}
 }
 
-// TestSubmitDocument runs the commands of docs/submit.md, one after another, in a tree with
-// the script that make calls. They make a report on a published record with its verdict, in
-// the list of reports.
+// TestSubmitDocument runs the commands in docs/submit.md, one after another, in a tree with the
+// script that make calls. They make a report on a published record with its verdict, in the report
+// list.
 func TestSubmitDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "submit.md"))
@@ -149,7 +149,7 @@ func TestSubmitExits(t *testing.T) {
 	}
 }
 
-// publishedAnswer returns the answer of the report in a folder.
+// publishedAnswer returns the answer in a folder's report.
 func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grade) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", folder, "all-aggregated.json"))
@@ -168,7 +168,7 @@ func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grad
 	return report.Headline.Answer, report.Headline.Grade
 }
 
-// TestReadmeVerdict: the answer and the grade of the report are below the README's picture.
+// TestReadmeVerdict: the report's answer and grade are below the README's picture.
 func TestReadmeVerdict(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -189,7 +189,7 @@ func TestReadmeVerdict(t *testing.T) {
 }
 
 // TestReadmeDownload: the archive that the README downloads has a name that scripts/release.sh
-// makes, of a version that the changelog has.
+// makes, for a version that the changelog has.
 func TestReadmeDownload(t *testing.T) {
 	t.Parallel()
 	text := func(name string) string {

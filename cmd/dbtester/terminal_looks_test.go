@@ -29,7 +29,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// A link shows the same path as plain text, and no name of a folder ends it early.
+// A link shows the same path as plain text, and no folder name ends it early.
 func TestLink(t *testing.T) {
 	const hostile = "a\x1b]8;;https://example.com\x1b\\ b/report.html"
 	plain, linked := looks{}.link(hostile), looks{links: true}.link(hostile)
@@ -54,7 +54,7 @@ func TestBrowsers(t *testing.T) {
 	}
 }
 
-// The lines of the answer are bold, and no others.
+// The answer's lines are bold, and no others.
 func TestPaint(t *testing.T) {
 	if got := (looks{}).paint(bold, "x"); got != "x" {
 		t.Errorf("without colour: %q", got)

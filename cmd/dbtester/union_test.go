@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// union is the sum of the generators' streams in a step with one phase, computed only by this file.
+// union sums the generators' streams in a step with one phase. Only this file computes it.
 type union struct {
 	seconds map[int64]*unionSecond
 	ticks   []results.Progress
@@ -28,19 +28,19 @@ type union struct {
 	end     time.Time
 }
 
-// unionSecond is one second of all generators.
+// unionSecond is one second from all generators.
 type unionSecond struct {
-	rows       []results.Interval // in the order of the operations
+	rows       []results.Interval // ordered by operation
 	gap        int64
 	members    map[int]*results.MemberSecond
 	histograms map[results.Series]*hdrhistogram.Histogram
 }
 
-// unionOf reads the files of wiretaps.
+// unionOf reads the wiretaps' files.
 func unionOf(t *testing.T, taps []string) *union {
 	t.Helper()
 	u := &union{seconds: map[int64]*unionSecond{}, members: map[results.MemberSeries]*load.MemberTotal{}}
-	keys := make([]map[int64]int64, len(taps)) // that each had created by the end of a second
+	keys := make([]map[int64]int64, len(taps)) // that each had created when a second ended
 	for n, path := range taps {
 		var d loadwire.Decoder
 		keys[n] = map[int64]int64{}
@@ -91,7 +91,7 @@ func unionOf(t *testing.T, taps []string) *union {
 	return u
 }
 
-// add adds a second of one generator, and notes its keys.
+// add adds a second from one generator, and notes its keys.
 func (u *union) add(t *testing.T, s load.Second, keys map[int64]int64) {
 	t.Helper()
 	sec := s.Intervals[0].Second
@@ -125,7 +125,7 @@ func (u *union) add(t *testing.T, s load.Second, keys map[int64]int64) {
 	u.ticks = append(u.ticks, s.Progress...)
 }
 
-// addRow adds the counts and gauges of an operation.
+// addRow adds an operation's counts and gauges.
 func (s *unionSecond) addRow(r results.Interval) {
 	r.GapNS = 0
 	i := slices.IndexFunc(s.rows, func(o results.Interval) bool { return o.Operation == r.Operation })
@@ -216,8 +216,8 @@ func (u *union) write(t *testing.T, dir string) {
 	}
 }
 
-// ticksOf sums the rows of each tick, and formats them. A tick ends for all operations when it
-// ends for the last generator.
+// ticksOf sums the rows in each tick, and formats them. A tick ends for all operations when it ends
+// for the last generator.
 func ticksOf(rows []results.Progress) (lines []string) {
 	type key struct {
 		from      int64

@@ -10,9 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// TestRollingUpgrade upgrades three members of etcd to the built-in release during a load. A
-// busy machine may make the load invalid, but each member returns with the new release on its
-// data.
+// TestRollingUpgrade upgrades three etcd members to the built-in release during a load. A busy
+// machine may make the load invalid, but each member returns with the new release on its data.
 func TestRollingUpgrade(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -15,9 +15,9 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// TestWipedMembers: two of three members of etcd restart with empty data directories during a load,
-// and the third is gone. Acknowledged writes are lost: the answers show it, keys that are read back
-// are missing, and the command prints both.
+// TestWipedMembers: two etcd members out of three restart with empty data directories during a
+// load, and the third is gone. Acknowledged writes are lost: the answers show it, keys that are
+// read back are missing, and the command prints both.
 func TestWipedMembers(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -106,8 +106,8 @@ func (p place) wipe(args string) {
 	}
 }
 
-// checkWitnessFile checks a file of witnesses with its own parsing of the JSON: each of two values
-// has a request that ended before a request of the other was sent.
+// checkWitnessFile checks a witness file with its own JSON parsing: each of two values has a
+// request that ended before a request for the other was sent.
 func checkWitnessFile(t *testing.T, path string) {
 	t.Helper()
 	type event struct {
@@ -131,8 +131,8 @@ func checkWitnessFile(t *testing.T, path string) {
 			continue
 		}
 		pairs++
-		// A request of second was sent after first existed. No request of this load removes a key, so
-		// a missing key comes before all its values.
+		// A request for second was sent after first existed. No request in this load removes a key,
+		// so a missing key comes before all its values.
 		after := func(first, second *value) bool {
 			return first.Before || first.Absent || first.FirstEnd != nil && second.LastSent != nil && *first.FirstEnd.At < *second.LastSent.At
 		}
