@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// The back-off of a client without a server: the pauses before its attempts to open
-// a connection. They grow from the first by doubling to the longest, and each is
-// drawn within the jitter around that, so that the clients of a lost member do not
-// return all at once.
+// How a client without a server backs off: its pauses before it tries to open a connection. They
+// grow from the first by doubling to the longest, and each is drawn within the jitter around
+// that, so that a lost member's clients do not return all at once.
 //
-// The first is long compared with a request and short compared with an election, which
-// takes about a second. The longest is the pause between two rounds of ZooKeeper's clients,
-// and far less than the two minutes of gRPC's connection back-off: a benchmark must see a
-// member soon after it returns. The jitter is gRPC's.
+// The first is long compared with a request and short compared with an election, which takes
+// about a second. The longest is how long ZooKeeper's clients pause between two rounds, and far
+// less than the two minutes in gRPC's connection back-off: a benchmark must see a member soon
+// after it returns. The jitter is gRPC's.
 const (
 	First   = 10 * time.Millisecond
 	Longest = time.Second
@@ -22,7 +21,7 @@ const (
 )
 
 // Overtake is how long an attempt to open a connection holds up the next one, at another member,
-// before both continue. It is the Connection Attempt Delay of RFC 8305: longer than a handshake
+// before both continue. It is the Connection Attempt Delay from RFC 8305: longer than a handshake
 // takes in most networks, and short compared with an election.
 const Overtake = 250 * time.Millisecond
 

@@ -1,4 +1,4 @@
-// Package clock is the time of a load.
+// Package clock keeps a load's time.
 package clock
 
 import (
@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Clock counts monotonic nanoseconds since it was made.
-// Steps of the wall clock do not move it. It never changes, so each part of a
-// recorder has a copy.
+// Clock counts monotonic nanoseconds since it was made. Wall clock steps do not move it. It never
+// changes, so each part of a recorder has a copy.
 type Clock struct {
 	base time.Time
-	unix int64 // nanoseconds of base on the wall clock
+	unix int64 // base in nanoseconds, by the wall clock
 	// missed is nil for a clock that misses nothing.
 	missed *atomic.Int64
 }
@@ -22,8 +21,7 @@ func New() Clock {
 	return Clock{base: base, unix: base.UnixNano()}
 }
 
-// At returns a clock that begins now, at a given unix time, such as that of another
-// machine.
+// At returns a clock that begins now, at a given unix time, such as another machine's.
 func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
 // Missing returns a clock that begins now. It is ahead of the process by ns, which must only grow,
@@ -56,8 +54,8 @@ func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 // Time converts a moment to the wall clock, in UTC.
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
-// Since converts a time that this process read from its clock to a moment. Steps of the wall clock
-// do not move it.
+// Since converts a time read from this process's clock to a moment. Wall clock steps do not move
+// it.
 func (c *Clock) Since(t time.Time) int64 {
 	ns := int64(t.Sub(c.base))
 	if c.missed != nil {
@@ -66,7 +64,7 @@ func (c *Clock) Since(t time.Time) int64 {
 	return ns
 }
 
-// Instant converts a moment to a time that steps of the wall clock do not move.
+// Instant converts a moment to a time that wall clock steps do not move.
 func (c *Clock) Instant(ns int64) time.Time {
 	if c.missed != nil {
 		ns -= c.missed.Load()

@@ -1,5 +1,5 @@
-// Package connect opens the connections of a load, whichever machine issues it: to some
-// members of a cluster in turn, many at once, each within a time.
+// Package connect opens a load's connections, whichever machine issues it: to some members of a
+// cluster in turn, many at once, each within a time.
 package connect
 
 import (
@@ -20,9 +20,9 @@ const (
 	// AtOnce is how many connections are opened at the same time: enough to be quick, few
 	// enough not to overrun a server's accept queue.
 	AtOnce = 32
-	// timeout bounds the opening of one connection.
+	// timeout bounds opening one connection.
 	timeout = 10 * time.Second
-	// bulkTimeout bounds the opening of a connection that may make the parents of all keys.
+	// bulkTimeout bounds opening a connection that may create all keys' parents.
 	bulkTimeout = time.Minute
 )
 
@@ -31,18 +31,18 @@ const (
 type Dialer struct {
 	Driver database.Driver
 	Target database.Target
-	// Members are the indexes in Target of the members that connections go to, at least one.
+	// Members are the members that connections go to, as indexes in Target; at least one.
 	Members []int
-	// Part is the share of the load that the connections issue. Together the parts spread
-	// their connections over the members as one machine would.
+	// Part is the connections' share of the load. Together the parts spread their connections
+	// over the members as one machine would.
 	Part schedule.Part
-	// Failover sends a single connection that its member refuses to another member.
+	// Failover sends a single connection refused by its member to another member.
 	Failover workload.Failover
 
-	singles atomic.Int64 // calls of Single
+	singles atomic.Int64 // calls to Single
 }
 
-// RefusedError is the error of a member that accepts no connection.
+// RefusedError is the error for a member that accepts no connection.
 type RefusedError struct {
 	Member int // its index
 	Err    error
@@ -52,7 +52,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Open opens n connections to the members in turn. After an error none is open; a
+// Open opens n connections to the members in turn. After an error no connection is open; a
 // [*RefusedError] names the member.
 func (d *Dialer) Open(ctx context.Context, n int) ([]database.Client, error) {
 	conns := make([]database.Client, n)
@@ -75,7 +75,7 @@ func (d *Dialer) Open(ctx context.Context, n int) ([]database.Client, error) {
 	return conns, nil
 }
 
-// member returns the member that connection n of this part goes to. It depends on the
+// member returns the member to which this part's connection n goes. It depends on the
 // connection's number in the whole load.
 func (d *Dialer) member(n int) int {
 	return d.Members[d.Part.Number(int64(n))%int64(len(d.Members))]
@@ -93,7 +93,7 @@ func within(ctx context.Context, t time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, t, fmt.Errorf("no answer within %v", t))
 }
 
-// dial opens a connection. A panic of the driver becomes the error.
+// dial opens a connection. A panic in the driver becomes the error.
 func (d *Dialer) dial(ctx context.Context, member int) (client database.Client, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -106,8 +106,8 @@ func (d *Dialer) dial(ctx context.Context, member int) (client database.Client, 
 }
 
 // Gone reports whether a member that refused a connection is lost. A member is not lost if it
-// now accepts a single connection: then this machine has run out of some resource, or the
-// member accepts no more. A member that requires other credentials is not lost either.
+// now accepts a single connection: then this machine has run out of some resource, or the member
+// accepts no more. A member that requires other credentials is not lost either.
 func (d *Dialer) Gone(ctx context.Context, member int) bool {
 	conn, err := d.Member(ctx, member)
 	if err == nil {
@@ -118,8 +118,8 @@ func (d *Dialer) Gone(ctx context.Context, member int) bool {
 	return class != database.ClassDenied && ctx.Err() == nil
 }
 
-// Single opens a connection for one request, to the members in turn. With fail-over, it tries
-// the other members after one that accepts none: nothing was sent yet.
+// Single opens a connection for one request, to the members in turn. With fail-over, it tries the
+// other members after one that accepts no connection: nothing was sent yet.
 func (d *Dialer) Single(ctx context.Context) (client database.Client, err error) {
 	tries := 1
 	if d.Failover == workload.FailoverNext {
@@ -147,7 +147,8 @@ type single struct {
 
 func (s single) Member() int { return s.member }
 
-// Bulk opens n connections that write many keys in a request. After an error none is open.
+// Bulk opens n connections that write many keys in a request. After an error no connection is
+// open.
 func (d *Dialer) Bulk(ctx context.Context, bulker database.Bulker, n int) (conns []database.Bulk, err error) {
 	for i := range n {
 		t := d.Target

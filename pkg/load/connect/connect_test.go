@@ -108,7 +108,7 @@ func TestGone(t *testing.T) {
 func TestSingle(t *testing.T) {
 	c := &cluster{down: map[int]bool{1: true}}
 	next := &connect.Dialer{Driver: c, Members: []int{0, 1, 2}, Failover: workload.FailoverNext}
-	for _, want := range []int{2, 2, 0} { // in turn 1, 2 and 0, of which 1 refuses
+	for _, want := range []int{2, 2, 0} { // in turn 1, 2 and 0, but 1 refuses
 		got, err := next.Single(t.Context())
 		if err != nil {
 			t.Fatalf("single: %v", err)
@@ -123,7 +123,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic of a driver becomes the error of the connection.
+// TestPanic: a panic in a driver becomes the connection's error.
 func TestPanic(t *testing.T) {
 	d := &connect.Dialer{Driver: &cluster{panics: true}, Members: []int{0}}
 	if _, err := d.Open(t.Context(), 2); err == nil {

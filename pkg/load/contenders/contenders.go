@@ -1,4 +1,4 @@
-// Package contenders takes locks for the requests of a load and judges the holdings: whether two
+// Package contenders takes locks for a load's requests and judges the holdings: whether two
 // contenders ever held one lock, and whether fences rise.
 package contenders
 
@@ -21,48 +21,48 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Clock is the time of a load, in nanoseconds.
+// Clock is a load's time, in nanoseconds.
 type Clock interface {
 	Now() int64
-	// Since converts a time that this process read from its clock to a moment.
+	// Since converts a time read from this process's clock to a moment.
 	Since(t time.Time) int64
 }
 
-// Stops returns the long stops of this process, also one that ends now: since is when the calling
+// Stops returns this process's long stops, also one ending now: since is when the calling
 // goroutine last ran.
 type Stops func(since int64) stops.List
 
-// Pool is the contenders of one part of a load. It is safe for concurrent use, except [Pool.Begin],
-// [Pool.Remember], [Pool.Over], [Pool.Open], [Pool.Close] and [Pool.Take], which are called between two
-// steps.
+// Pool holds the contenders for one part of a load. It is safe for concurrent use, except
+// [Pool.Begin], [Pool.Remember], [Pool.Over], [Pool.Open], [Pool.Close] and [Pool.Take], which
+// are called between steps.
 type Pool struct {
 	plan    workload.Locks
 	expires int64 // ns after its last renewal a session is over
-	risky   int64 // a stop of this length may end one
+	risky   int64 // a stop this long may end one
 	clock   Clock
 	stops   Stops
 
-	on []database.Locks // one for each member that contenders go to
+	on []database.Locks // one for each member with contenders
 
 	mu     sync.Mutex // guards the fields below
 	opened int
 	free   []database.Contender
 	names  map[int64]*name
 	counts results.LoadLocks
-	room   int              // for holdings that are remembered
-	held   []across.Holding // that [Pool.Take] did not return yet
+	room   int              // for remembered holdings
+	held   []across.Holding // not yet returned by [Pool.Take]
 }
 
-// name is the knowledge of a lock that was held.
+// name is what is known about a lock that was held.
 type name struct {
 	holders []*holding
 	longest *holding // the ended one with the latest end, or nil
-	last    *holding // the one that was acquired last
+	last    *holding // the one acquired last
 }
 
-// holding is the time in which a holder believed that it holds a lock.
+// holding is the time in which a holder believed that it held a lock.
 type holding struct {
-	number         int64 // of the lock
+	number         int64 // the lock's
 	acquired, sent int64 // sent is 0 before the end
 	fence          int64
 	deceived       bool // the session ended before, because this process was stopped
@@ -80,17 +80,17 @@ func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	return p
 }
 
-// Begin declares the clock of the load, and the record of this process's long stops.
+// Begin declares the load's clock, and the record of this process's long stops.
 func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 
-// Over declares the members' locks that make contenders, in turn.
+// Over declares the members' locks, which make contenders in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
 
-// Remember makes the pool remember up to a number of locks that were held, for [Pool.Take].
+// Remember makes the pool remember up to most locks that were held, for [Pool.Take].
 func (p *Pool) Remember(most int) { p.room = most }
 
-// Take returns the remembered locks that were given up since it was called before. Their times are
-// moments of the load's clock.
+// Take returns the remembered locks given up since its previous call. Their times are moments on
+// the load's clock.
 func (p *Pool) Take() []across.Holding {
 	now := p.clock.Now()
 	long := p.stops(now)
@@ -127,14 +127,14 @@ func (p *Pool) Open(ctx context.Context, n int, within time.Duration) error {
 	return nil
 }
 
-// open begins the session of a contender.
+// open begins a contender's session.
 func (p *Pool) open(ctx context.Context, within time.Duration) (database.Contender, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return p.next().Contender(ctx)
 }
 
-// next returns the locks that make the next contender.
+// next returns the locks for the next contender.
 func (p *Pool) next() database.Locks {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +142,7 @@ func (p *Pool) next() database.Locks {
 	return p.on[(p.opened-1)%len(p.on)]
 }
 
-// Close closes the free contenders, which between two steps are all. It returns the error of the
-// first that could not be closed.
+// Close closes the free contenders; between steps all are free. It returns the first error.
 func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	free := p.free
 	p.free = nil
@@ -155,7 +154,7 @@ func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	return group.Wait()
 }
 
-// close ends the session of a contender. An already ended session is not an error.
+// close ends a contender's session. An already ended session is not an error.
 func (p *Pool) close(ctx context.Context, c database.Contender, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -172,14 +171,14 @@ func (p *Pool) close(ctx context.Context, c database.Contender, within time.Dura
 	return err
 }
 
-// Counts returns the counts of all locks so far.
+// Counts returns the counts for all locks so far.
 func (p *Pool) Counts() results.LoadLocks {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts
 }
 
-// Turn is a lock that a request acquired. It has one caller at a time, which calls Keep and then
+// Turn is a lock acquired by a request. It has one caller at a time, which calls Keep and then
 // Release.
 type Turn struct {
 	pool   *Pool
@@ -190,10 +189,10 @@ type Turn struct {
 	within time.Duration
 }
 
-// Acquired returns when the holder knew that it holds the lock.
+// Acquired returns when the holder knew that it held the lock.
 func (t *Turn) Acquired() int64 { return t.is.acquired }
 
-// Acquire takes the lock of a number, whose name is key. The next request replaces a contender
+// Acquire takes the lock with a number, whose name is key. The next request replaces a contender
 // whose session has ended, within a time.
 func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within time.Duration) (*Turn, error) {
 	c, err := p.take(ctx, within)
@@ -219,7 +218,7 @@ func (p *Pool) Acquire(ctx context.Context, number int64, key []byte, within tim
 	return &Turn{pool: p, by: c, of: p.note(number, is, asked), is: is, lost: held.Lost, within: within}, nil
 }
 
-// take returns a contender that is free, or opens one.
+// take returns a free contender, or opens one.
 func (p *Pool) take(ctx context.Context, within time.Duration) (database.Contender, error) {
 	p.mu.Lock()
 	if n := len(p.free); n > 0 {
@@ -246,7 +245,7 @@ func (p *Pool) give(c database.Contender) {
 	p.free = append(p.free, c)
 }
 
-// note judges a lock that was acquired, which its holder asked for at a time.
+// note judges an acquired lock, which its holder asked for at asked.
 func (p *Pool) note(number int64, is *holding, asked int64) *name {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,7 +255,7 @@ func (p *Pool) note(number int64, is *holding, asked int64) *name {
 		n = &name{}
 		p.names[number] = n
 	}
-	var other *holding // that still was when this one began
+	var other *holding // still held when this one began
 	switch {
 	case len(n.holders) > 0:
 		other = n.holders[0]
@@ -282,13 +281,13 @@ func (p *Pool) note(number int64, is *holding, asked int64) *name {
 	return n
 }
 
-// stopped reports whether a stop of this process until now may be why two seem to overlap. The caller
-// last ran at since.
+// stopped reports whether this process having stopped until now may be why two seem to overlap.
+// The caller last ran at since.
 func (p *Pool) stopped(a, b *holding, since int64) bool {
 	return p.stops(since).MayEnd(min(a.acquired, b.acquired), p.clock.Now(), p.risky)
 }
 
-// deceive counts a holder that believed that it holds a lock, once. The lock is held.
+// deceive counts a holder that believed it held a lock, once. The lock is held.
 func (p *Pool) deceive(h *holding) {
 	if !h.deceived {
 		h.deceived = true
@@ -296,7 +295,8 @@ func (p *Pool) deceive(h *holding) {
 	}
 }
 
-// Keep holds the lock for the time of the load, or until the holder learns that it has lost it.
+// Keep holds the lock for the load's holding time, or until the holder learns that it has lost
+// it.
 func (t *Turn) Keep() {
 	hold := t.pool.plan.Hold
 	if hold <= 0 {
@@ -310,7 +310,7 @@ func (t *Turn) Keep() {
 	}
 }
 
-// Release gives the lock up. The outcome is counted, and is not an error of the request.
+// Release gives the lock up. The outcome is counted, and is not the request's error.
 func (t *Turn) Release(ctx context.Context) {
 	p := t.pool
 	p.over(t)

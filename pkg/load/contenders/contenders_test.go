@@ -22,7 +22,7 @@ import (
 type store struct {
 	open     atomic.Int64 // contenders: they are opened and closed side by side
 	fence    int64
-	refuses  error // of the next requests for a lock
+	refuses  error // for the next requests for a lock
 	releases error
 	panics   bool
 	lost     chan struct{}
@@ -55,7 +55,7 @@ func (o *one) Close(context.Context) error   { o.open.Add(-1); return nil }
 
 const within = 2 * time.Minute
 
-// newPool returns a pool with open contenders. *long are the stops of this process.
+// newPool returns a pool with open contenders. *long are this process's stops.
 func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {
 	t.Helper()
 	c := clock.New()
@@ -83,7 +83,7 @@ func acquire(t *testing.T, p *Pool, number int64) *Turn {
 	return turn
 }
 
-// counts fails unless the pool has these counts, apart from the facts of the recipe.
+// counts fails unless the pool has these counts, apart from the recipe's facts.
 func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	t.Helper()
 	got := p.Counts()
@@ -129,7 +129,7 @@ func TestOverlaps(t *testing.T) {
 	})
 }
 
-// An overlap that a stop of this process may explain does not count against the store.
+// An overlap that may come from this process having stopped does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(9500 * time.Millisecond)}}
@@ -147,8 +147,8 @@ func TestBelieved(t *testing.T) {
 	})
 }
 
-// Answers that arrived during a stop are read after it, so a stop may also explain overlaps after
-// it. A holder that a stop deceived counts once.
+// Answers arriving during a stop are read after it, so a stop may also explain overlaps after it.
+// A holder deceived by a stop counts once.
 func TestBelievedAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(20 * time.Second)}}
@@ -196,7 +196,7 @@ func TestStopEndsWithAnswer(t *testing.T) {
 	})
 }
 
-// A fence must be greater than that of the previous holder.
+// A fence must be greater than the previous holder's.
 func TestFences(t *testing.T) {
 	s, long := &store{}, stops.List(nil)
 	p := newPool(t, s, 1, &long)
@@ -207,7 +207,7 @@ func TestFences(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Acquired: 4, Released: 4, Disorder: 2})
 }
 
-// Fences are compared in the order in which locks were acquired. A holder may learn late of its own.
+// Fences are compared in the order in which locks were acquired. A holder may learn its own late.
 func TestFencesInOrder(t *testing.T) {
 	s, long := &store{}, stops.List(nil)
 	p := newPool(t, s, 1, &long)
@@ -248,7 +248,8 @@ func TestReplaced(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Replaced: 3, Acquired: 3, Released: 1, Lost: 1, Unclear: 1, Why: "no answer"})
 }
 
-// A holder keeps its lock for the time of the load, and gives it up when it learns of its loss.
+// A holder keeps its lock for the load's holding time, and gives it up when it learns that the
+// lock is lost.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{lost: make(chan struct{})}, stops.List(nil)
@@ -267,8 +268,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// Locks that were given up are remembered for a comparison with other parts, each once and as long as
-// there is room. A stop that may have ended a session makes its locks doubtful.
+// Given-up locks are remembered for a comparison with other parts, each once and as long as there
+// is room. A stop that may have ended a session makes its locks doubtful.
 func TestRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List(nil)
@@ -279,7 +280,7 @@ func TestRemembers(t *testing.T) {
 			got.Release(t.Context())
 			return across.Holding{Name: number, Acquired: got.Acquired(), Sent: got.Acquired() + int64(time.Millisecond), Fence: s.fence}
 		}
-		turn(1) // of a pool that was not asked to remember
+		turn(1) // from a pool not asked to remember
 		p.Remember(3)
 		want := []across.Holding{turn(7), turn(8)}
 		if diff := cmp.Diff(want, p.Take()); diff != "" {

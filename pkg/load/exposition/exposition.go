@@ -1,4 +1,4 @@
-// Package exposition declares the metrics of loads and machines that Prometheus scrapes: control,
+// Package exposition declares the load and machine metrics that Prometheus scrapes: control,
 // agents and generators expose the same number by the same name.
 package exposition
 
@@ -16,10 +16,10 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// Prefix begins the names of all metrics.
+// Prefix begins all metric names.
 const Prefix = "dbtester_"
 
-// Handler returns the endpoint of a collector's metrics.
+// Handler returns the endpoint for a collector's metrics.
 func Handler(c prometheus.Collector) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(c); err != nil {
@@ -33,7 +33,7 @@ func Desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(Prefix+name, help, labels, nil)
 }
 
-// Send sends the value of a metric.
+// Send sends a metric's value.
 func Send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
 	sendOr(out, d, m, err)
@@ -51,20 +51,20 @@ func with(labels []string, others ...string) []string {
 	return append(labels[:len(labels):len(labels)], others...)
 }
 
-// Load holds the numbers of a load, or of a part of one, at the end of a second.
+// Load holds the numbers for a load, or for a part, at the end of a second.
 type Load struct {
-	Offered int64 // requests that were due so far
+	Offered int64 // requests due so far
 	Last    load.Progress
 }
 
-// declared is a number of T.
+// declared is a number in T.
 type declared[T any] struct {
 	name, help string
 	kind       prometheus.ValueType
 	value      func(T) float64
 }
 
-// ofLoad declares the numbers of a load in progress.
+// ofLoad declares the numbers for a load in progress.
 func ofLoad() []declared[Load] {
 	counter, gauge := prometheus.CounterValue, prometheus.GaugeValue
 	return []declared[Load]{
@@ -79,13 +79,13 @@ func ofLoad() []declared[Load] {
 	}
 }
 
-// Loads describes and sends the metrics of loads with some labels.
+// Loads describes and sends load metrics with some labels.
 type Loads struct {
 	numbers numbers[Load]
 	latency *prometheus.Desc
 }
 
-// NewLoads returns the metrics of loads with some labels.
+// NewLoads returns load metrics with some labels.
 func NewLoads(labels ...string) *Loads {
 	return &Loads{
 		numbers: numbersOf(ofLoad(), labels),
@@ -93,13 +93,13 @@ func NewLoads(labels ...string) *Loads {
 	}
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all metrics' descriptions.
 func (m *Loads) Describe(out chan<- *prometheus.Desc) {
 	m.numbers.describe(out)
 	out <- m.latency
 }
 
-// Send sends the metrics of a load.
+// Send sends a load's metrics.
 func (m *Loads) Send(out chan<- prometheus.Metric, l Load, labels ...string) {
 	m.numbers.send(out, l, labels)
 	if l.Last.P50 > 0 {
@@ -134,13 +134,13 @@ func (n numbers[T]) send(out chan<- prometheus.Metric, of T, labels []string) {
 	}
 }
 
-// Machines are the metrics of samples of machines with some labels.
+// Machines describes and sends the metrics in machine samples, with some labels.
 type Machines struct {
 	sampled   []*prometheus.Desc // by index in metric.System
 	timestamp *prometheus.Desc
 }
 
-// NewMachines returns the metrics of machines with some labels.
+// NewMachines returns machine metrics with some labels.
 func NewMachines(labels ...string) *Machines {
 	m := &Machines{timestamp: Desc("machine_sample_timestamp_seconds", "Time of the newest sample by the clock of its machine.", labels...)}
 	for _, s := range metric.System().Metrics() {
@@ -149,10 +149,10 @@ func NewMachines(labels ...string) *Machines {
 	return m
 }
 
-// MachineMetric returns the name of a sampled metric without the common prefix.
+// MachineMetric returns a sampled metric's name without the common prefix.
 func MachineMetric(m metric.Metric) string { return named("machine_", m) }
 
-// named returns the name of a metric with a prefix. A counter's name ends in _total.
+// named returns a metric's name with a prefix. A counter's name ends in _total.
 func named(prefix string, m metric.Metric) string {
 	name := prefix + string(m.Name)
 	if m.Kind == metric.Counter && !strings.HasSuffix(name, "_total") {
@@ -161,7 +161,7 @@ func named(prefix string, m metric.Metric) string {
 	return name
 }
 
-// sendKnown sends a value of a metric, unless it is unknown.
+// sendKnown sends a metric's value, unless it is unknown.
 func sendKnown(out chan<- prometheus.Metric, desc *prometheus.Desc, m metric.Metric, v float64, labels []string) {
 	if v == metric.Unknown {
 		return
@@ -173,7 +173,7 @@ func sendKnown(out chan<- prometheus.Metric, desc *prometheus.Desc, m metric.Met
 	Send(out, desc, kind, v, labels...)
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all metrics' descriptions.
 func (m *Machines) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range m.sampled {
 		out <- d
@@ -181,7 +181,7 @@ func (m *Machines) Describe(out chan<- *prometheus.Desc) {
 	out <- m.timestamp
 }
 
-// Send sends the metrics of a sample. Those that the machine could not read are left out.
+// Send sends a sample's metrics. Those that the machine could not read are left out.
 func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels ...string) {
 	for i, sampled := range metric.System().Metrics() {
 		sendKnown(out, m.sampled[i], sampled, s.Values.At(i), labels)
@@ -189,13 +189,13 @@ func (m *Machines) Send(out chan<- prometheus.Metric, s *results.Sample, labels 
 	Send(out, m.timestamp, prometheus.GaugeValue, float64(s.UnixNano)/1e9, labels...)
 }
 
-// Members describes and sends the metrics that members report of themselves, with some labels,
+// Members describes and sends the metrics that members report about themselves, with some labels,
 // except their histograms.
 type Members struct {
 	descs []*prometheus.Desc // by index in metric.OfDatabase
 }
 
-// NewMembers returns the metrics of members with some labels.
+// NewMembers returns member metrics with some labels.
 func NewMembers(labels ...string) *Members {
 	m := &Members{}
 	for _, reported := range metric.OfDatabase().Metrics() {
@@ -204,10 +204,10 @@ func NewMembers(labels ...string) *Members {
 	return m
 }
 
-// MemberMetric returns the name of a metric that members report, without the common prefix.
+// MemberMetric returns the name, without the common prefix, of a metric that members report.
 func MemberMetric(m metric.Metric) string { return named("member_", m) }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all metrics' descriptions.
 func (m *Members) Describe(out chan<- *prometheus.Desc) {
 	for i, reported := range metric.OfDatabase().Metrics() {
 		if reported.Kind != metric.Histogram {
@@ -216,7 +216,7 @@ func (m *Members) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Send sends the metrics of a member's answer. Those that it does not report are left out.
+// Send sends the metrics in a member's answer. Unreported ones are left out.
 func (m *Members) Send(out chan<- prometheus.Metric, s *results.DatabaseSample, labels ...string) {
 	for i, reported := range metric.OfDatabase().Metrics() {
 		if reported.Kind != metric.Histogram {

@@ -28,7 +28,7 @@ type onePart struct {
 
 func (o onePart) Collect(out chan<- prometheus.Metric) { o.Send(out, o.part, "etcd") }
 
-// families parses the metrics that a part exposes, with Prometheus' parser.
+// families parses a part's exposed metrics with Prometheus' parser.
 func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	t.Helper()
 	h, err := Handler(onePart{NewParts("database"), p})
@@ -45,7 +45,7 @@ func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	return all
 }
 
-// specOf returns the second of three parts of a load.
+// specOf returns a load's second part, of three.
 func specOf() load.Spec {
 	return load.Spec{
 		Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}},
@@ -53,7 +53,7 @@ func specOf() load.Spec {
 	}
 }
 
-// secondOf has three ok requests, of 80 us, 1 ms and 30 s, and one of each other outcome.
+// secondOf has three ok requests, taking 80 us, 1 ms and 30 s, and one for each other outcome.
 func secondOf() load.Second {
 	row := results.Interval{Operation: string(workload.OpWrite), Due: 6, Sent: 5, OK: 3, Failed: 1, Unknown: 1, Shed: 1, Queued: 2, Late: 1}
 	h := histogram.New()
@@ -116,7 +116,7 @@ func TestPart(t *testing.T) {
 	}
 }
 
-// docs/live.md names all metrics of parts.
+// docs/live.md names all part metrics.
 func TestDocuments(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/live.md")
 	if err != nil {

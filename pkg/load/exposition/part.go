@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Part counts the records of a part of a load, or of a whole one. Its methods are safe for
-// concurrent use, and none waits for a reader.
+// Part counts the records from a part of a load, or from a whole one. Its methods are safe for
+// concurrent use and never wait for a reader.
 type Part struct {
 	share      schedule.Part
 	mu         sync.Mutex // guards the fields below
@@ -24,23 +24,23 @@ type Part struct {
 	operations []operation
 }
 
-// operation counts the requests of an operation.
+// operation counts an operation's requests.
 type operation struct {
 	name    string
 	totals  results.Totals
 	timings [len(results.Timings)]spread // in the order of results.Timings
 }
 
-// spread counts latencies by the bounds of its buckets.
+// spread counts latencies by bucket bound.
 type spread struct {
 	n, sumNS int64
 	atMost   [len(bounds)]int64
 }
 
-// bounds limit the buckets of latencies from above, in seconds.
+// bounds limits the latency buckets from above, in seconds.
 var bounds = [...]float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// NewPart returns a part of a load, without records.
+// NewPart returns a Part without records.
 func NewPart(spec load.Spec) *Part {
 	p, ops := &Part{share: spec.Part}, spec.Operations()
 	for _, op := range ops {
@@ -49,7 +49,7 @@ func NewPart(spec load.Spec) *Part {
 	return p
 }
 
-// Progress takes the progress after a second, whose step is a step of the whole load.
+// Progress takes the progress after a second; its step belongs to the whole load.
 func (p *Part) Progress(now load.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Part) Progress(now load.Progress) {
 	p.now.Offered += now.Offered
 }
 
-// Second counts the records of a second.
+// Second counts a second's records.
 func (p *Part) Second(s load.Second) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Part) Second(s load.Second) {
 	}
 }
 
-// of returns the counts of an operation, nil if the load has no such operation. mu is held.
+// of returns an operation's counts, nil if the load has no such operation. mu is held.
 func (p *Part) of(name string) *operation {
 	for i := range p.operations {
 		if p.operations[i].name == name {
@@ -96,7 +96,7 @@ func (p *Part) of(name string) *operation {
 	return nil
 }
 
-// add adds the latencies of a second.
+// add adds a second's latencies.
 func (s *spread) add(buckets histogram.Buckets) {
 	for _, b := range buckets {
 		for i := range bounds {
@@ -107,7 +107,7 @@ func (s *spread) add(buckets histogram.Buckets) {
 	}
 }
 
-// Parts describes and sends the metrics of parts of loads with some labels: those of [Loads], and
+// Parts describes and sends metrics for parts of loads, with some labels: those in [Loads], and
 // more.
 type Parts struct {
 	loads    *Loads
@@ -116,7 +116,7 @@ type Parts struct {
 	latency  *prometheus.Desc
 }
 
-// ofPart declares the numbers of a part that [ofLoad] lacks.
+// ofPart declares a part's numbers that [ofLoad] lacks.
 func ofPart() []declared[results.Totals] {
 	counter := prometheus.CounterValue
 	return []declared[results.Totals]{
@@ -138,7 +138,7 @@ var outcomes = [...]struct {
 	{"shed", func(t *results.Totals) int64 { return t.Shed }},
 }
 
-// NewParts returns the metrics of parts with some labels.
+// NewParts returns part metrics with some labels.
 func NewParts(labels ...string) *Parts {
 	return &Parts{
 		loads: NewLoads(labels...), numbers: numbersOf(ofPart(), labels),
@@ -147,7 +147,7 @@ func NewParts(labels ...string) *Parts {
 	}
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all metrics' descriptions.
 func (m *Parts) Describe(out chan<- *prometheus.Desc) {
 	m.loads.Describe(out)
 	m.numbers.describe(out)
@@ -155,7 +155,7 @@ func (m *Parts) Describe(out chan<- *prometheus.Desc) {
 	out <- m.latency
 }
 
-// Send sends the metrics of a part, after its first second.
+// Send sends a part's metrics, after its first second.
 func (m *Parts) Send(out chan<- prometheus.Metric, p *Part, labels ...string) {
 	p.mu.Lock()
 	now, began, totals, operations := p.now, p.began, p.totals, slices.Clone(p.operations)

@@ -1,6 +1,6 @@
-// Package issuer issues one part of a load from this process: it writes the part's keys
-// before the load, opens the connections of each step, and runs it. Control has one for a
-// load that it issues itself, and an agent for its part of a load of several machines.
+// Package issuer issues one part of a load from this process: it writes the part's keys before
+// the load, opens each step's connections, and runs it. Control has one for a load that it issues
+// itself, and an agent for its part of a load on several machines.
 package issuer
 
 import (
@@ -23,19 +23,19 @@ import (
 
 // Options are the inputs of an issuer. They do not change after [New].
 type Options struct {
-	// Database is the name of the database for people, and Driver makes its clients.
+	// Database is the database's name for people, and Driver makes its clients.
 	Database string
 	Driver   database.Driver
-	// Locks are the facts of the database's locks; nil without locks.
+	// Locks are the facts about the database's locks; nil without locks.
 	Locks *database.LockFacts
 	// Spec is the whole load, with the part that this process issues.
 	Spec load.Spec
-	// Event is called, by any goroutine, for the first connection that a step loses and for
-	// the first one that it opens in place of a lost one.
+	// Event is called, by any goroutine, for the first connection that a step loses and for the
+	// first one that it opens to replace a lost one.
 	Event func(kind string, member int, text string)
-	// Gone reports whether all of some members are lost.
+	// Gone reports whether all given members are lost.
 	Gone func(members []int) bool
-	// Watch sees every request of all steps, as an observer does; it may be nil.
+	// Watch sees every request in all steps, as an observer does; it may be nil.
 	Watch load.Watch
 }
 
@@ -50,13 +50,13 @@ type Issuer struct {
 	dialer *connect.Dialer
 	next   load.Step
 	keep   bool
-	kept   bool // a step that ran left the connections
-	// out passes the records of all steps on; rec and engine are nil before Begin.
+	kept   bool // an earlier step left the connections
+	// out passes on all steps' records; rec and engine are nil before Begin.
 	out    redirect
 	rec    *load.Recorder
 	engine *load.Engine
 	leased leased
-	// contenders take the locks of requests; nil in other loads.
+	// contenders take locks for requests; nil in other loads.
 	contenders *contenders.Pool
 }
 
@@ -67,8 +67,8 @@ func New(o Options) *Issuer {
 	return i
 }
 
-// Begin declares the load: its records are in the clock that currently shows now. Progress,
-// if not nil, is called once a second.
+// Begin declares the load: its records use the clock that currently shows now. Progress, if not
+// nil, is called once a second.
 func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 	var sink load.Sink = &i.out
 	if i.opts.Watch != nil {
@@ -90,23 +90,23 @@ func (i *Issuer) Begun() bool { return i.engine != nil }
 // [load.Engine.Continue].
 func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(requests) }
 
-// Forget restarts the lateness, the scheduling lag and the stops of an [End] with the next
+// Forget makes the lateness, the scheduling lag and the stops in an [End] restart with the next
 // step.
 func (i *Issuer) Forget() { i.rec.Forget() }
 
-// Clients returns the number of clients of this part in the last connected step. It is safe for
+// Clients returns how many clients this part has in the last connected step. It is safe for
 // concurrent use.
 func (i *Issuer) Clients() int64 { return i.clients.Load() }
 
-// Connect opens the connections of this part for a step. Keep leaves them open after the
-// step: the next Connect uses them if it needs as many and none was lost. After an error no
-// connection is open; a [*connect.RefusedError] names the member.
+// Connect opens this part's connections for a step. Keep leaves them open after the step: the
+// next Connect uses them if it needs as many and none was lost. After an error no connection is
+// open; a [*connect.RefusedError] names the member.
 func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
 	clients := i.opts.Spec.Part.Count(int64(step.Clients))
 	n := int(min(i.share(step.Connections), clients))
 	i.leased.over(d, n)
 	if len(i.conns) != n || !i.kept || slices.Contains(i.conns, nil) {
-		_ = i.Disconnect() // connections are lost, or of a step that did not run
+		_ = i.Disconnect() // connections are lost, or for a step that did not run
 		conns, err := d.Open(ctx, n)
 		if err != nil {
 			return err
@@ -138,22 +138,22 @@ func (i *Issuer) Disconnect() error {
 	return errors.Join(i.disband(), database.CloseAll(conns))
 }
 
-// End is how a step of one part ended.
+// End is how a part's step ended.
 type End struct {
 	// Result is the engine's. Its Start is zero if the step did not begin.
 	Result load.StepResult
-	// FirstSent is when the first request was sent, after the agreed start; negative if none
-	// was sent, or if no start was agreed. With a rate, the first request of part p is due
-	// p/rate after the start.
+	// FirstSent is when the first request was sent, after the agreed start; negative if nothing
+	// was sent, or if no start was agreed. With a rate, part p's first request is due p/rate
+	// after the start.
 	FirstSent time.Duration
-	// Totals, the surely and the perhaps created keys, SchedulingLag, Lateness and Stops are
-	// of all steps so far; the last three since [Issuer.Forget].
+	// Totals, the surely and the perhaps created keys, SchedulingLag, Lateness and Stops cover
+	// all steps so far; the last three since [Issuer.Forget].
 	Totals                        results.Totals
 	CreatedSurely, CreatedPerhaps int64
 	SchedulingLag, Lateness       results.Spread
 	Stops                         results.Stops
-	// CPU is the processor time of this process during the step, user and system; negative if
-	// it is not known.
+	// CPU is this process's CPU time during the step, user and system; negative if it is not
+	// known.
 	CPU time.Duration
 	// Error is why the step did not end by itself, "" if it did. Stopped reports that
 	// control ended the step, MembersGone that all members were lost: neither is an error.
@@ -216,7 +216,7 @@ func (i *Issuer) reconnect() *load.Reconnect {
 	}
 }
 
-// processorTime returns the user and system time of this process so far, or -1 if unknown.
+// processorTime returns this process's user and system time so far, or -1 if unknown.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -225,7 +225,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// redirect is the sink of the recorder: each step has a sink of its own.
+// redirect is the recorder's sink: each step has its own behind it.
 type redirect struct{ load.MemberSink }
 
 // watched is a redirect whose requests are observed.

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// newContenders returns the contenders of a load that takes locks, which [Issuer.contend] opens; nil
-// for other loads.
+// newContenders returns the contenders for a load that takes locks, to be opened by
+// [Issuer.contend]; nil for other loads.
 func (i *Issuer) newContenders() *contenders.Pool {
 	facts := i.lockFacts()
 	if facts == nil || !i.opts.Spec.Any(workload.Op.Locks) {
@@ -27,7 +27,7 @@ func (i *Issuer) newContenders() *contenders.Pool {
 	return p
 }
 
-// lockFacts returns the facts of the driver's locks, nil without locks.
+// lockFacts returns the facts about the driver's locks, nil without locks.
 func (i *Issuer) lockFacts() *database.LockFacts {
 	if i.opts.Locks == nil {
 		return nil
@@ -35,8 +35,8 @@ func (i *Issuer) lockFacts() *database.LockFacts {
 	return database.LockFactsOf(database.Info{Locks: i.opts.Locks}, i.opts.Driver)
 }
 
-// contend opens a contender for each of some clients. Contenders go to the members in turn, as
-// connections do. Open contenders stay open.
+// contend opens a contender for each client. Contenders go to the members in turn, as connections
+// do. Open contenders stay open.
 func (i *Issuer) contend(ctx context.Context, d *connect.Dialer, clients int64) error {
 	if i.contenders == nil {
 		return nil
@@ -68,8 +68,8 @@ func (i *Issuer) disband() error {
 	return i.contenders.Close(context.Background(), i.opts.Spec.Timeout)
 }
 
-// Held returns which locks this part of several held in the last step, in nanoseconds since a time that
-// this process read from its clock.
+// Held returns which locks this part, one of several, held in the last step, in nanoseconds since
+// a time read from this process's clock.
 func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	if i.contenders == nil || i.rec == nil {
 		return nil, time.Time{}
@@ -77,7 +77,7 @@ func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	return i.contenders.Take(), i.rec.Clock().Instant(0)
 }
 
-// locks returns the counts of the locks that requests of this part acquired, nil in other loads.
+// locks counts the locks that this part's requests acquired, nil in other loads.
 func (i *Issuer) locks() *results.LoadLocks {
 	if i.contenders == nil {
 		return nil

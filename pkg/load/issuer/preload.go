@@ -14,8 +14,8 @@ import (
 // over all parts; a request has up to PerRequest keys.
 type Preload struct{ Clients, Connections, PerRequest int }
 
-// Preload grants the sessions and writes the keys of this part. Any goroutine may call progress:
-// once a second if a request writes one key, else with each request and only the number of
+// Preload grants this part's sessions and writes its keys. Any goroutine may call progress: once
+// a second if a request writes one key, else with each request and only with the number of
 // written keys.
 func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {
 	spec := i.opts.Spec

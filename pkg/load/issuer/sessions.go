@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// leased are the sessions of this part that operations take, with the way to reach the members
-// that grant and end them.
+// leased holds this part's sessions that operations take, with the way to reach the members that
+// grant and end them.
 type leased struct {
 	pool        *pool.Pool
 	dialer      *connect.Dialer // nil before the first connection
@@ -23,10 +23,10 @@ type leased struct {
 	took        time.Duration // until the sessions before the load were granted
 }
 
-// over notes the number of connections that grant or end sessions: as many as the load has.
+// over notes how many connections grant or end sessions: as many as the load has.
 func (l *leased) over(d *connect.Dialer, connections int) { l.dialer, l.connections = d, connections }
 
-// fill grants the sessions of this part before the load.
+// fill grants this part's sessions before the load.
 func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
 	n := spec.Part.Count(spec.Sessions)
 	if n == 0 {
@@ -57,12 +57,12 @@ func leasers(conns []database.Client) (list []database.Leaser, err error) {
 	return list, nil
 }
 
-// EndTimeout bounds the end of all sessions. The remaining sessions end after their TTL.
+// EndTimeout bounds ending all sessions. The remaining sessions end after their TTL.
 const EndTimeout = 2 * time.Minute
 
-// EndSessions ends the sessions of this part that the load has left, also after ctx is over. It
-// returns the counts of sessions and of the locks that requests acquired, nil for a load without
-// operations of either. It is called after [Issuer.Disconnect].
+// EndSessions ends this part's sessions left over from the load, also after ctx is over. It
+// returns counts for sessions and for the locks that requests acquired, nil for a load without
+// such operations. It is called after [Issuer.Disconnect].
 func (i *Issuer) EndSessions(ctx context.Context) *results.LoadSessions {
 	spec, locks := &i.opts.Spec, i.locks()
 	switch {
@@ -102,8 +102,8 @@ func (i *Issuer) endSessions(ctx context.Context) *results.LoadSessions {
 	return s
 }
 
-// reach opens connections to the members that accept them. The error comes from the last
-// member that does not.
+// reach opens connections to the members that accept them. The error comes from the last refusing
+// member.
 func (l *leased) reach(ctx context.Context) (conns []database.Client, refused error) {
 	lost := map[int]bool{}
 	for n := range l.connections {

@@ -15,13 +15,13 @@ import (
 // forger is a store that answers some reads with invented values, with a right or wrong checksum.
 type forger struct {
 	store
-	own, other *requests.Sequence // of the load, and of another run
+	own, other *requests.Sequence // the load's, and another run's
 
-	update int // index of the operation that writes the values
+	update int // index of the operation writing the values
 
 	guard sync.Mutex
 	rand  *rand.Rand
-	told  [5]int // by kind of forgery
+	told  [5]int // by forgery kind
 }
 
 func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
@@ -41,17 +41,17 @@ func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 		return written(f.other, 7), nil
 	case 1: // a request that will not be sent
 		return written(f.own, math.MaxInt64-f.rand.Int64N(10)), nil
-	case 2: // before any key that was written before the load
+	case 2: // before any key written before the load
 		return written(f.own, math.MinInt64+f.rand.Int64N(10)), nil
-	case 3: // one that is far away
+	case 3: // one far away
 		return written(f.own, -1e15-f.rand.Int64N(1e15)), nil
 	}
 	return make([]byte, 1<<20), nil
 }
 
-// TestHostile: values with numbers of another run, with negative or huge numbers, and far too long
-// values are violations. Each read is counted once, and the judge uses no more memory than for honest
-// values.
+// TestHostile: values with another run's numbers, with negative or huge numbers, and far too long
+// values are violations. Each read is counted once, and the judge uses no more memory than for
+// honest values.
 func TestHostile(t *testing.T) {
 	spec := registers(false)
 	f := &forger{rand: rand.New(rand.NewPCG(17, 18))}
@@ -64,7 +64,7 @@ func TestHostile(t *testing.T) {
 	}
 	f.update = slices.Index(spec.Operations(), workload.OpUpdate)
 	f.own, f.other = sequence(spec.Seed), sequence(spec.Seed+1)
-	f.lie = dropsWrites // one that no call tells: every is more than all of them
+	f.lie = dropsWrites // one that no call tells: every is more than all calls
 	f.every = math.MaxInt
 	j, held := judgeClient(t, spec, f, &f.store, 30_000)
 	totals, told := j.Totals(), int64(0)

@@ -1,5 +1,5 @@
-// Package judging judges the requests of a load by package consistency while the engine sends
-// them, and reads back the written keys when the load is over.
+// Package judging judges a load's requests by package consistency while the engine sends them,
+// and reads back the written keys when the load is over.
 package judging
 
 import (
@@ -17,12 +17,12 @@ type Options struct {
 	// Spec is the load. The keys below [workload.Load.Existing] were written before it, by
 	// [load.Preload] or [load.PreloadBulk]; the keys that it creates did not exist.
 	Spec load.Spec
-	// Clients is the largest number of concurrent clients.
+	// Clients is the most concurrent clients.
 	Clients int
 	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
 	// staleness and no verdict.
 	Weaker bool
-	// MostKeys bounds the judged keys, and the memory for them; requests of later keys are only
+	// MostKeys bounds the judged keys, and the memory for them; requests for later keys are only
 	// counted. 0 means the most that a judge allows.
 	MostKeys int
 	// Sampled is how many keys have their requests recorded.
@@ -42,30 +42,30 @@ func Check(spec load.Spec) error {
 	return nil
 }
 
-// atOnce is the number of keys for which a judge allocates memory at the beginning: 16 MiB.
+// atOnce is for how many keys a judge allocates memory at the beginning: 16 MiB.
 const atOnce = 1 << 17
 
-// atOnceEnded is the number of requests for which there is room at once: 1.5 MB of addresses, of which
-// the system gives memory to those that are used. A list that grew when the judge was late for the
-// first time would leave its old places as garbage.
+// atOnceEnded is for how many requests there is room at once: 1.5 MB of addresses, backed by
+// memory only where used. A list that grew when the judge was first late would leave its old
+// places as garbage.
 const atOnceEnded = 1 << 15
 
-// Load judges the requests of a load. One goroutine at a time calls its methods.
+// Load judges a load's requests. One goroutine at a time calls its methods.
 type Load struct {
 	opts  Options
 	judge *consistency.Judge
 	work  *requests.Sequence
 	kinds []consistency.Kind // by operation
 	batch []consistency.Op
-	// deletes is set if an operation deletes: some databases restart the versions of a deleted
-	// key, and these versions are not judged.
+	// deletes is set if an operation deletes: some databases restart a deleted key's versions, so
+	// versions are not judged.
 	deletes bool
-	highest int64 // number of a request that ended
+	highest int64 // number of an ended request
 	seconds []Second
 	took    time.Duration
 }
 
-// New returns the judge of a load. Its Observe implements [load.Observer].
+// New returns the judge for a load. Its Observe implements [load.Observer].
 func New(o Options) (*Load, error) {
 	if err := Check(o.Spec); err != nil {
 		return nil, fmt.Errorf("judge the load: %w", err)
@@ -91,14 +91,14 @@ func New(o Options) (*Load, error) {
 	return l, nil
 }
 
-// wrote reports whether a request of the load wrote the value of a number. The checksum of a value
-// is that of its key, so a request that wrote it wrote this key. The key is not computed again: by
-// the law latest it depends on the keys that were there when the request was sent.
+// wrote reports whether one of the load's requests wrote the value with a number. A value's
+// checksum covers its key, so a request that wrote it wrote this key. The key is not computed
+// again: by the law latest it depends on which keys existed when the request was sent.
 func (l *Load) wrote(_, number int64) bool {
 	return number >= 0 && number <= l.highest && l.work.Sends(requests.Request{Op: l.work.Op(number)})
 }
 
-// Observe takes requests that ended, and judges them in the next call without requests.
+// Observe takes ended requests, and judges them in the next call without requests.
 func (l *Load) Observe(ended []load.Ended, before int64) error {
 	from := time.Now()
 	defer func() { l.took += time.Since(from) }()
@@ -115,7 +115,7 @@ func (l *Load) Observe(ended []load.Ended, before int64) error {
 	return nil
 }
 
-// add adds the counts of a call to those of its second.
+// add adds a call's counts to its second's.
 func (l *Load) add(until int64, c consistency.Counts) {
 	if n := len(l.seconds) - 1; n >= 0 && unixSecond(l.seconds[n].Until) == unixSecond(until) {
 		l.seconds[n].Counts.Add(&c)

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is a register for each key, with one lie of its kind in a number of calls.
+// store is a register for each key, with one lie of its kind every so many calls.
 type store struct {
 	lie   lie
 	every int
@@ -26,7 +26,7 @@ type store struct {
 	mu     sync.Mutex
 	calls  int
 	lies   int
-	values map[string][][]byte // of each key, the latest last; nil is none
+	values map[string][][]byte // by key, the latest last; nil means no value
 }
 
 type lie int
@@ -129,7 +129,7 @@ var _ load.Observer = judged{}
 func (judged) Second(load.Second) error { return nil }
 func (judged) Total(load.Total) error   { return nil }
 
-// registers returns a load of reads and writes of few keys.
+// registers returns a load that reads and writes few keys.
 func registers(deletes bool) load.Spec {
 	mix := []workload.Share{
 		{Operation: workload.OpRead, Weight: 45}, {Operation: workload.OpUpdate, Weight: 35}, {Operation: workload.OpSwap, Weight: 20},
@@ -151,7 +151,7 @@ func judge(t *testing.T, spec load.Spec, s *store, requests int64) (*consistency
 	return judgeClient(t, spec, s, s, requests)
 }
 
-// judgeClient calls judge with one client of a store.
+// judgeClient calls judge with one client for a store.
 func judgeClient(t *testing.T, spec load.Spec, c database.Client, s *store, requests int64) (*consistency.Judge, consistency.HeldKeys) {
 	t.Helper()
 	const clients = 8
@@ -204,7 +204,7 @@ func TestHonest(t *testing.T) {
 	}
 }
 
-// TestLies: every lie of a store is found, with its class of violation.
+// TestLies: every lie of a store is found, with its violation class.
 func TestLies(t *testing.T) {
 	swaps := []workload.Share{{Operation: workload.OpSwap, Weight: 1}}
 	for name, c := range map[string]struct {
@@ -283,9 +283,9 @@ func TestReadBackEnds(t *testing.T) {
 	}
 }
 
-// TestForgotten: a value that was replaced too long ago to be remembered is a stale read, also by a
-// law of keys that depends on the keys that were there when the request was sent. A value with the
-// number of a request that was not sent, or that writes no value, is a phantom.
+// TestForgotten: a value replaced too long ago to be remembered is a stale read, also with a key
+// law that depends on which keys existed when the request was sent. A value numbered for a
+// request that was not sent, or that writes no value, is a phantom.
 func TestForgotten(t *testing.T) {
 	spec := registers(false)
 	spec.KeyLaw = workload.KeysLatest
@@ -348,8 +348,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestPlanned: the operations that a plan of a run calls judged are those whose requests the judge takes,
-// and the values that it finds too small are those that have no room for the number of a request.
+// TestPlanned: the operations that a run's plan calls judged are those whose requests the judge
+// takes, and the values it finds too small are those without room for a request number.
 func TestPlanned(t *testing.T) {
 	if verdict.LeastValue != requests.LeastNumbered {
 		t.Errorf("a plan judges values from %d bytes on, and those from %d on have the number of a request", verdict.LeastValue, requests.LeastNumbered)

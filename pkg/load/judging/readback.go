@@ -19,17 +19,17 @@ import (
 type Back struct {
 	// Mode is the database's strongest read mode.
 	Mode workload.ReadMode
-	// Connections is how many keys are read at the same time, and Within bounds the time of all.
+	// Connections is how many keys are read at the same time, and Within bounds the total time.
 	Connections int
 	Within      time.Duration
 	// Rate is the most reads in a second over all connections; 0 is no bound.
 	Rate float64
-	// Longest is the longest time of a read; a read that takes longer or fails is the last one.
-	// 0 is no bound.
+	// Longest is the longest time for a read; a read that takes longer or fails is the last one.
+	// 0 means no bound.
 	Longest time.Duration
 }
 
-// exceeded returns why a read of a key is the last one, nil if it is not.
+// exceeded returns why a key's read is the last one, nil if it is not.
 func (b *Back) exceeded(key int64, took time.Duration, err error) error {
 	switch {
 	case b.Longest <= 0:
@@ -56,8 +56,8 @@ func newPace(rate float64) *pace {
 	return &pace{every: time.Duration(min(float64(time.Second)/rate, float64(time.Hour)))}
 }
 
-// await waits for the turn of a read, and returns false if ctx ended first. Time that passed unused
-// is not made up for.
+// await waits for a read's turn, and returns false if ctx ended first. Unused time is not made up
+// for.
 func (p *pace) await(ctx context.Context) bool {
 	if p.every == 0 {
 		return ctx.Err() == nil
@@ -77,9 +77,9 @@ func (p *pace) turn(now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// ReadBack reads all keys that were written, one at a time over each connection, until ctx ends. It
-// does not use b.Connections and b.Within. Call it after Finish. The error is the bound that
-// ended the reads, or comes from the first failed read, after which other keys were read.
+// ReadBack reads all written keys, one at a time over each connection, until ctx ends. It does
+// not use b.Connections and b.Within. Call it after Finish. The error is the bound that ended
+// reading, or comes from the first failed read, after which other keys were read.
 func (l *Load) ReadBack(ctx context.Context, conns []database.Client, b Back) (consistency.HeldKeys, error) {
 	keys := slices.Collect(l.judge.Written())
 	found, reads := make([]answer, len(keys)), newPace(b.Rate)
@@ -114,14 +114,14 @@ func (l *Load) ReadBack(ctx context.Context, conns []database.Client, b Back) (c
 	return h, failed
 }
 
-// answer is the result of reading a key back.
+// answer is what reading a key back gave.
 type answer struct {
 	read, wrong bool
 	value       int64
 	err         error
 }
 
-// read reads a key back. A read that ended because ctx did has no answer and no error.
+// read reads a key back. A read ended by ctx has no answer and no error.
 func (l *Load) read(ctx context.Context, conn database.Client, key int64, mode workload.ReadMode) answer {
 	value, err := conn.Get(ctx, requests.AppendKey(nil, &l.opts.Spec.Load, key), mode)
 	switch {

@@ -40,7 +40,7 @@ func (s *slow) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	return s.store.Get(ctx, key, mode)
 }
 
-// wroteKeys returns the judge of a load that wrote a number of keys.
+// wroteKeys returns the judge for a load that wrote some keys.
 func wroteKeys(t *testing.T, keys int64) *Load {
 	t.Helper()
 	spec := registers(false)
@@ -60,8 +60,8 @@ func wroteKeys(t *testing.T, keys int64) *Load {
 	return l
 }
 
-// TestReadBackRate: over several connections, too, keys are read at most at a rate, and time that
-// slow reads took is not made up for.
+// TestReadBackRate: over several connections, too, keys are read at most at a rate, and time lost
+// to slow reads is not made up for.
 func TestReadBackRate(t *testing.T) {
 	for _, conns := range []int{1, 4} {
 		synctest.Test(t, func(t *testing.T) {
@@ -108,8 +108,8 @@ func TestReadBackGuard(t *testing.T) {
 	}
 }
 
-// deaf is a store that answers a number of reads; the others last until their context ends, or fail after
-// a second at their own deadline.
+// deaf is a store that answers some reads; the others last until their context ends, or fail
+// after a second at their own deadline.
 type deaf struct {
 	store
 	answers int
@@ -129,8 +129,8 @@ func (d *deaf) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]b
 	return nil, database.NotApplied(database.ClassCancelled, ctx.Err())
 }
 
-// TestReadBackCut: when reads end early, the reason is the cause of that end, and not the error
-// of a read that it ended.
+// TestReadBackCut: when reads end early, the reason is what ended them, and not the error from an
+// ended read.
 func TestReadBackCut(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	for want, c := range map[string]struct {

@@ -16,20 +16,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Second counts the judged requests of one second, up to a moment.
+// Second counts the requests judged in one second, up to a moment.
 type Second struct {
 	Until  int64              `json:"until_unix_ns"`
 	Counts consistency.Counts `json:"counts"`
 }
 
-// Report is the judgement of a load, or of one part of it.
+// Report is the judgement on a load, or on one part.
 type Report struct {
 	Counts    consistency.Counts    `json:"counts"`
 	Seconds   []Second              `json:"-"`
 	Witnesses []consistency.Witness `json:"witnesses,omitempty"`
-	// Stale holds the staleness in nanoseconds of a weaker mode's stale reads; nil without any.
+	// Stale holds the staleness, in nanoseconds, of a weaker mode's stale reads; nil without any.
 	Stale *hdrhistogram.Histogram `json:"-"`
-	// Sampled are the recorded requests of a load that one process issued.
+	// Sampled are the recorded requests in a load issued by one process.
 	Sampled []consistency.History `json:"-"`
 	// Held counts the written keys by their values after the load; nil if no key was read back.
 	// BackNS is how long that took, NotRead why some keys were not read.
@@ -40,11 +40,11 @@ type Report struct {
 	TookNS int64 `json:"took_ns"`
 }
 
-// MostWitnesses is how many witnesses of a load are kept.
+// MostWitnesses is how many witnesses are kept for a load.
 const MostWitnesses = 100
 
-// End judges the open rest after the load, and reads the written keys back over connections that
-// dial opens. The load was interrupted if ctx is done.
+// End judges the open rest after the load, and reads the written keys back over connections
+// opened by dial. The load was interrupted if ctx is done.
 func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n int) ([]database.Client, error)) Report {
 	from := time.Now()
 	j := l.Finish()
@@ -75,7 +75,7 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	return r
 }
 
-// Merge makes one report from the reports of parts, each of which judged its own keys.
+// Merge makes one report from the parts' reports, each about its own keys.
 func Merge(parts []Report) Report {
 	if len(parts) == 1 {
 		return parts[0]
@@ -89,7 +89,7 @@ func Merge(parts []Report) Report {
 			if all.Stale == nil {
 				all.Stale = histogram.New()
 			}
-			all.Stale.Merge(p.Stale) // of the same shape, so that nothing is dropped
+			all.Stale.Merge(p.Stale) // the same shape, so nothing is dropped
 		}
 		if p.Held != nil {
 			if all.Held == nil {
@@ -106,14 +106,14 @@ func Merge(parts []Report) Report {
 	return all
 }
 
-// addPart adds the counts of another part, whose keys are others.
+// addPart adds another part's counts, for other keys.
 func addPart(to, c *consistency.Counts) {
 	keys, open, unknown := to.Keys, to.OpenZones, to.UnknownWrites
 	to.Add(c)
 	to.Keys, to.OpenZones, to.UnknownWrites = keys+c.Keys, open+c.OpenZones, unknown+c.UnknownWrites
 }
 
-// mergeSeconds adds up the seconds of parts. A part without a second has the same keys as before.
+// mergeSeconds adds up the parts' seconds. A part without a second has the same keys as before.
 func mergeSeconds(parts []Report) (all []Second) {
 	var seconds []int64
 	for n := range parts {

@@ -22,7 +22,7 @@ type Decoder struct {
 	member     *hdrhistogram.Histogram
 }
 
-// maxHistograms bounds the histograms of one second, of 221 KB each. A load has a few for each
+// maxHistograms bounds the histograms in one second, 221 KB each. A load has a few for each
 // operation and phase.
 const maxHistograms = 1 << 10
 
@@ -53,7 +53,7 @@ func (d *Decoder) Second(m *pb.LoadSecond) (load.Second, error) {
 	return *s, nil
 }
 
-// latencies decodes the histograms of a second.
+// latencies decodes a second's histograms.
 func (d *Decoder) latencies(m *pb.LoadSecond) error {
 	if n := len(m.GetHistograms()); n > maxHistograms {
 		return fmt.Errorf("a second must have at most %d histograms, got %d", maxHistograms, n)
@@ -81,7 +81,7 @@ func (d *Decoder) latencies(m *pb.LoadSecond) error {
 	return nil
 }
 
-// Member decodes the histogram of one member in a whole step.
+// Member decodes one member's histogram for a whole step.
 func (d *Decoder) Member(m *pb.LoadMemberTotal) (load.MemberTotal, error) {
 	if d.member == nil {
 		d.member = results.NewMemberHistogram()
@@ -99,7 +99,7 @@ func (d *Decoder) Member(m *pb.LoadMemberTotal) (load.MemberTotal, error) {
 	return t, nil
 }
 
-// outcomeOf returns the outcome of a name.
+// outcomeOf returns the outcome with a name.
 func outcomeOf(name string) (workload.Outcome, error) {
 	for _, o := range workload.LatencyOutcomes {
 		if o.String() == name {

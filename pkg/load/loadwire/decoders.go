@@ -1,7 +1,7 @@
 package loadwire
 
-// Decoders decode the records of many streams in the memory of a few decoders: a stream needs one only
-// while it handles a record. It is safe for concurrent use.
+// Decoders decode records from many streams in the memory of a few decoders: a stream needs one
+// only while it handles a record. It is safe for concurrent use.
 type Decoders struct{ free chan *Decoder }
 
 // NewDecoders returns n decoders.

@@ -15,7 +15,7 @@ import (
 // not safe for concurrent use.
 type Encoder struct{ v2 histogram.V2 }
 
-// Second encodes one second. All of it is of one unix second and one step.
+// Second encodes one second. It covers one unix second and one step.
 func (e *Encoder) Second(s load.Second) (*pb.LoadSecond, error) {
 	if len(s.Intervals) == 0 {
 		return nil, fmt.Errorf("a second must have rows, got none at %v", s.Start)
@@ -44,7 +44,7 @@ func (e *Encoder) Second(s load.Second) (*pb.LoadSecond, error) {
 	return m, nil
 }
 
-// Member encodes the histogram of one member in a whole step.
+// Member encodes one member's histogram for a whole step.
 func (e *Encoder) Member(t load.MemberTotal) (*pb.LoadMemberTotal, error) {
 	h, err := e.histogram(t.Histogram)
 	if err != nil {

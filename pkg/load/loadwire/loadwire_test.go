@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// filler gives each field another value, to show a field that is not converted, or mistaken for
-// another one.
+// filler gives each field another value, to show a field not converted, or mistaken for another
+// one.
 type filler struct{ n int64 }
 
 func (f *filler) fill(v reflect.Value) {
@@ -83,7 +83,7 @@ func latency(o workload.Outcome, n int64) load.Latency {
 	return load.Latency{Histogram: h, Series: results.Series{Timing: results.TimingService, Operation: "write", Outcome: o, Step: 7, Phase: results.PhaseMeasure}}
 }
 
-// second returns a second in which every field of each row has a value.
+// second returns a second in which every field in each row has a value.
 func second(f *filler) load.Second {
 	s := load.Second{Start: time.Unix(1_700_000_000, 0).UTC(), Last: true}
 	for range 2 {
@@ -99,8 +99,8 @@ func second(f *filler) load.Second {
 	return s
 }
 
-// TestSecond: a second is the same after it was sent, and so is another second that is
-// decoded in the same memory.
+// TestSecond: a second is the same after it was sent, and so is another second decoded in the
+// same memory.
 func TestSecond(t *testing.T) {
 	var e Encoder
 	var d Decoder
@@ -136,7 +136,7 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// TestMember: the histogram of a member, which has fewer digits, is the same after it was sent.
+// TestMember: a member's histogram, which has fewer digits, is the same after it was sent.
 func TestMember(t *testing.T) {
 	var e Encoder
 	var d Decoder

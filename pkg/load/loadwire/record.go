@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// encode returns the JSON of a record.
+// encode returns a record as JSON.
 func encode[T any](record *T) ([]byte, error) {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -15,7 +15,7 @@ func encode[T any](record *T) ([]byte, error) {
 	return data, nil
 }
 
-// decode inverts encode. An unknown field is an error: both sides are of one version.
+// decode inverts encode. An unknown field is an error: both sides have one version.
 func decode[T any](data []byte, record *T) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -25,7 +25,7 @@ func decode[T any](data []byte, record *T) error {
 	return nil
 }
 
-// encodeRows appends the JSON of each row.
+// encodeRows appends each row as JSON.
 func encodeRows[T any](to *[][]byte, rows []T) error {
 	for i := range rows {
 		data, err := encode(&rows[i])

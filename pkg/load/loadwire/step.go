@@ -9,7 +9,7 @@ import (
 )
 
 // StepMessage encodes a step of the whole load, without its functions and its start. It fails if
-// the step has a number that JSON lacks.
+// the step has a number that JSON cannot express.
 func StepMessage(s load.Step) (*pb.LoadStep, error) {
 	step, err := encode(&s.Step)
 	return &pb.LoadStep{Index: int32(s.Index), Step: step}, err
@@ -22,10 +22,10 @@ func StepOf(m *pb.LoadStep) (load.Step, error) {
 	return s, err
 }
 
-// EndMessage encodes the end of a step.
+// EndMessage encodes a step's end.
 func EndMessage(e issuer.End) ([]byte, error) { return encode(&e) }
 
-// EndOf decodes the end of a step. Its times are in UTC.
+// EndOf decodes a step's end. Its times are in UTC.
 func EndOf(data []byte) (e issuer.End, err error) {
 	if err := decode(data, &e); err != nil {
 		return issuer.End{}, err

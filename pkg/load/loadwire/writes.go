@@ -17,10 +17,10 @@ const writesAtOnce = 8192
 type Writes struct {
 	data         []byte
 	n            int
-	number, sent int64 // of the last
+	number, sent int64 // the last write's
 }
 
-// Add adds the fields of a write that a watch of writes needs: number, key, change, times,
+// Add adds those fields of a write that are needed to watch writes: number, key, change, times,
 // operation and outcome. It reports whether a message is full.
 func (w *Writes) Add(e *load.Ended) (full bool) {
 	w.data = append(w.data, e.Op, byte(e.Outcome))
@@ -39,7 +39,7 @@ func (w *Writes) Take(before int64) *pb.LoadWrites {
 	return m
 }
 
-// WritesOf appends the writes of a message to a list. Their operations are below a number.
+// WritesOf appends a message's writes to a list. Their operations must be below operations.
 func WritesOf(list []load.Ended, m *pb.LoadWrites, operations int) ([]load.Ended, error) {
 	data, number, sent := m.GetWrites(), int64(0), int64(0)
 	for n := 0; len(data) > 0; n++ {

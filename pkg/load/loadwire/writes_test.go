@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Writes are the same on the other side, in messages of a bounded size.
+// Writes are the same on the other side, in messages of bounded size.
 func TestWrites(t *testing.T) {
 	var want, got []load.Ended
 	var w Writes

@@ -1,5 +1,5 @@
-// Package message makes texts of errors countable: those that differ only in numbers,
-// addresses and ids become one, and there is a bound on how many there are.
+// Package message makes error texts countable: those that differ only in numbers, addresses and
+// ids become one, and their number is bounded.
 package message
 
 import (
@@ -10,8 +10,7 @@ import (
 )
 
 const (
-	// Limit is the number of distinct messages of a [Set], without the first message of
-	// each class.
+	// Limit is how many distinct messages a [Set] has, without each class's first message.
 	Limit = 100
 	// Others stands for messages beyond the limit.
 	Others = "others"
@@ -20,10 +19,10 @@ const (
 	maxText = 240
 )
 
-// Normal returns a text with its numbers as N, addresses as ADDR, and hexadecimal ids as
-// ID. Numbers of up to three digits after words such as code, status and error stay,
-// because they name an error, and so do single digits after a letter, such as v1. Characters
-// that do not print become question marks. Texts longer than 240 bytes are cut.
+// Normal returns a text with its numbers as N, addresses as ADDR, and hexadecimal ids as ID.
+// Numbers with up to three digits after words such as code, status and error stay, because they
+// name an error, and so do single digits after a letter, such as v1. Unprintable characters
+// become question marks. Texts longer than 240 bytes are cut.
 func Normal(text string) string {
 	text = text[:min(len(text), maxRead)]
 	var b strings.Builder
@@ -56,8 +55,8 @@ func Normal(text string) string {
 	return strings.ToValidUTF8(b.String()[:min(b.Len(), maxText)], "")
 }
 
-// wordAt returns the length of the word at the beginning of a text. Punctuation inside a
-// word belongs to it, as in an address.
+// wordAt returns the length of the word at a text's beginning. Punctuation inside a word belongs
+// to it, as in an address.
 func wordAt(text string) int {
 	end := 0
 	for n := 0; n < len(text); n++ {
@@ -145,7 +144,7 @@ func writeNumbers(b *strings.Builder, word string) {
 
 // Set decides which messages are counted separately. It is not safe for concurrent use.
 type Set struct {
-	normal   map[string]string // by text that was seen, at most maxKnown
+	normal   map[string]string // by seen text, at most maxKnown
 	messages map[string]bool
 	classes  map[string]bool
 }
@@ -159,8 +158,8 @@ func NewSet() *Set {
 }
 
 // Of returns the message by which an error is counted: its text as [Normal] returns it, or
-// [Others] if there are too many messages. The first message of each class always counts
-// separately, and the class stands for an empty text.
+// [Others] if there are too many messages. Each class's first message always counts separately,
+// and the class stands for an empty text.
 func (s *Set) Of(class, text string) string {
 	normal, known := s.normal[text]
 	if !known {

@@ -56,7 +56,7 @@ func TestSet(t *testing.T) {
 		t.Errorf("%d messages with %d others, want %d and %d", len(seen), seen[Others], Limit+1, 2*Limit)
 	}
 	for _, c := range []struct{ class, text, want string }{
-		{"lost", "connection reset", "connection reset"}, // the first of its class
+		{"lost", "connection reset", "connection reset"}, // the first in its class
 		{"lost", "broken pipe", Others},
 		{"lost", "text xx", "text xx"}, // known
 		{"lost", "connection reset", "connection reset"},

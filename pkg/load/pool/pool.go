@@ -1,5 +1,5 @@
-// Package pool keeps the sessions that requests of a load begin, renew and end. Sessions are all
-// alike, so sessions have no numbers: a request takes the one that was granted or renewed longest ago.
+// Package pool keeps the sessions that a load's requests begin, renew and end. Sessions are all
+// alike, so they have no numbers: a request takes the one granted or renewed longest ago.
 package pool
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Pool is the sessions of one part of a load. It needs a little more than 16 bytes for each session.
-// It is safe for concurrent use.
+// Pool holds the sessions for one part of a load. It needs a little more than 16 bytes for each
+// session. It is safe for concurrent use.
 type Pool struct {
 	ttl time.Duration
 
 	mu      sync.Mutex // guards the fields below
-	waiting queue      // sessions that no request has
+	waiting queue      // sessions not used by a request
 	counts  Counts
 }
 
-// Counts counts the sessions of a part.
+// Counts counts a part's sessions.
 type Counts struct {
 	// Before sessions were granted before the load, Begun ones to its requests. Doubtful counts
 	// requests for a session whose answer was lost: that session cannot be named, and ends after
 	// its TTL.
 	Before, Begun, Doubtful int64
-	// Requests of the load ended the Revoked sessions; the Ended ones were ended after it. The
+	// The load's requests ended the Revoked sessions; the Ended ones were ended after it. The
 	// Expired ones had ended by themselves before their renewal or end, and the Left ones could
 	// not be ended.
 	Revoked, Ended, Expired, Left int64
@@ -40,7 +40,7 @@ type Counts struct {
 // New returns a pool without sessions. All have one TTL.
 func New(ttl time.Duration) *Pool { return &Pool{ttl: ttl} }
 
-// errNone is the error of a request that finds no session.
+// errNone is the error for a request that finds no session.
 var errNone = errors.New("no session is left for the request")
 
 // Grant begins a session, which then waits for other requests.
@@ -63,8 +63,8 @@ func (p *Pool) KeepAlive(ctx context.Context, on database.Leaser) error {
 	return p.with(func(id database.SessionID) error { return on.KeepAlive(ctx, id) }, nil)
 }
 
-// Revoke ends the session with the oldest renewal. Like the deletion of a missing key, revoking an
-// ended session is not an error.
+// Revoke ends the session with the oldest renewal. Like deleting a missing key, revoking an ended
+// session is not an error.
 func (p *Pool) Revoke(ctx context.Context, on database.Leaser) error {
 	err := p.with(func(id database.SessionID) error { return on.Revoke(ctx, id) }, func() { p.counts.Revoked++ })
 	if errors.Is(err, database.ErrNoSession) {
@@ -132,8 +132,8 @@ func each(conns []database.Leaser, do func(database.Leaser)) {
 	all.Wait()
 }
 
-// End ends the waiting sessions in the way that Fill begins them, until ctx is over. It returns the
-// counts of all sessions, and the first error.
+// End ends the waiting sessions in the same way as Fill begins them, until ctx is over. It
+// returns the counts for all sessions, and the first error.
 func (p *Pool) End(ctx context.Context, conns []database.Leaser, within time.Duration) (Counts, error) {
 	var first error // guarded by the lock
 	each(conns, func(on database.Leaser) {
@@ -179,7 +179,7 @@ func (p *Pool) Waiting() int64 {
 // queue is sessions in their order.
 type queue struct {
 	ring  []database.SessionID // a power of two long
-	first int                  // of those in the ring
+	first int                  // the first one's place in the ring
 	n     int
 }
 

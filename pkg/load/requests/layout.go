@@ -7,20 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// block is how many requests divide a mix exactly: each block holds every operation by
-// its weight, in its own order. So the number of keys created before a request follows
-// from its number alone, and everything a request does is a function of (seed, number).
+// block is how many requests divide a mix exactly: each block holds every operation by its
+// weight, in its own order. So how many keys are created before a request follows from its number
+// alone, and everything a request does is a function of (seed, number).
 const block = workload.Block
 
-// layout distributes the operations of a mix over blocks of requests.
+// layout distributes a mix's operations over request blocks.
 type layout struct {
 	seed uint64
 	ops  []workload.Op
-	// from[o] is the first place in a block that belongs to operation o. It has one
-	// more entry, which is block.
+	// from[o] is operation o's first place in a block. It has one more entry, which is block.
 	from []int64
-	// creates is the index in ops of the operation that creates keys, -1 without one.
-	// perBlock is how many keys a block creates.
+	// creates is the operation that creates keys, as an index in ops, -1 without one. perBlock is
+	// how many keys a block creates.
 	creates  int
 	perBlock int64
 	sends    []bool // by operation: it sends a value
@@ -28,7 +27,7 @@ type layout struct {
 	locks    []bool // by operation: it takes a lock
 }
 
-// newLayout returns every problem of a mix as one error.
+// newLayout returns all problems in a mix as one error.
 func newLayout(mix []workload.Share, seed uint64) (layout, error) {
 	var errs []error
 	for _, p := range workload.CheckMix(mix) {
@@ -53,14 +52,14 @@ func newLayout(mix []workload.Share, seed uint64) (layout, error) {
 // any reports whether an operation has a property.
 func (l *layout) any(has func(workload.Op) bool) bool { return slices.ContainsFunc(l.ops, has) }
 
-// Op returns the operation of request i, as an index of the load's mix.
+// Op returns request i's operation, as an index in the load's mix.
 func (l *layout) Op(i int64) int {
 	o, _ := l.op(i)
 	return o
 }
 
-// op returns the index of the operation of request i, and the rank of the request
-// among those of its block with the same operation.
+// op returns the index of request i's operation, and the request's rank among those in its block
+// with the same operation.
 func (l *layout) op(i int64) (o int, rank int64) {
 	if len(l.ops) == 1 {
 		return 0, i % block
@@ -74,8 +73,8 @@ func (l *layout) op(i int64) (o int, rank int64) {
 	return o, place - l.from[o]
 }
 
-// Count adds the requests of the half-open range [from, to) to into, by operation.
-// Every whole block holds the same numbers.
+// Count adds the requests in the half-open range [from, to) to into, by operation. Every whole
+// block holds the same numbers.
 func (l *layout) Count(from, to int64, into []int64) {
 	if len(l.ops) == 1 {
 		into[0] += to - from
@@ -101,7 +100,7 @@ func (l *layout) Count(from, to int64, into []int64) {
 }
 
 // CountEvery adds n requests to into, by operation: their numbers begin with from and are
-// a distance of at least 1 apart.
+// distance apart, at least 1.
 func (l *layout) CountEvery(from, distance, n int64, into []int64) {
 	switch {
 	case distance == 1:

@@ -17,7 +17,7 @@ type missingKeys struct {
 	gaps []gap // ascending, with at least one key between neighbours
 }
 
-// gap is the half-open range [from, to) of keys.
+// gap is the half-open key range [from, to).
 type gap struct{ from, to int64 }
 
 // at returns the index of the first gap that ends above a key.
@@ -74,7 +74,7 @@ func (m *missingKeys) remove(key int64) {
 	}
 }
 
-// before returns the key itself, or the next lower key that is not missing.
+// before returns the key itself, or the next lower key not missing.
 func (m *missingKeys) before(key int64) int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

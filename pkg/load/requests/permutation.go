@@ -39,7 +39,7 @@ func feistel(place, n int64, half int, key uint64) int64 {
 // golden, which SplitMix64 adds in each step, is 2^64 divided by the golden ratio.
 const golden = 0x9e3779b97f4a7c15
 
-// Mix64 applies SplitMix64's finalizer: every bit of z changes half of the result.
+// Mix64 applies SplitMix64's finalizer: every bit of z changes half the result.
 func Mix64(z uint64) uint64 {
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb

@@ -8,12 +8,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// latestLag is the least number of blocks between the latest key that is read and the
-// latest that is created: time for the write to end.
+// latestLag is the least number of blocks between the latest key read and the latest created:
+// time for the write to end.
 const latestLag = 10
 
-// Sequence maps request numbers to operations, keys and values. Only its
-// record of missing keys changes after it is made. It is safe for concurrent use.
+// Sequence maps request numbers to operations, keys and values. After it is made, only its
+// missing keys change. It is safe for concurrent use.
 type Sequence struct {
 	layout
 	load     workload.Load
@@ -27,8 +27,8 @@ type Sequence struct {
 }
 
 // New checks a load and computes the constant parts of its requests. The seed makes keys and
-// values. Created keys are numbered from firstKey, or from load.Keys if that is
-// greater. Clients is the largest number of concurrent clients.
+// values. Created keys are numbered from firstKey, or from load.Keys if that is greater. Clients
+// is the most concurrent clients.
 func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequence, error) {
 	mix, err := newLayout(load.Shares(), seed)
 	if err != nil {
@@ -49,15 +49,14 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequenc
 		if load.Bind == workload.BindClient {
 			return nil, errors.New("a load that reads the keys it creates must not bind their writes to clients")
 		}
-		// A request may be older than that of the newest key by as many blocks as lie
-		// between a write and its reads.
+		// A request may be older than the newest key's by as many blocks as lie between a write
+		// and its reads.
 		g.absent = &missingKeys{reach: load.Keys + 2*(g.lag+1)*g.perBlock}
 	}
 	return g, nil
 }
 
-// Carry takes over the missing keys of an earlier step of the same load, which may
-// be nil.
+// Carry takes over the missing keys from an earlier step in the same load; earlier may be nil.
 func (g *Sequence) Carry(earlier *Sequence) {
 	if g.absent != nil && earlier != nil {
 		earlier.absent.reach = max(earlier.absent.reach, g.absent.reach)
@@ -65,14 +64,14 @@ func (g *Sequence) Carry(earlier *Sequence) {
 	}
 }
 
-// Request holds the parts of a request that its number determines.
+// Request holds what a request's number determines.
 type Request struct {
 	Number int64 // over all steps
 	Op     int   // index in the load's mix
-	Key    int64 // number of the key; 0 with one key for all requests, and without a key
+	Key    int64 // the key's number; 0 with one key for all requests, and without a key
 }
 
-// Request returns the request of a number.
+// Request returns the request with a number.
 func (g *Sequence) Request(number int64) Request {
 	o, rank := g.op(number)
 	r := Request{Number: number, Op: o}
@@ -82,8 +81,8 @@ func (g *Sequence) Request(number int64) Request {
 	return r
 }
 
-// Neighbor returns the part of a txn with several keys that writes the n-th key below its
-// own. Below the lowest key comes the highest one that existed before the load.
+// Neighbor returns the part of a multi-key txn that writes the n-th key below its own. Below the
+// lowest key comes the highest one that existed before the load.
 func (g *Sequence) Neighbor(r Request, n int) Request {
 	if r.Key -= int64(n); r.Key < 0 {
 		r.Key += g.load.Keys
@@ -91,7 +90,7 @@ func (g *Sequence) Neighbor(r Request, n int) Request {
 	return r
 }
 
-// Operation returns the operation of a request.
+// Operation returns a request's operation.
 func (g *Sequence) Operation(r Request) workload.Op { return g.ops[r.Op] }
 
 // Sends reports whether a request writes a value.
@@ -107,7 +106,7 @@ func (g *Sequence) Skip(number int64) {
 	}
 }
 
-// SkipAll calls Skip for every number of the half-open range [from, to).
+// SkipAll calls Skip for every number in the half-open range [from, to).
 func (g *Sequence) SkipAll(from, to int64) {
 	for i := from; i < to && g.absent != nil; i++ {
 		g.Skip(i)
@@ -129,7 +128,7 @@ func (g *Sequence) Written(r Request) {
 	}
 }
 
-// keyOf returns the number of the key that request i uses for operation o.
+// keyOf returns the key number that request i uses for operation o.
 func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	load := &g.load
 	if g.keyless[o] {
@@ -149,7 +148,7 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	case workload.KeysZipfian:
 		return scatter(g.zipf.rank(draw), load.Keys, g.seed)
 	case workload.KeysLatest:
-		if g.locks[o] { // keys that the load creates do not name locks
+		if g.locks[o] { // created keys do not name locks
 			return load.Keys - 1 - g.zipf.rank(draw)
 		}
 		return g.latest(i, g.zipf.rank(draw))
@@ -160,9 +159,8 @@ func (g *Sequence) keyOf(i int64, o int, rank int64) int64 {
 	}
 }
 
-// latest returns the key of a rank counted back from the latest key that request i
-// can expect to find: first the created keys except missing ones, then the keys that
-// existed before.
+// latest returns the key at a rank counted back from the latest key that request i can expect to
+// find: first the created keys except missing ones, then the keys that existed before.
 func (g *Sequence) latest(i, rank int64) int64 {
 	created := max(0, i/block-g.lag) * g.perBlock
 	if rank < created {
@@ -175,8 +173,8 @@ func (g *Sequence) latest(i, rank int64) int64 {
 	return max(g.load.Keys-1-(rank-created), 0)
 }
 
-// hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks
-// are adjacent, and all move on by the number of hot ranks.
+// hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks are
+// adjacent, and all move on by the number of hot ranks.
 func (g *Sequence) hotset(i int64, draw uint64) int64 {
 	load := &g.load
 	hot := min(max(load.HotKeys, 1), load.Keys)
@@ -185,7 +183,7 @@ func (g *Sequence) hotset(i int64, draw uint64) int64 {
 		high, low := bits.Mul64(uint64(i/load.HotMoves), uint64(hot))
 		from = int64(bits.Rem64(high, low, uint64(load.Keys)))
 	}
-	which := Mix64(draw + golden) // a draw of its own: the rank must not depend on it
+	which := Mix64(draw + golden) // its own draw: the rank must not depend on it
 	rank := below(draw, hot)
 	if isHot := 100*float64(which>>11)/(1<<53) < float64(load.HotShare); !isHot && hot < load.Keys {
 		rank = hot + below(draw, load.Keys-hot)

@@ -27,15 +27,15 @@ const (
 	minChecked    = 2 * valueHeader
 )
 
-// LeastNumbered is the size of the smallest value that holds the number of its writer, in bytes.
+// LeastNumbered is the size in bytes of the smallest value that holds its writer's number.
 const LeastNumbered = minChecked
 
 // castagnoli is the polynomial for which processors have an instruction: 1 KiB takes
 // about 50 ns, a quarter of the time to make the value.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Writer is the request that wrote a value. It is not known for a value that is wrong, or too
-// short to have a number.
+// Writer is the request that wrote a value. It is not known for a wrong value, or one too short
+// for a number.
 type Writer struct {
 	Number int64
 	Known  bool
@@ -49,23 +49,20 @@ func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 	return g.appendValue(dst, r.Key, r.Number)
 }
 
-// Check returns an error if a value that a request read was not written to its key.
-// It checks the length and the content of every value, by checksum if the value has
-// one, and compares one in a thousand byte by byte. Scratch is a buffer to compute in;
-// it is returned grown.
+// Check returns an error if a value that a request read was not written to its key. It checks
+// every value's length and content, by checksum if the value has one, and compares one in a
+// thousand byte by byte. Scratch is a buffer to compute in; it is returned grown.
 func (g *Sequence) Check(scratch, value []byte, r Request) (grown []byte, by Writer, err error) {
 	return g.verify(scratch, value, r.Key, g.verifies(r.Number))
 }
 
-// CheckKey returns an error unless a load of this seed and these sizes wrote a value to a
-// key.
+// CheckKey returns an error unless a load with this seed and these sizes wrote a value to a key.
 func (g *Sequence) CheckKey(value []byte, key int64) (Writer, error) {
 	_, by, err := g.verify(nil, value, key, true)
 	return by, err
 }
 
-// CheckRange returns an error if a range read a wrong number of keys, or a wrong number
-// of bytes in their values.
+// CheckRange returns an error if a range read the wrong number of keys or value bytes.
 func (g *Sequence) CheckRange(r Request, keys int, size int64) error {
 	return g.verifyRange(r.Key, keys, size)
 }
@@ -82,14 +79,14 @@ func (g *Sequence) appendValue(dst []byte, key, number int64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, g.checksum(dst[start:], key))
 }
 
-// checksum returns the checksum of a value's other bytes. Equal bytes under two keys
-// below 1<<32 always have different checksums: CRC maps its start value one to one.
+// checksum returns the checksum over a value's other bytes. Equal bytes under two keys below
+// 1<<32 always have different checksums: CRC maps its start value one to one.
 func (g *Sequence) checksum(value []byte, key int64) uint32 {
 	start := uint32(Mix64(g.seed)) ^ uint32(key) ^ uint32(Mix64(uint64(key)>>32))
 	return crc32.Update(start, castagnoli, value)
 }
 
-// valueSize returns the bytes of the value that a request writes.
+// valueSize returns the size in bytes of the value that a request writes.
 func (g *Sequence) valueSize(number int64) int {
 	if g.load.ValueSizeMax <= g.load.ValueSize {
 		return g.load.ValueSize
@@ -97,9 +94,9 @@ func (g *Sequence) valueSize(number int64) int {
 	return g.sizes.Size(Mix64(g.seed ^ Mix64(uint64(number)+2)))
 }
 
-// verify checks a value that was read from key: its length, and its content by its
-// checksum, or byte by byte if whole is set or the value has no checksum. Scratch is a buffer
-// to compute in; it is returned grown.
+// verify checks a value read from key: its length, and its content by its checksum, or byte by
+// byte if whole is set or the value has no checksum. Scratch is a buffer to compute in; it is
+// returned grown.
 func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown []byte, by Writer, err error) {
 	if len(value) >= minChecked {
 		by = Writer{Number: int64(binary.LittleEndian.Uint64(value)), Known: true}
@@ -125,8 +122,8 @@ func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown [
 
 var errAltered = errors.New("the value read was altered, or not written to this key")
 
-// verifyEvery is the mean number of reads for each read whose value is compared byte by
-// byte, in case a wrong value has a right checksum.
+// verifyEvery is how many reads there are, on average, for each read whose value is compared byte
+// by byte, in case a wrong value has a right checksum.
 const verifyEvery = 1000
 
 // verifies reports whether a request compares the value it reads byte by byte. It draws at
@@ -136,9 +133,9 @@ func (g *Sequence) verifies(number int64) bool {
 	return Mix64(g.seed^Mix64(uint64(number)+3))%verifyEvery == 0
 }
 
-// verifyRange checks how many keys a range from key on read, and the bytes of
-// their values. All keys that existed before the load are there unless the load
-// deletes; others may have been created behind them.
+// verifyRange checks how many keys a range from key on read, and how many bytes in their values.
+// All keys that existed before the load are there unless the load deletes; others may have been
+// created behind them.
 func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	exist := g.load.Keys
 	if g.load.SameKey {
@@ -166,7 +163,7 @@ func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 		return nil
 	}
 	if g.firstKey > 0 {
-		return nil // an earlier load's keys may lie between, with values of other sizes
+		return nil // an earlier load's keys may lie between, with other value sizes
 	}
 	low, high := int64(g.load.ValueSize), int64(g.load.LargestValue())
 	if size < int64(keys)*low || size > int64(keys)*high {
@@ -177,8 +174,7 @@ func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 
 func wrongValue(err error) error { return database.NotApplied(database.ClassWrongValue, err) }
 
-// appendRandom appends size bytes that no compressor shrinks, a function of seed
-// and number.
+// appendRandom appends size incompressible bytes, a function of seed and number.
 //
 // The generator is SplitMix64 (Steele, Lea and Flood, "Fast splittable
 // pseudorandom number generators", OOPSLA 2014), started from a mix of both.

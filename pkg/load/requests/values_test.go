@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// valuesOf draws a load of reads with values of any size, or of a range of sizes.
+// valuesOf draws a read load with values of any size, or in a size range.
 func valuesOf(t *rapid.T) *Sequence {
 	load := workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{ValueSize: rapid.IntRange(0, 300).Draw(t, "value_size")}}
 	if load.ValueSize >= minChecked && rapid.Bool().Draw(t, "range") {
@@ -25,8 +25,8 @@ func valuesOf(t *rapid.T) *Sequence {
 	return g
 }
 
-// TestAlteredValuesAreFound alters one value in every way that a store may. Each change is
-// found without the check of every thousandth value.
+// TestAlteredValuesAreFound alters one value in every way that a store may. Each change is found
+// without checking every thousandth value byte by byte.
 func TestAlteredValuesAreFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := valuesOf(t)
@@ -72,8 +72,8 @@ func TestAlteredValuesAreFound(t *testing.T) {
 	})
 }
 
-// TestEarlierRunsValues: a read may find a value of an earlier run of the same seed, with
-// another number of requests. It is right. A value of another seed is wrong.
+// TestEarlierRunsValues: a read may find a value from an earlier run with the same seed and
+// another number of requests. It is right. A value from another seed is wrong.
 func TestEarlierRunsValues(t *testing.T) {
 	load := workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{ValueSize: 64}}
 	now := mustGenerator(t, load, 5, 1)
@@ -86,7 +86,7 @@ func TestEarlierRunsValues(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck measures the cost of checking the value of a read.
+// BenchmarkCheck measures what checking a read's value costs.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 16 << 10} {
 		g := &Sequence{layout: layout{seed: 1}, load: workload.Load{Sizing: workload.Sizing{ValueSize: size}}}

@@ -20,8 +20,8 @@ func newZipf(n int64) zipf {
 }
 
 // zetaOf returns the sum of 1/k^theta for k to n. Beyond the first hundred thousand terms the
-// integral with its end correction (Euler and Maclaurin) continues the sum, exact to
-// twelve digits there.
+// integral with its end correction (Euler and Maclaurin) continues the sum, exact to twelve
+// digits there.
 func zetaOf(n int64) float64 {
 	exact := min(n, 100_000)
 	var sum float64

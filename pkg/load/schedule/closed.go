@@ -11,7 +11,7 @@ type closedLoop struct {
 
 var _ Schedule = (*closedLoop)(nil)
 
-// Next returns a due time of 0: at once.
+// Next returns due time 0: at once.
 func (s *closedLoop) Next() (int64, int64, bool) {
 	i := s.taken.Add(1) - 1
 	return i, 0, i < s.limit

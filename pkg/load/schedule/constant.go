@@ -30,7 +30,7 @@ func (s *constant) Next() (int64, int64, bool) {
 // Leave divides.
 func (s *constant) Leave(t int64) (int64, int64) { return leave(&s.taken, s.before(min(t, s.end))) }
 
-// leave raises a counter of numbers handed out, and returns the new numbers.
+// leave raises a counter for the numbers handed out, and returns the new numbers.
 func leave(taken *atomic.Int64, to int64) (int64, int64) {
 	for {
 		from := taken.Load()

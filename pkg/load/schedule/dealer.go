@@ -2,27 +2,26 @@ package schedule
 
 import "sync"
 
-// Dealer deals the requests of a schedule with due times to hands in turn: of n hands,
-// request i is that of hand i modulo n. A request that its hand has not taken waits in
-// memory, 16 bytes each.
+// Dealer deals the requests in a schedule with due times to hands in turn: with n hands, request
+// i goes to hand i modulo n. A request not yet taken by its hand waits in memory, 16 bytes each.
 type Dealer struct {
 	from  Schedule
-	mu    sync.Mutex // guards the requests of all hands
+	mu    sync.Mutex // guards all hands' requests
 	hands []Hand
 }
 
-// Hand takes its own requests. Requests that others do not take do not hold it up.
+// Hand takes its own requests. Requests not taken by others do not hold it up.
 type Hand struct {
 	dealer *Dealer
 	dealt  []dealt
-	taken  int // of dealt
+	taken  int // from dealt
 }
 
-// dealt is a request of a hand.
+// dealt is a hand's request.
 type dealt struct{ number, due int64 }
 
-// NewDealer returns a dealer with a number of hands. Only hands may call Next of the
-// schedule from now on. Requests that [Leaver.Leave] has handed out are not dealt.
+// NewDealer returns a dealer with that many hands. Only hands may call the schedule's Next from
+// now on. Requests that [Leaver.Leave] has handed out are not dealt.
 func NewDealer(from Schedule, hands int) *Dealer {
 	d := &Dealer{from: from, hands: make([]Hand, hands)}
 	for n := range d.hands {
@@ -34,8 +33,8 @@ func NewDealer(from Schedule, hands int) *Dealer {
 // Hand returns hand n.
 func (d *Dealer) Hand(n int) *Hand { return &d.hands[n] }
 
-// Next takes the hand's next request, like [Schedule.Next]. It also takes the requests of
-// other hands that come before it, and keeps them for those hands.
+// Next takes the hand's next request, like [Schedule.Next]. It also takes other hands' requests
+// that come before it, and keeps them for those hands.
 func (h *Hand) Next() (number, due int64, ok bool) {
 	d := h.dealer
 	d.mu.Lock()
@@ -52,8 +51,7 @@ func (h *Hand) Next() (number, due int64, ok bool) {
 	return r.number, r.due, true
 }
 
-// keep adds a request. It reuses the memory of requests that were taken before it
-// allocates more.
+// keep adds a request. It reuses memory from taken requests before it allocates more.
 func (h *Hand) keep(r dealt) {
 	if len(h.dealt) == cap(h.dealt) && 2*h.taken >= len(h.dealt) {
 		h.dealt, h.taken = h.dealt[:copy(h.dealt, h.dealt[h.taken:])], 0

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestDealer: hands that take requests in any order get each request of every kind of
-// schedule once, only their own, at its due time. Requests that were left out go to none.
+// TestDealer: hands that take requests in any order get each request in every kind of schedule
+// once, only their own, at its due time. Left-out requests go to no hand.
 func TestDealer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
@@ -62,7 +62,7 @@ func TestDealer(t *testing.T) {
 	})
 }
 
-// TestDealerKeepsRoom: the memory of a hand depends on its waiting requests, not on how many it took.
+// TestDealerKeepsRoom: a hand's memory depends on its waiting requests, not on how many it took.
 func TestDealerKeepsRoom(t *testing.T) {
 	d := NewDealer(New(Options{Rate: 1000, Requests: 1_000_000}), 3)
 	for range 300_000 {

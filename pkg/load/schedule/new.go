@@ -16,15 +16,15 @@ type Options struct {
 	Rate float64
 	// RateEnd, if not 0, is the rate at the end of Duration, which it needs.
 	RateEnd float64
-	// Poisson draws the gaps of a rate at random from Seed; a changing rate is
-	// always even.
+	// Poisson draws the gaps between requests at random from Seed; a changing rate is always
+	// even.
 	Poisson bool
 	Seed    uint64
 	// Wave makes the rate change in periods; Rate is then its mean.
 	Wave Wave
-	// Part, if not the zero value, leaves out the requests of other parts. The remaining
-	// requests are numbered from 0 without gaps: [Part.Number] gives their numbers in the
-	// whole, which all other options describe.
+	// Part, if not the zero value, leaves out other parts' requests. The remaining requests are
+	// numbered from 0 without gaps: [Part.Number] gives their numbers in the whole, which all
+	// other options describe.
 	Part Part
 }
 
@@ -53,7 +53,7 @@ func whole(o Options) divisible {
 	}
 }
 
-// limit returns the bound on requests, math.MaxInt64 if there is none.
+// limit returns the bound on requests, math.MaxInt64 without one.
 func (o Options) limit() int64 {
 	if o.Requests == 0 {
 		return math.MaxInt64

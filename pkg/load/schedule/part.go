@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Part is the share that one of several machines has in a schedule: the requests whose
-// number modulo Of is Index. The zero value is the whole.
+// Part is one machine's share of a schedule among several: the requests whose number modulo Of is
+// Index. The zero value is the whole.
 type Part struct{ Index, Of int }
 
 // Check returns an error if there is no such part.
@@ -31,11 +31,10 @@ func (p Part) From(first int64) Part {
 	return Part{Index: int(((int64(p.Index)-first)%of + of) % of), Of: p.Of}
 }
 
-// Number returns the n-th number of the part, n from 0.
+// Number returns the part's n-th number, n from 0.
 func (p Part) Number(n int64) int64 { return int64(p.Index) + n*int64(max(p.Of, 1)) }
 
-// Count returns how many of the numbers of the half-open range from 0 to n belong to
-// the part.
+// Count returns how many numbers in the half-open range from 0 to n belong to the part.
 func (p Part) Count(n int64) int64 {
 	switch {
 	case p.Whole():
@@ -46,9 +45,9 @@ func (p Part) Count(n int64) int64 {
 	return (n-1-int64(p.Index))/int64(p.Of) + 1
 }
 
-// divisible is a schedule that has parts. Parts number their own requests without gaps.
-// Due times, and the last one that Due returns, are those of the whole, so that all parts
-// end together.
+// divisible is a schedule that has parts. Parts number their own requests without gaps. Due
+// times, and the last one that Due returns, are the whole schedule's, so that all parts end
+// together.
 type divisible interface {
 	Schedule
 	part(p Part) Schedule
@@ -67,7 +66,7 @@ func (c *computed) part(p Part) Schedule {
 // share is a part of a schedule whose due times follow from the request's number alone.
 type share struct {
 	part Part
-	// at is when request i of the whole is due, before how many requests of the whole are due
+	// at is when request i of the whole is due, before how many requests in the whole are due
 	// before a time, and last when its last request is due.
 	at, before func(int64) int64
 	last       func() int64
@@ -98,8 +97,8 @@ func (s *share) due(t int64) int64 { return s.part.Count(s.before(min(t, s.end))
 
 func (s *share) Used() int64 { return used(&s.taken, s.part.Count(s.limit), s.end, s.due) }
 
-// part draws all arrivals and hands out the part's arrivals, at the cost of one draw for
-// each request of the whole.
+// part draws all arrivals and hands out the part's arrivals, at one draw for each request in the
+// whole.
 func (s *poisson) part(p Part) Schedule {
 	h := &poissonShare{part: p, whole: s, hand: s.hand}
 	for range p.Index {
@@ -140,7 +139,7 @@ func (s *poissonShare) advance() {
 	}
 }
 
-// Due counts requests of the whole.
+// Due counts requests in the whole schedule.
 func (s *poissonShare) Due(t int64) (int64, int64) {
 	before, last := s.whole.Due(t)
 	return s.part.Count(before), last

@@ -57,15 +57,15 @@ func TestPartCheck(t *testing.T) {
 	}
 }
 
-// drawSmall draws options as drawOptions does, of at most some thousand requests.
+// drawSmall draws options as drawOptions does, with at most some thousand requests.
 func drawSmall(t *rapid.T) Options {
 	o := drawOptions(t)
 	o.Rate, o.RateEnd, o.Requests = min(o.Rate, 400), min(o.RateEnd, 400), min(o.Requests, 1000)
 	return o
 }
 
-// TestPartsAreTheWhole: the requests of all parts, their due times, and how many are due
-// before any time, are those of the schedule without parts.
+// TestPartsAreTheWhole: all parts' requests, their due times, and how many are due before any
+// time, are the same as in the schedule without parts.
 func TestPartsAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawSmall(t)

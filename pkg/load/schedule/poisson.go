@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// poisson draws exponential gaps: arrivals of many independent users. Three
-// generators of the same seed run through the same arrivals: one hands out, one
-// counts and one looks ahead for the last.
+// poisson draws exponential gaps: arrivals from many independent users. Three generators with the
+// same seed run through the same arrivals: one hands out, one counts and one looks ahead for the
+// last.
 type poisson struct {
 	limit, end int64
 
 	mu   sync.Mutex // guards hand
 	hand arrivals
 
-	count, ahead arrivals // of the goroutine that calls Due
+	count, ahead arrivals // for the goroutine that calls Due
 }
 
 var (
@@ -27,11 +27,11 @@ var (
 type arrivals struct {
 	rand *rand.Rand
 	gap  float64 // mean, in nanoseconds
-	i    int64   // number of the arrival that is due at at
+	i    int64   // number of the arrival due at at
 	at   float64
 }
 
-// stream is the second word of the generator's seed.
+// stream is the second word in the generator's seed.
 const stream = 0x9e3779b97f4a7c15
 
 func newArrivals(seed uint64, gap float64) arrivals {

@@ -1,8 +1,8 @@
-// Package schedule decides when each request of a load is due.
+// Package schedule decides when each request in a load is due.
 //
-// Due times follow from the options alone, never from the database: a slow
-// database makes requests late, it does not move them. Each kind of schedule has a
-// file of its own, and [New] lists them all.
+// Due times follow from the options alone, never from the database: a slow database makes
+// requests late, it does not move them. Each kind of schedule has its own file, and [New] lists
+// them all.
 package schedule
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Schedule numbers the requests of one step and decides when each is due. All times
-// are nanoseconds after the step's start.
+// Schedule numbers one step's requests and decides when each is due. All times are nanoseconds
+// after the step's start.
 //
 // Numbers start at 0 and have no gaps. A request is never due before one with a
 // smaller number.
@@ -20,19 +20,19 @@ type Schedule interface {
 	// Next takes the next request. Once ok is false, it stays false. Any number of
 	// goroutines may call it.
 	Next() (number, due int64, ok bool)
-	// Due returns how many requests are due before t, and when the last one of all is
-	// due. Last is exact once t is less than [Foresight] before it. Until then it is an
-	// upper bound, [Never] if there is no bound yet. One goroutine at a time calls Due,
-	// with a t that never decreases; Next may be called meanwhile.
+	// Due returns how many requests are due before t, and when the very last one is due. Last is
+	// exact once t is less than [Foresight] before it. Until then it is an upper bound, [Never]
+	// without a bound yet. One goroutine at a time calls Due, with a t that never decreases; Next
+	// may be called meanwhile.
 	Due(t int64) (before, last int64)
-	// Used returns how many requests Next and Leave have handed out, without the calls
-	// that found none left. The number that an exhausted schedule has used does not depend
-	// on the number of goroutines that took them. Any goroutine may call it.
+	// Used returns how many requests Next and Leave have handed out, without the calls that found
+	// no request left. How many an exhausted schedule has used does not depend on how many
+	// goroutines took them. Any goroutine may call it.
 	Used() int64
 }
 
-// Leaver is a schedule that hands out many requests at once, in a time that does not
-// grow with their number if the schedule can compute due times.
+// Leaver is a schedule that hands out many requests at once, in time independent of their number
+// if the schedule can compute due times.
 type Leaver interface {
 	// Leave takes the requests due before t that Next has not handed out: the half-open
 	// range [from, to). Any number of goroutines may call it.
@@ -42,12 +42,11 @@ type Leaver interface {
 // Never is later than every due time.
 const Never = math.MaxInt64
 
-// Foresight is how early a schedule must know its end: more than the seconds
-// between two calls of Due. Bounded, because a Poisson schedule finds its end only
-// by generating every arrival.
+// Foresight is how early a schedule must know its end: more than the seconds between two calls to
+// Due. Bounded, because a Poisson schedule finds its end only by generating every arrival.
 const Foresight = 3 * time.Second
 
-// used returns how many requests a schedule that counts the calls of Next has handed out: the
+// used returns how many requests a schedule that counts the calls to Next has handed out: the
 // first ones due before its end.
 func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64 {
 	n := min(taken.Load(), limit)

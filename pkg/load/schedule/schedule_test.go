@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawOptions draws one of every kind of rated schedule, with an end.
+// drawOptions draws any kind of rated schedule, with an end.
 func drawOptions(t *rapid.T) Options {
 	o := Options{Rate: rapid.Float64Range(0.5, 20_000).Draw(t, "rate"), Seed: rapid.Uint64().Draw(t, "seed")}
 	kind := rapid.SampledFrom([]string{"constant", "poisson", "ramp", "sine", "bursts"}).Draw(t, "kind")
@@ -49,7 +49,7 @@ func allDue(t interface{ Fatalf(string, ...any) }, s Schedule) []int64 {
 	}
 }
 
-// TestContract holds every kind of schedule to the contract of [Schedule].
+// TestContract holds every kind of schedule to [Schedule]'s contract.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
@@ -71,7 +71,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// checkDue compares the results of Due with all due times.
+// checkDue compares what Due returns with all due times.
 func checkDue(t *rapid.T, o Options, due []int64) {
 	s := New(o)
 	end := int64(0)
@@ -144,8 +144,8 @@ func TestPoissonMeanAndSeed(t *testing.T) {
 	}
 }
 
-// TestPoissonLooksAheadOnlyAsFarAsItMust: a schedule of many requests begins at
-// once, and knows its end Foresight before it comes.
+// TestPoissonLooksAheadOnlyAsFarAsItMust: a schedule with many requests begins at once, and knows
+// its end Foresight before it comes.
 func TestPoissonLooksAheadOnlyAsFarAsItMust(t *testing.T) {
 	const rate, seconds = 1000, 20
 	o := Options{Requests: rate * seconds, Rate: rate, Poisson: true, Seed: 4}
@@ -165,8 +165,8 @@ func TestPoissonLooksAheadOnlyAsFarAsItMust(t *testing.T) {
 	}
 }
 
-// TestWave compares due times with those of the integral of the rate, and each period's
-// requests with the mean rate.
+// TestWave compares due times with those from the rate's integral, and each period's requests
+// with the mean rate.
 func TestWave(t *testing.T) {
 	const rate, periods = 1000.0, 7
 	for name, w := range map[string]Wave{

@@ -7,7 +7,7 @@ import (
 
 // Wave is a rate that changes in periods around its mean. The zero value is a constant rate.
 type Wave struct {
-	// Period is the time of one wave, Peak the highest rate as a multiple of the mean.
+	// Period is how long one wave takes, Peak the highest rate as a multiple of the mean.
 	Period time.Duration
 	Peak   float64
 	// Burst, if not 0, is the time at the beginning of each period in which the rate is
@@ -16,17 +16,17 @@ type Wave struct {
 	Burst time.Duration
 }
 
-// newWave makes request i due when the integral of a rate in waves reaches i. The mean
-// rate over each period is exact.
+// newWave makes request i due when a wavy rate's integral reaches i. The mean rate over each
+// period is exact.
 func newWave(rate float64, w Wave, limit, end int64) *computed {
-	// until returns the share of a period's requests that is due in a part of the period, both
-	// from 0 to 1, and when is its inverse.
+	// until returns the share of a period's requests due in a part of the period, both from 0 to
+	// 1, and when is its inverse.
 	until, when := sine(w.Peak - 1)
 	if w.Burst > 0 {
 		until, when = burst(float64(w.Burst)/float64(w.Period), w.Peak)
 	}
 	period := float64(w.Period)
-	each := rate / 1e9 * period // requests of a period
+	each := rate / 1e9 * period // requests in a period
 	if end != Never {
 		periods := math.Floor(float64(end) / period)
 		due := each * (periods + until(float64(end)/period-periods))
@@ -41,10 +41,10 @@ func newWave(rate float64, w Wave, limit, end int64) *computed {
 	}
 }
 
-// burst returns the integral of a rate that has a peak for a share of a period, and its
-// inverse. The peak is a multiple of the mean.
+// burst returns the integral of a rate that peaks for a share of a period, and its inverse. The
+// peak is a multiple of the mean.
 func burst(share, peak float64) (until, when func(float64) float64) {
-	inside := min(share*peak, 1) // of the requests, during the burst
+	inside := min(share*peak, 1) // the requests' share during the burst
 	outside := 1 - inside
 	until = func(t float64) float64 {
 		if t < share {
@@ -61,7 +61,7 @@ func burst(share, peak float64) (until, when func(float64) float64) {
 	return until, when
 }
 
-// sine returns the integral of a rate of 1 + swing x sin(2 pi t), and its inverse.
+// sine returns the integral of the rate 1 + swing x sin(2 pi t), and its inverse.
 func sine(swing float64) (until, when func(float64) float64) {
 	until = func(t float64) float64 { return t + swing*(1-math.Cos(2*math.Pi*t))/(2*math.Pi) }
 	when = func(n float64) float64 {

@@ -22,15 +22,14 @@ import (
 type LoadOptions struct {
 	// Server is the command line that runs [ServeMirror]; CheckLoad appends arguments.
 	Server []string
-	// Database is the name of the database in the server's registry.
+	// Database is the database's name in the server's registry.
 	Database string
 	Driver   database.Driver
 	Load     workload.Load
 	Seed     uint64
 	// Duration is how long the load is applied; 0 is [LoadDuration].
 	Duration time.Duration
-	// Secured means that the load's connections have TLS or credentials, which the server
-	// lacks.
+	// Secured means that the load's connections use TLS or credentials, which the server lacks.
 	Secured bool
 }
 
@@ -49,10 +48,10 @@ const (
 	dialers = 32
 )
 
-// CheckLoad applies the heaviest step of a load to a server of the database's own protocol on
-// this machine, which answers after a known delay, and measures the latency that the client adds.
-// It takes about four seconds. If the load cannot be checked or the check fails, the result has
-// the reason. The error is the cause of ctx's end.
+// CheckLoad applies a load's heaviest step to a server on this machine, which speaks the
+// database's own protocol and answers after a known delay, and measures the latency added by the
+// client. It takes about four seconds. If the load cannot be checked or the check fails, the
+// result has the reason. The error is why ctx ended.
 func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
 	check, err := o.check(ctx)
 	switch {
@@ -126,9 +125,8 @@ func heaviest(steps []workload.Step, d time.Duration) workload.Step {
 	return s
 }
 
-// delayOf returns the mirror's delay: short enough that a rate keeps no more than half
-// of the clients busy, long enough that a closed loop sends at most mostClosed requests
-// per second.
+// delayOf returns the mirror's delay: short enough that a rate keeps no more than half the
+// clients busy, long enough that a closed loop sends at most mostClosed requests per second.
 func delayOf(s workload.Step) time.Duration {
 	if s.Rate > 0 {
 		return min(usualDelay, time.Duration(float64(s.Clients)/s.Rate/2*float64(time.Second)))
@@ -146,7 +144,7 @@ func (o LoadOptions) spec() load.Spec {
 	return spec
 }
 
-// apply runs the load on the mirror at an address. It sets the rate and lateness of c.
+// apply runs the load on the mirror at an address. It sets c's rate and lateness.
 func (o LoadOptions) apply(ctx context.Context, step workload.Step, address string, c *results.LoadCheck) (*recorded, error) {
 	target := database.Target{Endpoints: []string{address}, MaxBytes: o.Load.KeySize + o.Load.LargestValue()}
 	single := func(ctx context.Context) (database.Client, error) { return o.Driver.Dial(ctx, target) }
@@ -190,8 +188,8 @@ func (o LoadOptions) apply(ctx context.Context, step workload.Step, address stri
 	return sink, nil
 }
 
-// compareLoad sets the percentiles of c. The load's requests are the last ones in the
-// log; the requests before them wrote its keys.
+// compareLoad sets c's percentiles. The load's requests are the last ones in the log; the
+// requests before them wrote its keys.
 func compareLoad(c *results.LoadCheck, measured *recorded, entries []entry) error {
 	n := measured.latency[results.TimingService].Count
 	if int64(len(entries)) < n {

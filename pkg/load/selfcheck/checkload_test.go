@@ -26,7 +26,7 @@ func short(op workload.Op, rate float64) workload.Load {
 	}
 }
 
-// drivers returns the drivers of databases with a mirror, over both transports.
+// drivers returns the drivers for databases with a mirror, over both transports.
 func drivers() map[string]database.Driver {
 	list := map[string]database.Driver{}
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {
@@ -37,8 +37,8 @@ func drivers() map[string]database.Driver {
 	return list
 }
 
-// Loads of writes in a closed loop and of reads with a rate: the server's delay is known, and the
-// latency that the client adds is positive.
+// Writes in a closed loop and reads with a rate: the server's delay is known, and the client's
+// added latency is positive.
 func TestCheckLoad(t *testing.T) {
 	t.Parallel()
 	for name, driver := range drivers() {
@@ -114,7 +114,7 @@ func TestHeaviest(t *testing.T) {
 	}
 }
 
-// Every database in the registry has a mirror: none of them refuses the check.
+// Every database in the registry has a mirror: no mirror refuses the check.
 func TestMirrors(t *testing.T) {
 	for _, db := range all.Registry().All() {
 		if _, ok := db.New().(database.Mirror); !ok {

@@ -22,7 +22,7 @@ type client struct {
 
 var _ database.Client = (*client)(nil)
 
-// errReply is the error of an answer to another request than the one sent.
+// errReply is the error for an answer to another request than the one sent.
 var errReply = errors.New("the reply must have the number of the request")
 
 func (c *client) Put(ctx context.Context, key, _ []byte) error {
@@ -30,7 +30,7 @@ func (c *client) Put(ctx context.Context, key, _ []byte) error {
 	if err != nil {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("key must be a number: %w", err))
 	}
-	deadline, _ := ctx.Deadline() // the zero time if there is none
+	deadline, _ := ctx.Deadline() // the zero time without one
 	if err := c.conn.SetDeadline(deadline); err != nil {
 		return database.NotApplied(database.ClassConnection, err)
 	}
@@ -54,7 +54,7 @@ func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]by
 
 func (c *client) Close() error { return c.conn.Close() }
 
-// dial opens a connection for each of n clients.
+// dial opens a connection for each client.
 func dial(ctx context.Context, address string, n int) ([]database.Client, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second}
 	var clients []database.Client

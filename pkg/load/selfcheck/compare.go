@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Comparison compares the latencies of one load, by one timing, with the true ones.
+// Comparison compares one load's latencies, by one timing, with the true ones.
 type Comparison struct {
 	Timing  results.Timing `json:"timing"`
 	Clients int            `json:"clients"`
@@ -66,7 +66,7 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 	}
 }
 
-// p99 returns the row of that name in the form of a run's manifest.
+// p99 returns the row with that name in the form used by a run's manifest.
 func (c *Comparison) p99() results.Compared {
 	for _, row := range c.Rows {
 		if row.Quantile == 0.99 {
@@ -76,8 +76,8 @@ func (c *Comparison) p99() results.Compared {
 	return results.Compared{}
 }
 
-// nearestRank returns the smallest value that a share q of the sorted values does
-// not exceed; 0 if there are none.
+// nearestRank returns the smallest value that a share q of the sorted values does not exceed; 0
+// without values.
 func nearestRank(sorted []int64, q float64) int64 {
 	if len(sorted) == 0 {
 		return 0

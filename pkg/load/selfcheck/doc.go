@@ -3,7 +3,7 @@
 //
 // The server runs in its own process, delays every reply by a [Law], stalls once in
 // the middle, and logs when it received and answered each request. The engine's
-// measurements over TCP are compared with that log: service times directly,
-// response times with a replay of the schedule and of the clients' queue. The check
-// also measures how fast, and how exactly, this machine can pace requests.
+// measurements over TCP are compared with that log: service times directly, response times with a
+// replay of the schedule and the clients' queue. The check also measures how fast, and how
+// exactly, this machine can pace requests.
 package selfcheck

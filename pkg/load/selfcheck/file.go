@@ -19,7 +19,7 @@ func (r *Report) Write(w io.Writer) error {
 	return nil
 }
 
-// maxReport is the largest report that is read, in bytes.
+// maxReport is the largest report read, in bytes.
 const maxReport = 16 << 20
 
 // Read reads a report from a file. A report must have a date, a host, rates and

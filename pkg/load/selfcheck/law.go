@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Law decides when the server answers a request, from the request's number and its time
-// of receipt.
+// Law decides when the server answers a request, from the request's number and when it was
+// received.
 type Law struct {
 	// Delays are distributed over every thousand requests; their counts must sum to
 	// 1,000.
@@ -17,21 +17,21 @@ type Law struct {
 	StallFor   time.Duration `json:"stall_for_ns"`
 }
 
-// Delay applies to Count requests of every thousand.
+// Delay applies to Count requests in every thousand.
 type Delay struct {
 	Count int           `json:"count"`
 	Delay time.Duration `json:"delay_ns"`
 }
 
-// thousand is the number of requests after which a law repeats.
+// thousand is how many requests pass before a law repeats.
 const thousand = 1000
 
 // scatter has no factor in common with a thousand. Its multiples visit every place
 // before they repeat, so that equal delays are spread out.
 const scatter = 389
 
-// tails returns delays of mostly a millisecond, with tails whose edges lie between
-// the usual percentiles: p50 is 1 ms, p95 5 ms, p99 20 ms and p99.9 100 ms.
+// tails returns delays mostly a millisecond long, with tails whose edges lie between the usual
+// percentiles: p50 is 1 ms, p95 5 ms, p99 20 ms and p99.9 100 ms.
 func tails() []Delay {
 	return []Delay{
 		{900, time.Millisecond}, {70, 5 * time.Millisecond}, {25, 20 * time.Millisecond}, {5, 100 * time.Millisecond},
@@ -55,7 +55,7 @@ func (l Law) check() error {
 	return nil
 }
 
-// delay returns the delay of a request without the stall.
+// delay returns a request's delay without the stall.
 func (l Law) delay(number int64) time.Duration {
 	place := int(number % thousand * scatter % thousand)
 	for _, d := range l.Delays {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// entry is one request in the server's log. Times are nanoseconds of the server's
-// monotonic clock.
+// entry is one request in the server's log. Times are nanoseconds by the server's monotonic
+// clock.
 type entry struct{ number, received, replied int64 }
 
 const logHeader = "number,received_ns,replied_ns\n"
@@ -36,7 +36,7 @@ func writeLog(path string, entries []entry) (err error) {
 // delay returns the server's part of the request's latency, in nanoseconds.
 func (e entry) delay() int64 { return e.replied - e.received }
 
-// readLog returns the entries of a log in the order of the file.
+// readLog returns the entries in a log, in file order.
 func readLog(path string) ([]entry, error) {
 	f, err := os.Open(path)
 	if err != nil {

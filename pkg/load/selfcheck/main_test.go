@@ -14,13 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// serveArg makes this test binary the server, mirrorArg the mirror of a database.
+// serveArg makes this test binary the server, mirrorArg a database's mirror.
 const (
 	serveArg  = "serve-selfcheck"
 	mirrorArg = "mirror-selfcheck"
 )
 
-// serve runs the server that the arguments name; false means that they name no server.
+// serve runs the server named by the arguments; false means that they name no server.
 func serve(ctx context.Context, args []string) (bool, error) {
 	switch {
 	case len(args) == 0:

@@ -15,8 +15,8 @@ import (
 type Pace struct {
 	Rate    float64 `json:"rate_per_second"`
 	Clients int     `json:"clients"`
-	// Due and Sent count requests that were due, or sent, before the end. Queued counts
-	// requests that found every client busy.
+	// Due and Sent count requests due, or sent, before the end. Queued counts requests that found
+	// every client busy.
 	Due    int64 `json:"due"`
 	Sent   int64 `json:"sent"`
 	Queued int64 `json:"queued"`
@@ -39,12 +39,12 @@ const (
 	// paceTries is how often a rate is tried until it is kept: other load on the
 	// machine may disturb a single try.
 	paceTries = 3
-	// leastPaced is the least number of requests of a try: twice as many as a p99
-	// needs, because a request that was sent without a wait has no lateness.
+	// leastPaced is the fewest requests in a try: twice as many as a p99 needs, because a request
+	// sent without a wait has no lateness.
 	leastPaced = 2000
 )
 
-// paceFor returns the duration of a try: d, or longer for leastPaced requests.
+// paceFor returns how long a try takes: d, or longer for leastPaced requests.
 func paceFor(rate float64, d time.Duration) time.Duration {
 	return max(d, time.Duration(leastPaced/rate*float64(time.Second)))
 }
@@ -81,8 +81,7 @@ func paceBest(ctx context.Context, rate float64, d time.Duration) (p Pace, err e
 	return p, err
 }
 
-// pace sends at a rate for a duration. Requests that are not sent by then are
-// dropped.
+// pace sends at a rate for a duration. Requests not sent by then are dropped.
 func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace, error) {
 	step := load.Step{Step: workload.Step{Clients: clients, Rate: rate, Duration: d}}
 	_, rec, err := apply(ctx, load.Spec{Load: workload.Load{Limits: workload.Limits{Timeout: timeout}}}, step, slices.Repeat([]database.Client{null{}}, clients))
@@ -96,8 +95,7 @@ func pace(ctx context.Context, clients int, rate float64, d time.Duration) (Pace
 	}, nil
 }
 
-// highest returns the highest rate that was kept, 0 if there is none, and the rates
-// that were not kept.
+// highest returns the highest rate kept, 0 if no rate was, and the rates not kept.
 func highest(list []Pace) (kept float64, missed []float64) {
 	for _, p := range list {
 		if p.Accurate() {

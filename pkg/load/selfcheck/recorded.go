@@ -36,7 +36,7 @@ func (r *recorded) Second(s load.Second) error {
 	return nil
 }
 
-// Total merges the histograms of all operations.
+// Total merges all operations' histograms.
 func (r *recorded) Total(t load.Total) error {
 	if t.Series.Outcome == workload.OK {
 		h := r.histograms[t.Series.Timing]
@@ -57,7 +57,7 @@ func (r *recorded) quantile(t results.Timing, q float64) int64 {
 	return r.latency[t].Quantile(r.histograms[t], q)
 }
 
-// apply runs one step of a load of numbered requests.
+// apply runs one step in a load of numbered requests.
 func apply(ctx context.Context, spec load.Spec, step load.Step, clients []database.Client) (*recorded, *load.Recorder, error) {
 	spec.Operation, spec.KeySize = workload.OpWrite, 8
 	sink := newRecorded()

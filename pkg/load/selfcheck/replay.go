@@ -2,10 +2,10 @@ package selfcheck
 
 import "container/heap"
 
-// replay returns the response times that ideal clients measure at a rate, in order
-// of the requests. The first free client takes the next request and sends it when it
-// is due, or at once if that time has passed. End returns when a request is answered.
-// All times are nanoseconds after the load's start.
+// replay returns the response times that ideal clients measure at a rate, in request order. The
+// first free client takes the next request and sends it when it is due, or at once if that time
+// has passed. End returns when a request is answered. All times are nanoseconds after the load's
+// start.
 func replay(n int64, rate float64, clients int, end func(number, sent int64) int64) []int64 {
 	free := make(moments, clients)
 	responses := make([]int64, n)
@@ -27,7 +27,7 @@ func (m moments) Less(i, j int) bool { return m[i] < m[j] }
 
 func (m moments) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
 
-// Push and Pop are never called: the number of clients does not change.
+// Push and Pop are never called: the client count does not change.
 func (m moments) Push(any) {}
 
 func (m moments) Pop() any { return nil }

@@ -25,7 +25,7 @@ type scenario struct {
 	duration time.Duration
 }
 
-// timeout is far longer than any stall, so no request of a check fails.
+// timeout is far longer than any stall, so no request in a check fails.
 const timeout = time.Minute
 
 // run runs the scenario against a server in another process and compares service
@@ -55,7 +55,7 @@ func (s scenario) run(ctx context.Context, argv []string) (c Comparison, err err
 	return s.compare(recorded, entries)
 }
 
-// The files of a server.
+// A server's files.
 const (
 	logFile     = "delays.csv"
 	addressFile = "address"
@@ -132,8 +132,7 @@ func (s scenario) apply(ctx context.Context, clients []database.Client) (*record
 	return recorded, nil
 }
 
-// compare compares the recorded latencies with the latencies that follow from the
-// server's log.
+// compare compares the recorded latencies with those that follow from the server's log.
 func (s scenario) compare(r *recorded, entries []entry) (Comparison, error) {
 	c := Comparison{
 		Timing: results.TimingService, Clients: s.clients, Rate: s.rate, Duration: s.duration, Law: s.law, N: int64(len(entries)),

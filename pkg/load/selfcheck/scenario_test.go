@@ -51,14 +51,14 @@ func wantTheory(t *testing.T, c Comparison) {
 	}
 }
 
-// TestStallOverTCP runs 10 s at 100 requests a second against a process that stalls
-// for one of them, in real time.
+// TestStallOverTCP runs 10 s at 100 requests a second against a process that stalls for one
+// second, in real time.
 func TestStallOverTCP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
 	var far []Row
-	for range 6 { // other load on the machine may disturb some of them, or all
+	for range 6 { // other load on the machine may disturb some tries, or all
 		lag := wakeups(t.Context())
 		c, err := freeze(10*time.Second, 100).run(t.Context(), serverArgv(t))
 		late := lag()
@@ -148,8 +148,7 @@ func piped(t *testing.T, s scenario) Comparison {
 	return c
 }
 
-// wantExact fails unless measurements equal the truth within the width of a
-// histogram's buckets.
+// wantExact fails unless measurements equal the truth within a histogram's bucket width.
 func wantExact(t *testing.T, c Comparison) {
 	t.Helper()
 	for _, r := range c.Rows {
@@ -159,8 +158,7 @@ func wantExact(t *testing.T, c Comparison) {
 	}
 }
 
-// TestStallTenfold has ten times the duration and the stall of TestStallOverTCP, on a
-// fake clock.
+// TestStallTenfold has ten times the duration and the stall in TestStallOverTCP, on a fake clock.
 func TestStallTenfold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := piped(t, freeze(100*time.Second, 100))

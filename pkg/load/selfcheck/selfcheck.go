@@ -12,21 +12,21 @@ import (
 type Options struct {
 	// Server is the command line that runs [Serve]; Run appends arguments.
 	Server []string
-	// Duration is the length of each of the two loads over TCP, at least a second. Each
-	// rate is tried for a tenth of it, or longer if a p99 needs more requests. The
-	// measurements of waits do not depend on it.
+	// Duration is how long each of the two loads over TCP runs, at least a second. Each rate is
+	// tried for a tenth of it, or longer if a p99 needs more requests. How waits are measured
+	// does not depend on it.
 	Duration time.Duration
 	// Tool and Host are copied to the report.
 	Tool results.Tool
 	Host results.Host
-	// Progress, if not nil, is called with the name of the next part.
+	// Progress, if not nil, is called with the next part's name.
 	Progress func(what string)
 }
 
 // DefaultDuration gives enough requests for every printed percentile.
 const DefaultDuration = 10 * time.Second
 
-// Report holds the result of a check, beginning with the part that a run's manifest has.
+// Report holds a check's results, beginning with the part kept in a run's manifest.
 type Report struct {
 	results.SelfCheck
 	// Service are service times in a closed loop.
@@ -34,7 +34,7 @@ type Report struct {
 	// Response are response times at a rate that the server keeps except during its
 	// stall.
 	Response Comparison `json:"response"`
-	// Paces are in the order of the tries.
+	// Paces are in the order tried.
 	Paces []Pace `json:"paces"`
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestRun runs a whole check with loads of a second. Its measurements depend on the
-// machine, but the server's log bounds them from below.
+// TestRun runs a whole check with loads a second long. Its measurements depend on the machine,
+// but the server's log bounds them from below.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

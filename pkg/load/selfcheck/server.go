@@ -50,7 +50,7 @@ func Serve(ctx context.Context, args []string) error {
 // bytes. A connection carries one request at a time.
 type server struct {
 	law  Law
-	base time.Time // the zero of its clock
+	base time.Time // its clock's zero
 
 	once  sync.Once
 	first int64 // when the first request was received
@@ -64,7 +64,7 @@ func newServer(law Law) *server { return &server{law: law, base: time.Now()} }
 // now returns monotonic nanoseconds since the server was made.
 func (s *server) now() int64 { return int64(time.Since(s.base)) }
 
-// serveExactly serves a connection and delays replies by a timerfd of its own.
+// serveExactly serves a connection and delays replies by its own timerfd.
 func (s *server) serveExactly(conn io.ReadWriter) error {
 	t, err := newTimer()
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// spacing is the time between the ends of waits.
+	// spacing is the time between one wait's end and the next.
 	spacing = time.Millisecond
-	// waitFor bounds the measurement of waits: twice as many as a p99 needs, because an overshoot
-	// of more than the spacing skips waits.
+	// waitFor bounds how long waits are measured: twice as many as a p99 needs, because an
+	// overshoot by more than the spacing skips waits.
 	waitFor = 2000 * spacing
 )
 
@@ -32,7 +32,7 @@ func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error)
 		}
 		at := time.Since(start)
 		late = append(late, int64(at-due))
-		due = max(due+spacing, at.Truncate(spacing)+spacing) // due times that passed meanwhile are skipped
+		due = max(due+spacing, at.Truncate(spacing)+spacing) // due times passed meanwhile are skipped
 	}
 	slices.Sort(late)
 	return results.Spread{
@@ -40,7 +40,7 @@ func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error)
 	}, nil
 }
 
-// clientLateness measures the same for one client of the engine.
+// clientLateness measures the same for one engine client.
 func clientLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	p, err := pace(ctx, 1, float64(time.Second/spacing), d)
 	return p.Lateness, err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The requests that a stop delayed cannot be seen directly: the client does not know when
-// an answer arrived, only when it read the answer. By this rule, a stop delayed
+// The requests delayed by a stop cannot be seen directly: the client does not know when an answer
+// arrived, only when it read the answer. By this rule, a stop delayed
 //
 //   - a call that was in flight, if its answer was read before the process had run for
 //     [Apart] after the stop, or after another such answer: the answer may have arrived
@@ -18,8 +18,8 @@ import (
 // than the stop. A stop in a time without answers, in which no request becomes due for a
 // free client, delayed nothing.
 
-// Apart is the greatest distance between answers that are read in one row after a stop.
-// The process may stop for that long without being noticed.
+// Apart is the greatest distance between answers read in one row after a stop. The process may
+// stop for that long without being noticed.
 const Apart = Every + time.Duration(stopMin)
 
 // maxRow bounds how many stops are in one row.
@@ -29,17 +29,17 @@ const maxRow = 10_000
 // that arrived during the first may be read after the last.
 type row struct {
 	stops []span // in order; the array is shared with the rows that this one extends
-	first int64  // number of the first stop, counted from 1
-	// until is when the last answer that the row delayed was read, or when the row ended.
+	first int64  // the first stop's number, from 1
+	// until is when the last answer delayed by the row was read, or when the row ended.
 	until atomic.Int64
 }
 
 func (r *row) end() int64 { return r.stops[len(r.stops)-1].to }
 
-// last returns the number of the row's last stop.
+// last returns the row's last stop, by number.
 func (r *row) last() int64 { return r.first + int64(len(r.stops)) - 1 }
 
-// length returns the length of a stop, in nanoseconds.
+// length returns a stop's length in nanoseconds.
 func (r *row) length(number int64) int64 {
 	stop := r.stops[number-r.first]
 	return stop.to - stop.from
@@ -60,8 +60,8 @@ func (s *Stops) extend(stop span) {
 // Number returns how many stops there were, for [Stops.Free].
 func (s *Stops) Number() int64 { return s.number.Load() }
 
-// Free reports that a client takes a request before it is due, so that no request waits
-// for a client. Before is the number of stops from before the client read the clock.
+// Free reports that a client takes a request before it is due, so that no request waits for a
+// client. Before is how many stops came before the client read the clock.
 func (s *Stops) Free(before int64) {
 	if s.freed.Load() >= before {
 		return
@@ -81,8 +81,8 @@ func (s *Stops) Free(before int64) {
 	s.debt.Store(debt)
 }
 
-// Delayed returns how long stops delayed the answer of a call that was sent and answered
-// at these times, in nanoseconds.
+// Delayed returns how long, in nanoseconds, stops delayed the answer to a call sent and answered
+// at these times.
 func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	r := s.row.Load()
 	if r == nil || sent >= r.end() || answered < r.end() || !r.reaches(answered) {
@@ -95,8 +95,8 @@ func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	return ns
 }
 
-// Before returns the beginning and the total length of the stops that may have delayed a reading at
-// a time; a length of 0 means no stop.
+// Before returns the beginning and the total length of the stops that may have delayed a reading
+// at a time; length 0 means no stop.
 func (s *Stops) Before(read int64) (from int64, length time.Duration) {
 	r := s.row.Load()
 	if r == nil || read < r.end() || !r.reaches(read) {
@@ -108,8 +108,8 @@ func (s *Stops) Before(read int64) (from int64, length time.Duration) {
 	return r.stops[0].from, length
 }
 
-// reaches reports whether an answer belongs to the answers that are read in one row after
-// the stop, and lets the next one follow it.
+// reaches reports whether an answer belongs to those read in one row after the stop, and lets the
+// next one follow it.
 func (r *row) reaches(answered int64) bool {
 	for {
 		until := r.until.Load()
@@ -130,8 +130,7 @@ func (s *Stops) Woke(due, now int64) {
 	}
 }
 
-// count adds the stops of a row to the debt, except stops that were already added or were
-// followed by a free client.
+// count adds a row's stops to the debt, except stops already added or followed by a free client.
 func (s *Stops) count(r *row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +140,7 @@ func (s *Stops) count(r *row) {
 	s.counted = max(s.counted, r.last())
 }
 
-// Share returns the part of a request's wait for a client that the client caused itself.
-// A queue that is served in order delays each request by at most the stops that delayed
-// requests since a client was last free; the rest of the wait is the database's.
+// Share returns the part that the client itself caused in a request's wait for a client. A queue
+// served in order delays each request by at most the stops that delayed requests since a client
+// was last free; the rest of the wait is the database's.
 func (s *Stops) Share(wait int64) int64 { return min(wait, s.debt.Load()) }

@@ -8,13 +8,13 @@ import (
 	"github.com/coreos/dbtester/pkg/load/clock"
 )
 
-// TestDelay has a stop from 10 to 510 ms, and the requests that it delayed.
+// TestDelay has a stop from 10 to 510 ms, and the requests it delayed.
 func TestDelay(t *testing.T) {
 	for name, c := range map[string]struct {
-		// after runs the events after the stop. It returns the delays of calls.
+		// after runs the events after the stop. It returns the calls' delays.
 		after func(*Stops) []int64
 		delay []int64 // in ms
-		share int64   // of a long wait, in ms
+		share int64   // in a long wait, in ms
 	}{
 		"nothing else": {func(*Stops) []int64 { return nil }, nil, 0},
 		"an answer at its end": {func(s *Stops) []int64 {
@@ -134,7 +134,7 @@ func TestNoDelay(t *testing.T) {
 	}
 }
 
-// TestLongRow: a process that is always stopped keeps a bounded list.
+// TestLongRow: an always stopped process keeps a bounded list.
 func TestLongRow(t *testing.T) {
 	s := New(clock.New())
 	s.Beat(0, 0, 10*ms)

@@ -1,10 +1,10 @@
 package stops
 
-// List holds stops of this process, in order. Sessions that this process renews may end during a
+// List holds this process's stops, in order. Sessions renewed by this process may end during a
 // stop, and their holders find out later.
 type List []Stop
 
-// Stop is a stretch in which this process did not run. Its times are moments of the load's clock.
+// Stop is a stretch in which this process did not run. Its times are moments on the load's clock.
 type Stop struct{ From, To int64 }
 
 // Long returns the stops that [Stops.All] lists one by one.
@@ -16,7 +16,7 @@ func (s *Stops) Long() (long List) {
 	return long
 }
 
-// MayEnd reports whether a stop of at least a length may have ended sessions whose holders seem to
+// MayEnd reports whether a stop at least so long may have ended sessions whose holders seem to
 // overlap between two moments: answers that arrived during a stop were read after it.
 func (l List) MayEnd(from, to, least int64) bool {
 	for _, stop := range l {

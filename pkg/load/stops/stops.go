@@ -18,38 +18,38 @@ const (
 	Never = math.MaxInt64
 	// Every is the watchdog's period.
 	Every = 10 * time.Millisecond
-	// stopMin is the least time in which nothing of the load ran that counts as a stop, in
-	// nanoseconds. A shorter time shows in the scheduling lag.
+	// stopMin is the shortest time, in nanoseconds, without any of the load running that counts
+	// as a stop. A shorter time shows in the scheduling lag.
 	stopMin = int64(10 * time.Millisecond)
-	// maxStretches bounds the stops that are listed one by one, each of at least
-	// minStretch. The sums include all stops.
+	// maxStretches bounds the stops listed one by one, each at least minStretch long. The sums
+	// include all stops.
 	maxStretches = 1000
 	minStretch   = 100 * time.Millisecond
 )
 
-// span is a stop, as times of the clock.
+// span is a stop, as clock times.
 type span struct{ from, to int64 }
 
 // Stops finds the stretches in which this process did not run: it was stopped, or it
 // waited for a processor. A watchdog shows every Every that the process runs. If it is
 // overdue by more than stopMin, and the goroutine that notices this has not run for as long
-// either, the process was stopped. The stop lasted from the later of the watchdog's due time
-// and the goroutine's last run until now. The first goroutine to run after a stop records
-// it, so that a client that continues before the watchdog knows of the stop.
+// either, the process was stopped. The stop lasted from the watchdog's due time or the
+// goroutine's last run, whichever is later, until now. The first goroutine to run after a stop
+// records it, so that a client continuing before the watchdog knows of the stop.
 type Stops struct {
 	clock clock.Clock
-	// watch is when the watchdog is due, [Never] while none runs.
+	// watch is when the watchdog is due, [Never] while no watchdog runs.
 	watch atomic.Int64
 	// number is how many stops there were.
 	number atomic.Int64
 	// row is the latest row of stops; nil before the first.
 	row atomic.Pointer[row]
-	// freed is the number of stops when a client was last free. Debt is the length of the
-	// stops since then that delayed requests.
+	// freed is how many stops there were when a client was last free. Debt is the total length of
+	// later stops that delayed requests.
 	freed, debt atomic.Int64
 
 	mu      sync.Mutex
-	counted int64  // number of the last stop that was added to the debt
+	counted int64  // number of the last stop added to the debt
 	pending []span // not yet taken by a flush
 	record  results.Stops
 }
@@ -121,11 +121,11 @@ func (s *Stops) Seen(since, now int64) {
 	}
 }
 
-// overdue records a stop, or that there is none because the goroutine has just run.
-// Either way the process runs now, so the watchdog is not missed before its next turn;
-// else every request would change the shared word while processors are busy. Any goroutine
-// that ran more than stopMin after the watchdog was due has moved the watch. So if this
-// goroutine last ran after the watchdog was due, nothing ran for longer since then.
+// overdue records a stop, or that there was no stop because the goroutine has just run. Either
+// way the process runs now, so the watchdog is not missed before its next turn; else every
+// request would change the shared word while processors are busy. Any goroutine that ran more
+// than stopMin after the watchdog was due has moved the watch. So if this goroutine last ran
+// after the watchdog was due, nothing ran for longer since then.
 func (s *Stops) overdue(watch, since, now int64) {
 	from := max(watch, since)
 	stopped := now-from > stopMin
@@ -159,8 +159,7 @@ func (s *Stops) add(from int64, length time.Duration) {
 	}
 }
 
-// In takes the length of the stops before the end of a second, without the stops that
-// were taken before.
+// In takes the total length of the stops before a second's end, without those taken before.
 func (s *Stops) In(sec int64) (ns int64) {
 	end := s.clock.SecondStart(sec + 1)
 	s.mu.Lock()
@@ -182,7 +181,7 @@ func (s *Stops) Forget() {
 	s.record = results.Stops{}
 }
 
-// All returns the stops of all steps since [Stops.Forget].
+// All returns the stops in all steps since [Stops.Forget].
 func (s *Stops) All() results.Stops {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// TestStops notices stops in the way of the watchdog and of clients.
+// TestStops notices stops as the watchdog and clients do.
 func TestStops(t *testing.T) {
 	for name, c := range map[string]struct {
 		run  func(*Stops)
@@ -65,7 +65,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestStopSeconds divides a stop among the seconds of the records.
+// TestStopSeconds divides a stop among the records' seconds.
 func TestStopSeconds(t *testing.T) {
 	c := clock.New()
 	s := New(c)

@@ -1,7 +1,7 @@
 // Package versions holds the versions of a load's keys, as far as the load knows them.
 //
-// All clients of a load share one table, as the clients of a Kubernetes API server share
-// its cache: every client expects the version that the latest answer to any client shows.
+// All clients in a load share one table, as a Kubernetes API server's clients share its cache:
+// every client expects the version shown by the latest answer to any client.
 package versions
 
 import "sync/atomic"
@@ -9,11 +9,11 @@ import "sync/atomic"
 // Unknown is the version of a key that must be read before a transaction can name it.
 const Unknown = -1
 
-// Table has the version of each key that exists before a load, in 8 bytes per key. It is
-// safe for concurrent use.
+// Table has the version of each key existing before a load, in 8 bytes per key. It is safe for
+// concurrent use.
 type Table struct{ known []atomic.Int64 }
 
-// New returns a table without known versions for the keys of the half-open range [0, keys).
+// New returns a table without known versions for the keys in the half-open range [0, keys).
 func New(keys int64) *Table {
 	t := &Table{known: make([]atomic.Int64, keys)}
 	for i := range t.known {
@@ -25,7 +25,7 @@ func New(keys int64) *Table {
 // Keys returns the number of keys in the table.
 func (t *Table) Keys() int64 { return int64(len(t.known)) }
 
-// Of returns the version of a key, Unknown for a key that is not in the table.
+// Of returns a key's version, Unknown for a key not in the table.
 func (t *Table) Of(key int64) int64 {
 	if key < 0 || key >= t.Keys() {
 		return Unknown
@@ -33,8 +33,8 @@ func (t *Table) Of(key int64) int64 {
 	return t.known[key].Load()
 }
 
-// Wrote notes the version that a write of a key made. A greater version is newer, so answers
-// may arrive in any order.
+// Wrote notes the version made by a write to a key. A greater version is newer, so answers may
+// arrive in any order.
 func (t *Table) Wrote(key, version int64) {
 	if key < 0 || key >= t.Keys() {
 		return
@@ -54,14 +54,14 @@ func (t *Table) Lost(key, expected, found int64) bool {
 	return key >= 0 && key < t.Keys() && t.known[key].CompareAndSwap(expected, found) && found == Unknown
 }
 
-// Doubt notes that a key may have another version, because a write of it has no answer.
+// Doubt notes that a key may have another version, because a write to it has no answer.
 func (t *Table) Doubt(key int64) {
 	if key >= 0 && key < t.Keys() {
 		t.known[key].Store(Unknown)
 	}
 }
 
-// Read notes the version that was read of a key, unless a write has made one meanwhile.
+// Read notes the version read for a key, unless a write has made one meanwhile.
 func (t *Table) Read(key, version int64) {
 	if key >= 0 && key < t.Keys() {
 		t.known[key].CompareAndSwap(Unknown, version)

@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 	expect(Unknown)
 	table.Read(1, 5)
 	expect(5)
-	table.Read(1, 4) // a read that another client's write has overtaken
+	table.Read(1, 4) // a read overtaken by another client's write
 	expect(5)
 	table.Wrote(1, 8)
 	table.Wrote(1, 7) // an answer that came late
@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 	table.Wrote(1, 10)
 	table.Doubt(1)
 	expect(Unknown)
-	for _, key := range []int64{-1, 2} { // keys that the load creates
+	for _, key := range []int64{-1, 2} { // keys created by the load
 		table.Wrote(key, 3)
 		table.Read(key, 3)
 		table.Doubt(key)

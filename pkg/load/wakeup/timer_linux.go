@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timerfd that Go's poller watches. It is never read.
+// timer is a timerfd watched by Go's poller. It is never read.
 type timer struct {
 	*os.File
 	fd int
@@ -21,8 +21,8 @@ func newTimer() (timer, error) {
 	return timer{os.NewFile(uintptr(fd), "wakeup"), fd}, nil
 }
 
-// set makes the timer fire after a number of nanoseconds, at least 1. It fails only on a closed
-// file, after the step.
+// set makes the timer fire after some nanoseconds, at least 1. It fails only on a closed file,
+// after the step.
 func (t timer) set(after int64) {
 	_ = unix.TimerfdSettime(t.fd, 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(after)}, nil)
 }

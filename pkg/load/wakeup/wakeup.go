@@ -1,4 +1,4 @@
-// Package wakeup makes waits of Go timers end on time.
+// Package wakeup makes waits on Go timers end on time.
 package wakeup
 
 import (
@@ -22,8 +22,8 @@ type Wakeup struct {
 	timer timer
 
 	mu   sync.Mutex
-	room []int64 // memory of due, several times the number of waits, so that they rarely move
-	due  []int64 // ends of the waits, ascending
+	room []int64 // due's memory, several times the number of waits, so that they rarely move
+	due  []int64 // when the waits end, ascending
 	at   int64   // when the timerfd fires; never if it is not set
 	last int64   // when it last fired
 }
@@ -38,9 +38,8 @@ const (
 	wakeupAfter = int64(time.Microsecond)
 )
 
-// New returns a Wakeup for a number of concurrent waits, with times of a
-// clock. On a test's fake clock, which the kernel does not follow, and on
-// other systems than Linux it returns nil.
+// New returns a Wakeup for some concurrent waits, with times from the clock now. On a test's fake
+// clock, which the kernel does not follow, and on other systems than Linux it returns nil.
 func New(now func() int64, waits int) (*Wakeup, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
@@ -60,8 +59,8 @@ func New(now func() int64, waits int) (*Wakeup, error) {
 	return &Wakeup{now: now, timer: t, room: room, due: room[:0], at: never}, nil
 }
 
-// Add schedules a wake-up for a wait that ends at due. Clients take requests in
-// the order of their due times, so a wait nearly always belongs at the end.
+// Add schedules a wake-up for a wait that ends at due. Clients take requests in due order, so a
+// wait nearly always belongs at the end.
 func (w *Wakeup) Add(due int64) {
 	if w == nil {
 		return
@@ -96,7 +95,7 @@ func (w *Wakeup) Next() {
 	w.set(now)
 }
 
-// set sets the timerfd to the end of the next wait, unless it is already set so.
+// set sets the timerfd to when the next wait ends, unless it is already so.
 func (w *Wakeup) set(now int64) {
 	if w.at <= now {
 		w.last, w.at = w.at, never

@@ -1,5 +1,5 @@
-// Package across judges the holdings of the same locks that several parts of a load recorded,
-// each by its own clock.
+// Package across judges how several parts of a load held the same locks, as each recorded by its
+// own clock.
 package across
 
 import (
@@ -8,13 +8,13 @@ import (
 	"fmt"
 )
 
-// Most is how many holdings all parts of a load remember together.
+// Most is how many holdings a load's parts remember together.
 const Most = 2_000_000
 
-// Holding is the time in which a holder believed that it holds a lock.
+// Holding is the time in which a holder believed that it held a lock.
 type Holding struct {
 	Name           int64 // the number of the lock
-	Acquired, Sent int64 // when it knew that it holds the lock, and when it was about to send the release
+	Acquired, Sent int64 // when it knew that it held the lock, and when it was about to send the release
 	Fence          int64
 	// Doubtful means that a stop of its process may have ended its session meanwhile.
 	Doubtful bool
@@ -46,7 +46,7 @@ func Encode(list []Holding) (pieces [][]byte) {
 
 var errPiece = errors.New("holdings of locks end amid a number")
 
-// Decode appends the holdings of a piece, of which there may be most in all.
+// Decode appends a piece's holdings; the whole list may have at most most.
 func Decode(list []Holding, piece []byte, most int) ([]Holding, error) {
 	var last Holding
 	for len(piece) > 0 {

@@ -6,36 +6,36 @@ import (
 	"time"
 )
 
-// Clock returns between which times of one clock for all parts a part's own clock showed a time; false
-// if that is not known.
+// Clock returns between which times on one clock for all parts a part's own clock showed a time;
+// false if that is not known.
 type Clock func(ns int64) (earliest, latest int64, ok bool)
 
-// Part has the holdings of one part of a load, in times of its own clock.
+// Part has the holdings in one part of a load, timed by its own clock.
 type Part struct {
 	Held  []Holding
 	Clock Clock
 }
 
-// mostOpen bounds how many holdings of one lock are compared with one that begins: a store that gives
-// a lock to more at once is caught by these.
+// mostOpen bounds how many holdings for one lock are compared with a beginning one: a store that
+// gives a lock to more at once is caught by these.
 const mostOpen = 100
 
-// Verdict counts the overlaps that are certain between holdings of different parts, for every
-// time that their clocks could have shown within their bounds.
+// Verdict counts the certain overlaps between different parts' holdings, for every time that
+// their clocks could have shown within their bounds.
 type Verdict struct {
-	// Compared holdings were compared with those of other parts.
+	// Compared holdings were compared with other parts' holdings.
 	Compared int64
-	// Overlaps counts holdings that began while one of another part certainly went on. Disorder
-	// counts those whose fence was not greater than that of an earlier one of another part.
+	// Overlaps counts holdings that began while another part's certainly went on. Disorder counts
+	// those whose fence was not greater than an earlier one's in another part.
 	Overlaps, Disorder int64
-	// Unsure counts holdings of which neither an overlap nor its absence is certain: the clocks are
-	// not known well enough, or a stop of a process may explain it.
+	// Unsure counts holdings for which neither an overlap nor its absence is certain: the clocks
+	// are not known well enough, or a stopped process may explain it.
 	Unsure int64
-	// Error is the largest uncertainty, to both sides, of a time that was compared.
+	// Error is the largest uncertainty, to both sides, in a compared time.
 	Error time.Duration
 }
 
-// span is a holding in the clock of all. It began between Acquired and latest acquired, and ended
+// span is a holding by the common clock. It began between Acquired and latest acquired, and ended
 // between earliest sent and Sent.
 type span struct {
 	Holding
@@ -43,8 +43,8 @@ type span struct {
 	latestAcquired, earliestSent int64
 }
 
-// Judge compares the holdings of different parts. Holdings of the same part are not compared: the part
-// has judged them.
+// Judge compares different parts' holdings. Holdings within a part are not compared: the part has
+// judged them.
 func Judge(parts []Part) (v Verdict) {
 	var all []span
 	for n, p := range parts {
@@ -76,10 +76,10 @@ func Judge(parts []Part) (v Verdict) {
 	return v
 }
 
-// one judges the holdings of one lock, in the order of the earliest times at which they can have begun.
+// one judges one lock's holdings, ordered by the earliest times at which they can have begun.
 func (v *Verdict) one(spans []span, parts int) {
-	var open []*span              // that may not have ended
-	ended := make([]*span, parts) // of each part, the one that certainly ended last
+	var open []*span              // possibly not ended
+	ended := make([]*span, parts) // by part, the one that certainly ended last
 	for i := range spans {
 		s := &spans[i]
 		open = slices.DeleteFunc(open, func(o *span) bool {
@@ -117,7 +117,7 @@ func (v *Verdict) one(spans []span, parts int) {
 	}
 }
 
-// behind reports whether the fence is not greater than that of the holding of another part that ended
+// behind reports whether the fence is not greater than that of another part's holding that ended
 // last before this one began.
 func (s *span) behind(ended []*span) bool {
 	var last *span

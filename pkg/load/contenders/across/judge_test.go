@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// clock shows a time that is at most so far from the one of all.
+// clock shows a time at most off away from the common one.
 func clock(off int64) Clock {
 	return func(ns int64) (int64, int64, bool) { return ns - off, ns + off, true }
 }
 
 func unknown(int64) (int64, int64, bool) { return 0, 0, false }
 
-// Holdings of two parts overlap, do not, or may: by the error of a clock of 10.
+// Two parts' holdings overlap, do not, or may, by a clock error of 10.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -55,8 +55,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Locks change hands between four parts, whose clocks are wrong by up to their bounds. Nothing is found
-// in an honest store. Of holdings that began while another certainly went on, all are found.
+// Locks change hands between four parts, whose clocks are wrong by up to their bounds. Nothing is
+// found in an honest store. All holdings that began while another certainly went on are found.
 func TestJudgeMany(t *testing.T) {
 	t.Parallel()
 	const names, turns, wrong = 5, 2000, 40
@@ -83,14 +83,14 @@ func TestJudgeMany(t *testing.T) {
 				at, last = h.Sent-off[part]+random.Int64N(30), part
 			}
 		}
-		for i := range parts { // as they are remembered: in the order of their ends
+		for i := range parts { // as they are remembered: in the order they ended
 			slices.SortFunc(parts[i].Held, func(a, b Holding) int { return int(a.Sent - b.Sent) })
 		}
 		got := Judge(parts)
 		if got.Compared != names*turns || got.Disorder != 0 || got.Error != time.Duration(wrong) {
 			t.Errorf("seed %d: %+v", seed, got)
 		}
-		// One that is within the error of the clocks may be unsure.
+		// One within the clocks' error may be unsure.
 		if got.Overlaps > planted || got.Overlaps+got.Unsure < planted || planted == 0 && got.Overlaps > 0 || planted > 0 && got.Overlaps < planted/10 {
 			t.Errorf("seed %d: %d overlaps and %d unsure ones were found, %d are there", seed, got.Overlaps, got.Unsure, planted)
 		}
