@@ -15,10 +15,10 @@ class Bars {
   constructor(chart) {
     this.chart = chart;
     this.data = chart.data;
-    this.rows = []; // the top and height of each category
+    this.rows = []; // each category's top and height
   }
 
-  // dots are the series that stand behind the bars.
+  // dots returns the series behind the bars.
   dots() { return this.data.series.filter(s => s.detail); }
 
   boxed() { return this.data.series.some(s => s.boxes); }
@@ -75,7 +75,7 @@ class Bars {
       const at = this.x.place(dot.y[n]);
       this.root.append(svg('circle', {cx: at.toFixed(1), cy: y + 8.5, r: 2.7, fill: '#ffffff', stroke: s.inks[n], 'stroke-width': 1.2}));
     }
-    // In a column of their own the values stand beside no dot that they are not of.
+    // In a separate column no value stands beside another value's dot.
     this.root.append(svg('text', {x: this.chart.width - 12, y: y + 13, 'text-anchor': 'end'}, text(v, d.y.unit, 3)));
   }
 
@@ -100,10 +100,10 @@ class Bars {
     this.root.append(g, svg('text', {x: Math.max(at(to), at(median)) + 5, y: y + 13}, text(median, d.y.unit, 3) + (this.x.has(p99) ? ', p99 ' + text(p99, d.y.unit, 3) : '')));
   }
 
-  // at is the category at a height.
+  // at returns the category at a height.
   at(y) { return this.rows.findIndex(r => y >= r.top && y < r.top + r.height); }
 
-  // values are what a category shows of each series.
+  // values returns what a category shows for each series.
   values(n) {
     const unit = this.data.y.unit;
     const own = s => s.colors ? {...s, color: s.colors[n]} : s;

@@ -2,14 +2,14 @@
 
 const charts = [];
 
-// The plots of the first screen are so high, if its texts leave the room.
+// Plot heights on the first screen, as far as its texts leave room.
 const mostLead = 176, leastLead = 104;
 let leadHeight = mostLead;
 
-// titleLine is the distance between the lines of a vertical axis's title.
+// titleLine is the distance between lines in a vertical axis's title.
 const titleLine = 14;
 
-// widthOf is how wide a text of a figure is, in the font that the reader has.
+// widthOf returns how wide a figure's text is in the reader's font.
 const pen = document.createElement('canvas').getContext('2d');
 pen.font = '12px "Liberation Sans", Arial, Helvetica, sans-serif';
 const widthOf = t => pen.measureText(t).width;
@@ -19,19 +19,19 @@ class Chart {
     this.figure = figure;
     this.take(data);
     this.canvas = figure.querySelector('.canvas');
-    this.leads = !!figure.closest('.lead'); // stands on the first screen
-    this.hidden = new Set(); // names of series
-    this.details = false; // whether series that stand behind others are shown
+    this.leads = !!figure.closest('.lead'); // on the first screen
+    this.hidden = new Set(); // series names
+    this.details = false; // whether to show series behind others
     this.logY = !!data.y.log;
     this.logX = !!data.x.log;
-    this.range = null; // of x, null for all
-    this.at = null; // x of the cursor, or the number of a category
+    this.range = null; // x from and to, null for all
+    this.at = null; // the cursor's x, or a category's number
     this.width = 0;
     // Figures with the same axis move together.
     this.group = ['lines', 'stairs', 'heat'].includes(data.kind) ? titleOf(data.x) : null;
   }
 
-  // take gives the figure its data. The series of one name are one in the legend: panels repeat
+  // take gives the figure its data. Series with the same name share a legend entry: panels repeat
   // them.
   take(data) {
     this.data = data;
@@ -39,7 +39,7 @@ class Chart {
     this.names = [...new Set(data.series.filter(s => !s.detail && !s.colors).map(s => s.name))];
   }
 
-  // visible are the series that are drawn. One behind another goes with that.
+  // visible returns the drawn series. A series behind others is drawn only if one of those is.
   visible() {
     const shown = s => !this.hidden.has(s.name);
     const front = s => this.data.series.some(o => !o.detail && o.color === s.color && o.panel === s.panel && shown(o));
@@ -50,7 +50,7 @@ class Chart {
   linked() { return this.group === null ? [this] : charts.filter(c => c.group === this.group); }
   isBars() { return this.data.kind === 'bars'; }
 
-  // extent is the least and greatest x of all series.
+  // extent returns the least and greatest x over all series.
   extent() {
     let low = Infinity, high = -Infinity;
     const take = v => { if (v !== null && Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } };
@@ -67,7 +67,7 @@ class Chart {
     return [low, high];
   }
 
-  // render returns the figure as an element that is so wide.
+  // render returns the figure as an element with this width.
   render(width) {
     this.width = width;
     const root = svg('svg', {role: 'img', tabindex: 0, 'aria-label': this.canvas.dataset.alt});
@@ -85,7 +85,7 @@ class Chart {
     const high = this.plotHeight(many);
     this.planes = (d.panels || ['']).map((p, i) => new Plane(this, i, d.panelY ? d.panelY[i] : d.y));
     for (const p of this.planes) p.measure(d.panelY ? p.shown() : this.visible(), x0, x1, high);
-    // No line of a title is longer than the plots beside it are high, unless it has too many.
+    // A title line is no longer than the plots beside it are high, unless that takes too many lines.
     const beside = high * (d.panelY ? 1 : this.planes.length);
     const titles = (d.panelY || [d.y]).map(titleOf).map(t => folded(t, line => widthOf(line) <= Math.max(beside, widthOf(t) / 3)));
     const left = 24 + titleLine * (Math.max(...titles.map(t => t.length)) - 1) + Math.max(...this.planes.flatMap(p => p.marks.map(t => t.text.length)), 1) * 7, right = this.width - 12;
@@ -109,12 +109,12 @@ class Chart {
     return many ? within(96, .2, 150) : within(184, .5, 354);
   }
 
-  // titleAxis draws the lines of a vertical axis's title from left to right.
+  // titleAxis draws a vertical axis's title lines from left to right.
   titleAxis(root, box, lines) {
     lines.forEach((line, i) => root.append(svg('text', {'class': 'upward', 'text-anchor': 'middle', transform: 'translate(' + (11 + titleLine * i) + ' ' + (box.top + box.bottom) / 2 + ') rotate(-90)'}, line)));
   }
 
-  // draw draws the figure as wide as its place, or on paper as wide as a column there.
+  // draw draws the figure as wide as its place, or on paper as wide as a column.
   draw(paper) {
     const width = paper || Math.round(this.canvas.clientWidth);
     if (!width) return; // folded away
@@ -181,7 +181,7 @@ class Chart {
     else if (notes.length) this.canvas.after(html('details', {'class': 'notes-of'}, html('summary', {}, notes.length === 1 ? '1 note' : notes.length + ' notes'), ...notes));
   }
 
-  // sample, eventSample and shades are what the legend shows beside its names.
+  // sample, eventSample and shades make what the legend shows beside its names.
   sample(s) {
     const out = svg('svg', {width: 34, height: 12, 'aria-hidden': 'true'});
     if (this.isBars()) out.append(svg('rect', {x: 8, y: 1, width: 18, height: 10, fill: s.color}));
@@ -203,7 +203,7 @@ class Chart {
     return all.length ? text(least, '', 4) + ' to ' + text(most, '', 4) + ' ' + g.of + ' in a cell' : 'no data';
   }
 
-  // happened counts the events by their names.
+  // happened counts events by name.
   happened() {
     const kinds = new Map();
     for (const e of this.data.events || []) kinds.set(e.label, (kinds.get(e.label) || 0) + (e.n || 1));
@@ -228,7 +228,7 @@ class Chart {
 
   toggleLog() { this.logY = !this.logY; this.draw(); }
 
-  // zoom shows a part of the x axis in all figures that share it, or with null all.
+  // zoom shows a part of the x axis in all figures that share it, or with null the whole axis.
   zoom(range) {
     for (const c of this.linked()) { c.range = range; c.draw(); }
   }

@@ -1,8 +1,8 @@
-/* A run that goes on: each second brings what changed */
+/* A run in progress: each second brings what changed */
 
 const said = document.getElementById('said'), step = document.getElementById('step'), line = document.getElementById('line');
 
-// show puts a second on the page. Figures that somebody drags wait for the next.
+// show puts a second on the page. A figure that is being dragged waits for the next one.
 function show(second) {
   step.textContent = second.step;
   line.textContent = second.line;
@@ -20,7 +20,7 @@ function show(second) {
   document.documentElement.dataset.second = second.number;
 }
 
-// fill puts rows of texts in the place of a table's.
+// fill replaces a table's rows with rows of texts.
 function fill(table) {
   const at = document.getElementById(table.id), row = (cells, name) => html('tr', {}, ...cells.map((c, i) => html(i && name !== 'head' ? 'td' : 'th', {scope: i ? (name === 'head' ? 'col' : null) : (name === 'head' ? 'col' : 'row')}, c)));
   at.parentElement.hidden = !table.rows.length;

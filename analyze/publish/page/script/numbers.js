@@ -1,6 +1,6 @@
 const namespace = (document.querySelector('svg') || {}).namespaceURI;
 
-// svg and html make elements. Attributes that are null are left out.
+// svg and html make elements. They leave out null attributes.
 function svg(name, attributes, ...children) {
   const e = document.createElementNS(namespace, name);
   for (const [k, v] of Object.entries(attributes || {})) if (v !== null && v !== undefined) e.setAttribute(k, v);
@@ -26,7 +26,7 @@ function trimmed(v, digits) {
   return Number(v.toPrecision(digits)).toLocaleString('en', {maximumSignificantDigits: digits});
 }
 
-// prefixed prints a value with a prefix of a power of 1000, as the tables do.
+// prefixed prints a value with a prefix for a power of 1000, as the tables do.
 function prefixed(v, names, digits) {
   let n = 0;
   while (n < names.length - 1 && Math.abs(v) >= 999.5) { v /= 1000; n++; }
@@ -45,7 +45,7 @@ function text(v, unit, digits) {
   return trimmed(v, digits);
 }
 
-// tickTexts prints the values of ticks, all in one notation.
+// tickTexts prints tick values, all in one notation.
 function tickTexts(values, unit) {
   const most = Math.max(0, ...values.map(Math.abs));
   return values.map(v => {
@@ -56,7 +56,7 @@ function tickTexts(values, unit) {
   });
 }
 
-// withUnit is text with the unit, where text has not printed it.
+// withUnit adds the unit where text has not printed it.
 function withUnit(v, unit) {
   const t = text(v, unit, 4);
   return t === '–' || !unit || isBytes(unit) ? t : t + ' ' + unit;
@@ -69,7 +69,7 @@ const titleOf = axis => axis.label && axis.unit ? axis.label + ' (' + axis.unit 
 const warps = {
   linear: {to: v => v, from: v => v, has: v => Number.isFinite(v)},
   log: {to: Math.log10, from: v => Math.pow(10, v), has: v => v > 0 && Number.isFinite(v)},
-  // Each further nine of a percentile has the same room.
+  // Each further nine in a percentile has the same room.
   nines: {to: v => -Math.log10(1 - v / 100), from: v => 100 * (1 - Math.pow(10, -v)), has: v => v >= 0 && v < 100},
 };
 
@@ -91,7 +91,7 @@ function niceStep(least, axis) {
   return 10 * power;
 }
 
-// clock prints seconds of a long axis as minutes or hours.
+// clock prints seconds on a long axis as minutes or hours.
 function clock(v, high) {
   if (high < 600 || v % 1) return trimmed(v, 6);
   const two = n => String(n).padStart(2, '0');
@@ -100,7 +100,7 @@ function clock(v, high) {
 }
 
 // ticks returns about n ticks: their values, texts, and whether they are fine, without a
-// text. All of only have one if they are few.
+// text. If the values in only are few, they are the ticks.
 function ticks(s, axis, n, only) {
   const {low, high} = s, named = new Map((axis.names || []).map(a => [a.x, a.text]));
   const labelled = values => {
@@ -130,7 +130,7 @@ function ticks(s, axis, n, only) {
 }
 
 // fitting returns the ticks whose texts have room: the ends first, then round numbers, so
-// that no greatest one is lost to its neighbour.
+// that the greatest one is not lost to its neighbour.
 function fitting(all, place, width) {
   const taken = [], digits = t => String(Number(t.v.toPrecision(6))).replace(/0+$/, '').replace(/[.,]/, '').length;
   const last = all.length - 1;

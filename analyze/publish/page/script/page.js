@@ -55,8 +55,8 @@ document.addEventListener('toggle', drawAll, true);
 let width = innerWidth;
 addEventListener('resize', () => { if (innerWidth !== width) { width = innerWidth; drawAll(); fitFirst(); } });
 
-// Paper has all sections but the figures that are shown on demand, which it has if they are
-// open. Texts of figures as wide as its columns are not smaller than 7 points.
+// Paper has all sections, but the figures shown on demand only if they are open. Texts in figures
+// as wide as its columns are not smaller than 7 points.
 const paperWidth = 390;
 let toPaper = null;
 addEventListener('beforeprint', () => {

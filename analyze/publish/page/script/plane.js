@@ -1,7 +1,7 @@
 /* Planes: a figure has one plot inside its axes, or one for each panel. */
 
 class Plane {
-  // number is that of the panel, axis its vertical axis.
+  // number is the panel's, axis its vertical axis.
   constructor(chart, number, axis) {
     this.chart = chart;
     this.data = chart.data;
@@ -9,13 +9,13 @@ class Plane {
     this.axis = axis;
   }
 
-  // own are the parts of this panel: all of a figure without panels.
+  // own returns the parts in this panel: all parts if the figure has no panels.
   own(parts) { return (parts || []).filter(p => !this.data.panels || (p.panel || 0) === this.number); }
-  // log tells whether the vertical axis is logarithmic now: the switch turns each panel's.
+  // log tells whether the vertical axis is logarithmic now: the switch flips every panel's axis.
   log() { return !!this.axis.log !== (this.chart.logY !== !!this.data.y.log); }
   shown() { return this.own(this.chart.visible()); }
 
-  // values is the least and greatest y of some series between two x.
+  // values returns the least and greatest y in some series between two x.
   values(all, from, to) {
     const log = this.log(), d = this.data;
     let low = Infinity, high = -Infinity;
@@ -42,7 +42,7 @@ class Plane {
     return [Math.floor(low / step) * step, Math.ceil((high + .02 * (high - low)) / step - 1e-9) * step];
   }
 
-  // measure finds the vertical scale between two x, for a plot of some height.
+  // measure finds the vertical scale between two x, for a plot with this height.
   measure(all, x0, x1, height) {
     [this.low, this.high] = this.values(all, x0, x1);
     if (!this.chart.range && this.log() === !!this.axis.log) {
@@ -55,7 +55,7 @@ class Plane {
 
   scale(from, to) { return scale(this.log() ? 'log' : 'linear', this.low, this.high, from, to); }
 
-  // draw draws everything inside a box; the last plane has the texts of the x axis.
+  // draw draws everything inside a box; the last plane has the x axis's texts.
   draw(root, x, box, last) {
     const d = this.data, {left, right, top, bottom} = this.box = box;
     this.root = root;
@@ -91,7 +91,7 @@ class Plane {
       this.root.append(svg('path', {'class': t.fine ? 'fine' : 'grid', d: 'M' + left + ' ' + y.toFixed(1) + 'H' + right}));
       if (t.text) this.root.append(svg('text', {x: left - 6, y: y + 4, 'text-anchor': 'end'}, t.text));
     }
-    // Chosen places have names or are whole. Measured ones have no ticks of their own.
+    // Chosen places have names or are whole. Measured places have no ticks of their own.
     const places = d.kind === 'points' ? [...new Set(d.xs.flat())].sort((a, b) => a - b) : [];
     const only = d.x.names || places.every(Number.isInteger) ? places : null;
     const all = ticks(this.x, d.x, Math.max(3, Math.min(9, c.width / 80)), only), fit = fitting(all, this.x.place, c.width);
@@ -120,8 +120,8 @@ class Plane {
     }
   }
 
-  // drawEvents marks what happened, with its name on hover. Lines of many events would hide the data:
-  // as in pictures, more than 120 have none.
+  // drawEvents marks what happened, with its name on hover. Many events' lines would hide the data:
+  // as in pictures, more than 120 events have no lines.
   drawEvents() {
     const shown = this.own(this.data.events).filter(e => this.x.has(e.x) && e.x >= this.x.low && e.x <= this.x.high);
     for (const e of shown) {
@@ -133,7 +133,7 @@ class Plane {
     }
   }
 
-  // parts splits a series at its gaps, and returns the places of each part.
+  // parts splits a series at its gaps, and returns each part's places.
   parts(s) {
     const x = this.chart.xs(s), out = [];
     let open = null;
@@ -145,14 +145,14 @@ class Plane {
     return out;
   }
 
-  // drawLine draws doubtful pieces dotted, and those that cover a part of their place pale.
+  // drawLine draws doubtful pieces dotted, and pieces that cover only a part of their interval pale.
   drawLine(area, s) {
     if (s.loose) return;
     const x = this.chart.xs(s), doubt = new Set(s.doubt || []), partial = new Set(s.partial || []), stairs = this.data.kind === 'stairs';
-    const pieces = ['', '', '', '']; // by 1 for dotted and 2 for pale
+    const pieces = ['', '', '', '']; // index: 1 for dotted plus 2 for pale
     const point = (i, j) => this.x.place(x[i]).toFixed(1) + ' ' + this.y.place(s.y[j]).toFixed(1);
     for (const part of this.parts(s)) {
-      let last = null; // the look of the segment before
+      let last = null; // the previous segment's look
       part.forEach((i, n) => {
         if (!n) return;
         const before = part[n - 1], is = (doubt.has(i) || doubt.has(before)) + 2 * (partial.has(i) || partial.has(before));
@@ -187,7 +187,7 @@ class Plane {
     if (d) area.append(svg('path', {'class': 'band', d, fill: s.color}));
   }
 
-  // drawMarkers marks lone points, all points if they are few, and else some.
+  // drawMarkers marks lone points, all points if they are few, else some.
   drawMarkers(area, s) {
     const x = this.chart.xs(s), doubt = new Set(s.doubt || []), parts = this.parts(s);
     const inside = parts.flat().filter(i => x[i] >= this.x.low && x[i] <= this.x.high);
@@ -205,8 +205,8 @@ class Plane {
     }
   }
 
-  // drawLabels sets the labels of points beside them, of loose ones only the highest's. One
-  // that would cover another shows with the values of its point alone.
+  // drawLabels sets labels beside their points, in loose series only the highest point's. A label
+  // that would cover another one shows only with its point's values.
   drawLabels(shown) {
     const taken = [], b = this.box;
     for (const s of shown) {
@@ -243,7 +243,7 @@ class Plane {
     paths.forEach((d, i) => { if (d) area.append(svg('path', {d, fill: g.colors[i]})); });
   }
 
-  // point rings the points of the visible series at x on the layer of the cursor.
+  // ring draws a ring around a series' i-th point on the cursor's layer.
   ring(layer, s, i) {
     if (i >= 0 && this.y.has(s.y[i])) layer.append(svg('circle', {cx: this.x.place(this.chart.xs(s)[i]), cy: this.y.place(s.y[i]), r: 4, fill: 'none', stroke: s.color, 'stroke-width': 2}));
   }

@@ -19,7 +19,7 @@ class Live extends Chart {
 
   dragged() { return this.drag !== null && this.drag !== undefined; }
 
-  // across is the place of an event in the units of the figure.
+  // across returns where an event is in the figure's units.
   across(e) {
     const b = this.root.getBoundingClientRect();
     return (e.clientX - b.left) / b.width * this.width;
@@ -50,8 +50,8 @@ class Live extends Chart {
     this.zoom([this.x.value(clip(Math.min(from, to))), this.x.value(clip(Math.max(from, to)))]);
   }
 
-  // places are all x of the visible series, the middles of a grid's columns, or the numbers
-  // of categories.
+  // places returns all x in the visible series, the middles of a grid's columns, or the category
+  // numbers.
   places() {
     if (this.isBars()) return this.data.categories.map((c, i) => i);
     const g = this.data.grid;
@@ -71,7 +71,7 @@ class Live extends Chart {
     return best;
   }
 
-  // point sets the cursor on x, in all linked figures; the values show in this one.
+  // point sets the cursor to x in all linked figures; this one shows the values.
   point(x, spread) {
     this.at = x;
     if (this.isBars()) {
@@ -113,8 +113,8 @@ class Live extends Chart {
     return html('table', {}, html('caption', {}, this.data.categories[n]), ...this.bars.values(n).map(([s, value]) => this.valueRow(s, value)));
   }
 
-  // valuesAt lists the values of the visible series at x, by panel where panels do not
-  // have the names of their series, and rings their points.
+  // valuesAt lists the visible series' values at x, by panel where panels do not have their series'
+  // names, and rings their points.
   valuesAt(x, p) {
     const d = this.data, table = html('table', {}), at = isSeconds(d.x) ? clock(x, this.x.high) : text(x, d.x.unit, 6);
     table.append(html('caption', {}, titleOf(d.x) + ': ' + at));
@@ -137,8 +137,8 @@ class Live extends Chart {
     return table;
   }
 
-  // stripsAt are the texts of the strips that touch the place of x: half of the way to the points
-  // beside it. Of many, the first few are shown.
+  // stripsAt returns the texts of strips that touch x's place: half the way to the points beside it.
+  // If there are many, it returns the first few.
   stripsAt(plane, x) {
     const most = 3, all = plane.own(this.data.strips);
     if (!all.length) return [];
@@ -156,7 +156,7 @@ class Live extends Chart {
     return value;
   }
 
-  // showValues shows a table beside a place of the figure.
+  // showValues shows a table beside a place in the figure.
   showValues(table, x, y) {
     this.tip.replaceChildren(table);
     this.tip.hidden = false;
@@ -166,7 +166,7 @@ class Live extends Chart {
     this.tip.style.top = this.canvas.offsetTop + y * ratio + 'px';
   }
 
-  // place is the point of a series at x, or near enough to be meant; -1 for none.
+  // place returns the index of a series' point at x, or near enough to be meant; else -1.
   place(s, x, p) {
     const xs = this.xs(s);
     let low = 0, high = xs.length - 1;
@@ -208,7 +208,7 @@ class Live extends Chart {
     this.point(all[i], true);
   }
 
-  // magnify changes the length of what is shown around the cursor or the middle.
+  // magnify changes how much is shown around the cursor or the middle.
   magnify(by) {
     const b = this.box, all = this.extent();
     const centre = this.at === null ? (b.left + b.right) / 2 : this.x.place(this.at);

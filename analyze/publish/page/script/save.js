@@ -8,7 +8,7 @@ function download(name, type, parts) {
   setTimeout(() => URL.revokeObjectURL(address), 60000);
 }
 
-// looks are the attributes that the page's style gives to classes, on white paper.
+// looks has the attributes that the page's style gives to classes, on white paper.
 const looks = {
   grid: {stroke: '#e3e3e3'}, fine: {stroke: '#f2f2f2'}, axis: {stroke: '#222222'}, ground: {fill: '#efefef'}, cells: {fill: '#ffffff'},
   band: {'fill-opacity': .19}, panel: {'font-weight': 'bold'}, label: {'font-size': 11},
@@ -24,7 +24,7 @@ function withLooks(root) {
   return root;
 }
 
-// Sheet is a page of SVG that is filled from the top.
+// Sheet is an SVG page that is filled from the top.
 class Sheet {
   constructor(width) {
     this.width = width;
@@ -41,7 +41,7 @@ class Sheet {
     }
   }
 
-  // keys sets samples with names beside each other.
+  // keys sets samples with their names side by side.
   keys(all) {
     let x = 20;
     for (const [sample, name] of all) {
@@ -75,7 +75,7 @@ class Sheet {
 }
 
 class Saved extends Live {
-  // offerFiles replaces the links to files, which may not be there, by buttons.
+  // offerFiles replaces links to files, which may be missing, with buttons.
   offerFiles() {
     const save = (kind, make) => html('button', {type: 'button', 'data-save': kind, 'aria-label': 'save ' + this.data.short + ' as ' + kind, onclick: make}, kind);
     this.figure.querySelector('.files').replaceChildren('Save as ',
@@ -84,7 +84,7 @@ class Saved extends Live {
       save('PNG', () => this.savePNG()));
   }
 
-  // svg is the figure as it is shown, with its titles, legend and notes.
+  // svg returns the figure as shown, with its titles, legend and notes.
   svg() {
     const d = this.data, sheet = new Sheet(960);
     sheet.lines(d.title, 18, {'font-weight': 'bold'});
@@ -118,7 +118,7 @@ class Saved extends Live {
     return rows.map(r => r.map(field).join(',') + '\n').join('');
   }
 
-  // columns are those of each series, with its band, its boxes and its marks, and of a grid.
+  // columns returns the columns for each series, with its band, boxes and marks, and for a grid.
   columns() {
     const d = this.data, out = [];
     const repeats = d.panels && !d.panelY && d.series.some(s => d.series.some(o => o.name === s.name && (o.panel || 0) !== (s.panel || 0)));
@@ -140,7 +140,7 @@ class Saved extends Live {
     return out;
   }
 
-  // rows are the first field of each row, and which point of a series stands in it.
+  // rows returns each row's first field, and which point of a series belongs in it.
   rows() {
     const d = this.data;
     if (d.grid) return d.grid.cells.map((c, i) => [digits(d.grid.x[i]), () => i]);
@@ -162,7 +162,7 @@ class Saved extends Live {
 
 const digits = v => v === null || v === undefined ? '' : String(v);
 
-// field quotes a field of CSV. No text is a formula of a spreadsheet.
+// field quotes a CSV field. No text becomes a spreadsheet formula.
 function field(t) {
   if (t.length > 1 && /^[=+@\t\n＝＋－＠-]/.test(t) && !Number.isFinite(Number(t))) t = "'" + t;
   return /[",\r\n]|^\s/.test(t) ? '"' + t.replaceAll('"', '""') + '"' : t;
@@ -173,8 +173,8 @@ for (const figure of document.querySelectorAll('.figure')) {
 }
 const drawAll = () => { for (const c of charts) if (c.canvas.clientWidth && Math.round(c.canvas.clientWidth) !== c.width) c.draw(); };
 
-// fitFirst makes the plots of the first screen as high as leaves room for the tables below
-// them, where both stand side by side.
+// fitFirst makes the first screen's plots as high as the tables below them leave room for, where
+// both plots stand side by side.
 function fitFirst() {
   const low = document.querySelector('.low'), all = charts.filter(c => c.leads && c.root && !c.isBars());
   if (!low || !all.length) return;

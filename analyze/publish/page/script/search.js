@@ -1,11 +1,11 @@
-/* Search: what does not have all words is hidden, and what is empty then. */
+/* Search: what lacks a word is hidden, and what is empty then. */
 
 const search = document.getElementById('search'), found = document.getElementById('found');
-const opened = new Set(); // sections that the search has opened
+const opened = new Set(); // sections that the search opened
 
-// searched are the elements that are found or hidden; of one inside another, only the outer.
+// searched selects the elements that are found or hidden; if one is inside another, only the outer.
 const searched = 'tbody tr:not(:has(> [scope=rowgroup])), li, dl > div, .figure, header p, main p.stepped, main pre';
-// holders are hidden while all that is searched in them is.
+// holders are hidden while everything searched in them is.
 const holders = 'tbody, .block, .wide, .section, section, .pictures, .notes, .appendix';
 
 function textOf(e) {
@@ -44,7 +44,7 @@ function counts(hits) {
   return all.length ? all.map(([n, of]) => n + ' ' + of + (n === 1 ? '' : 's')).join(', ') : 'nothing found';
 }
 
-// highlight marks the words in what was found, where the browser can.
+// highlight marks the words in what was found, if the browser can.
 function highlight(hits, words) {
   if (!window.CSS || !CSS.highlights) return;
   CSS.highlights.delete('found');
@@ -64,7 +64,7 @@ function highlight(hits, words) {
   if (ranges.length) CSS.highlights.set('found', new Highlight(...ranges));
 }
 
-// reveal opens what an element lies in.
+// reveal opens what contains an element.
 function reveal(e, again) {
   const zeros = e.classList.contains('zero') && e.closest('details.section').querySelector('button.zeros');
   if (zeros && zeros.getAttribute('aria-expanded') === 'false') zeros.click();
