@@ -33,13 +33,13 @@ import (
 // patience is how long anything may take on a busy machine: only a hang takes longer.
 const patience = 2 * time.Minute
 
-// harness is one agent behind gRPC, and a client of it.
+// harness is one agent behind gRPC, with a client.
 type harness struct {
 	pb.AgentClient
 	t     *testing.T
 	agent *agent.Agent
 	dir   string
-	run   string // opened last: that of status
+	run   string // opened last: the run for status
 	stop  func() // server and connection
 }
 
@@ -168,7 +168,7 @@ func (h *harness) beat(run string) (*pb.HeartbeatResponse, error) {
 	return h.Heartbeat(h.t.Context(), &pb.HeartbeatRequest{RunId: run})
 }
 
-// collect returns a file of the session and checks its checksum.
+// collect returns a session file and checks its checksum.
 func (h *harness) collect(run, name string) []byte {
 	h.t.Helper()
 	index := -1
@@ -204,7 +204,7 @@ func (h *harness) collect(run, name string) []byte {
 	return data
 }
 
-// request is a Start of a one-member cluster of toys on a free port.
+// request is a Start for a one-member toy cluster on a free port.
 func request(t *testing.T, run, options string) *pb.StartRequest {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -223,7 +223,7 @@ func request(t *testing.T, run, options string) *pb.StartRequest {
 	}
 }
 
-// addr is the client address of the request's only member.
+// addr returns the client address of the request's only member.
 func addr(req *pb.StartRequest) string {
 	return net.JoinHostPort(req.Hosts[0].Addr, strconv.Itoa(int(req.Hosts[0].Ports["client"])))
 }
@@ -242,7 +242,7 @@ func wantCode(t *testing.T, err error, code codes.Code, texts ...string) {
 	}
 }
 
-// gone checks that none of the children's processes remains.
+// gone checks that all the children's processes are gone.
 func gone(t *testing.T, children []*pb.Child) {
 	t.Helper()
 	if len(children) == 0 {

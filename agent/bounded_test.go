@@ -57,7 +57,7 @@ type blocked struct {
 	entered chan string
 	// children outlive the request to end them, so the test ends them.
 	children []*pb.Child
-	// silence ends the heartbeats of run1.
+	// silence ends run1's heartbeats.
 	silence func()
 }
 
@@ -241,7 +241,7 @@ func newBlocked(t *testing.T, change func(*agent.Options)) *blocked {
 	return b
 }
 
-// beats sends heartbeats of run1 until the returned function is called.
+// beats sends heartbeats for run1 until the returned function is called.
 func (b *blocked) beats() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

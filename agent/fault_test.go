@@ -31,7 +31,7 @@ var (
 	full  = &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Full: true}.Encoded()}
 )
 
-// allowed is an agent that allows every kind of fault that this machine can have.
+// allowed makes an agent allow every fault kind that this machine can have.
 func allowed(o *agent.Options) { o.AllowFaults = fault.Possible() }
 
 // fault applies a fault, which must take effect.
@@ -180,8 +180,8 @@ func TestStopDuringFault(t *testing.T) {
 	}
 }
 
-// A member with announced faults of its disk starts under a tap, which lets calls pass again when
-// the session ends. The toy puts nothing on disk, so the fault is found to have no effect.
+// A member with announced disk faults starts under a tap, which lets calls pass again when the
+// session ends. The toy puts nothing on disk, so the fault is found to have no effect.
 func TestFaultDisk(t *testing.T) {
 	h := serve(t, allowed)
 	h.open("run1")
@@ -192,7 +192,7 @@ func TestFaultDisk(t *testing.T) {
 	if got := h.ask("1", stall); got.Failed != "" || got.Saw != "each call is held" {
 		t.Errorf("the fault is %v", got)
 	}
-	for _, id := range []string{"2", "3"} { // the failure of the first one leaves the fault as it is
+	for _, id := range []string{"2", "3"} { // when the first one fails, the fault stays as it is
 		if got := h.ask(id, stall); got.Failed != "another fault has the disk of the member" || got.SawOver != "" {
 			t.Errorf("another one is %v", got)
 		}
@@ -251,7 +251,7 @@ func TestFaultRefused(t *testing.T) {
 	wantCode(t, err, codes.NotFound, `no fault "1"`)
 }
 
-// An agent that restarts undoes the recorded faults of an earlier agent, and ends the processes.
+// An agent that restarts undoes the faults that an earlier agent recorded, and ends the processes.
 func TestRestartDuringFault(t *testing.T) {
 	ours := sleeper(t)
 	if err := unix.Kill(-ours.Pid(), unix.SIGSTOP); err != nil {

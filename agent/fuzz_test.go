@@ -14,7 +14,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// verbs are the messages of the wire, by the first byte of an input.
+// verbs are the wire's messages, by an input's first byte.
 func verbs() []proto.Message {
 	return []proto.Message{
 		&pb.OpenRequest{}, &pb.InstallRequest{}, &pb.StartRequest{}, &pb.HeartbeatRequest{}, &pb.StopRequest{},
@@ -27,9 +27,9 @@ type sink[T any] struct{ deaf[T] }
 
 func (s *sink[T]) Send(*T) error { return nil }
 
-// FuzzWire sends any messages to an agent, some of them from its run. No verb panics, nothing is
-// written outside a session's directory, and the agent is free after a Close. Starts are dry:
-// they plan and check like all others.
+// FuzzWire sends any messages to an agent, some from its run. No verb panics, nothing is written
+// outside a session's directory, and the agent is free after a Close. Starts are dry: they plan and
+// check like all others.
 func FuzzWire(f *testing.F) {
 	add := func(verb int, m proto.Message) {
 		data, err := proto.Marshal(m)
@@ -99,7 +99,7 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// send calls the verb of a message.
+// send calls a message's verb.
 func send(ctx context.Context, s pb.AgentServer, m proto.Message) (err error) {
 	switch m := m.(type) {
 	case *pb.OpenRequest:
@@ -123,7 +123,7 @@ func send(ctx context.Context, s pb.AgentServer, m proto.Message) (err error) {
 	return err
 }
 
-// FuzzRecord gives an agent any record of a session. The agent starts, and kills no process.
+// FuzzRecord gives an agent any session record. The agent starts, and kills no process.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"format":1,"run_id":"run1","tag":"toy-v1","state":"running","opened":"2026-01-02T15:04:05Z","boot_id":"x","children":[{"name":"s","pid":1,"start_ticks":5}],"files":["session.json","../../secret"]}`)
 	f.Add(`{"format":1,"children":[null],"files":[null]}`)

@@ -56,7 +56,7 @@ func limited(t *testing.T, run string) *pb.StartRequest {
 	return req
 }
 
-// groupsOf are the directories of the group that a session's record names.
+// groupsOf returns the directories of the group that a session's record names.
 func groupsOf(t *testing.T, dataDir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), "session.json"))
@@ -80,8 +80,8 @@ func removed(t *testing.T, dirs []string) {
 	}
 }
 
-// A member with limits runs in a group that has them. Its use of resources is known when it
-// stops, and then the group is removed.
+// A member with limits runs in a group that has them. What it used is known when it stops, and then
+// the group is removed.
 func TestLimits(t *testing.T) {
 	canLimit(t)
 	h := serve(t, func(o *agent.Options) { o.Deadlines = process.Deadlines{Kill: patience} }) // it is too busy to end by itself
@@ -169,8 +169,8 @@ func TestLimitsOutOfBounds(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "memory 100000000 is more than the machine has")
 }
 
-// The next agent removes the group of a killed agent, with processes that left the child's
-// process group.
+// The next agent removes a killed agent's group, with processes that left the child's process
+// group.
 func TestRestartRemovesGroups(t *testing.T) {
 	parent := canLimit(t)
 	g, err := parent.Make("test-"+t.Name(), "toy-1", limits)
@@ -211,7 +211,7 @@ func TestRestartRemovesGroups(t *testing.T) {
 	}
 }
 
-// addGroup puts the directories of a group into a record.
+// addGroup puts a group's directories into a record.
 func addGroup(t *testing.T, file string, dirs []string) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -172,7 +172,7 @@ func TestCheckListen(t *testing.T) {
 	}
 }
 
-// Paths of certificates from the wire reach arguments and configuration files.
+// Certificate paths from the wire reach arguments and configuration files.
 func TestHostileTLS(t *testing.T) {
 	sealed := fake.Database()
 	sealed.Name, sealed.Info.TLS = "sealed", true

@@ -40,8 +40,8 @@ func (d *released) Validate(h database.HostFacts) error {
 func (d *released) Recipes(version string) ([]recipe.Recipe, error) { return d.recipes(version) }
 
 // releases returns options for agents that share a cache and a registry in which the toy has
-// releases: 1.0 is a script that runs the server, 2.0 is in the binary, and the archive of 3.0 is
-// at a URL.
+// releases: 1.0 is a script that runs the server, 2.0 is in the binary, and 3.0's archive is at a
+// URL.
 func releases(t *testing.T, archive string) (cache string, change func(*agent.Options)) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
@@ -68,7 +68,7 @@ func releases(t *testing.T, archive string) (cache string, change func(*agent.Op
 	}
 }
 
-// install requests a version of the toy and returns the progress and the release.
+// install requests a toy version and returns the progress and the release.
 func (h *harness) install(run, version string) ([]string, *results.Release, error) {
 	h.t.Helper()
 	stream, err := h.Install(h.t.Context(), &pb.InstallRequest{RunId: run, Database: "toy", Version: version})
@@ -95,7 +95,7 @@ func (h *harness) install(run, version string) ([]string, *results.Release, erro
 	}
 }
 
-// versioned is a start of a release.
+// versioned is a Start with a release.
 func versioned(t *testing.T, version string) *pb.StartRequest {
 	t.Helper()
 	req := request(t, "run1", "")
@@ -181,7 +181,7 @@ func TestInstallRefused(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "not installed here")
 }
 
-// The executable of a member depends on the agent's options and on the request.
+// A member's executable depends on the agent's options and on the request.
 func TestStartTools(t *testing.T) {
 	cache, change := releases(t, "")
 	other := filepath.Join(t.TempDir(), "other")
@@ -287,7 +287,7 @@ func TestInstallTogether(t *testing.T) {
 	}
 }
 
-// The end of a session, and of an agent, ends an install, which leaves nothing.
+// When a session or an agent ends, an install ends, which leaves nothing.
 func TestInstallEndsEarly(t *testing.T) {
 	for name, end := range map[string]func(*harness) error{
 		"session": func(h *harness) error {

@@ -45,7 +45,7 @@ func dialRaw(t *testing.T, listener *bufconn.Listener) net.Conn {
 	return conn
 }
 
-// announce begins an Open with a message of a declared size in bytes, with extra headers, and
+// announce begins an Open with a message that declares a size in bytes, with extra headers, and
 // returns the frames.
 func announce(t *testing.T, size uint32, extra ...hpack.HeaderField) []byte {
 	t.Helper()
@@ -130,7 +130,7 @@ func TestHugeMessage(t *testing.T) {
 	}
 }
 
-// The largest message that a client of gRPC sends is refused by name.
+// The largest message that a gRPC client sends is refused by name.
 func TestLargeRequest(t *testing.T) {
 	h := serve(t, nil)
 	_, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run1", Owner: strings.Repeat("x", 2<<20)})

@@ -99,12 +99,12 @@ type mutants struct {
 	t      *testing.T
 	conn   *grpc.ClientConn
 	seeds  []seed
-	start  *pb.StartRequest // of the member that runs meanwhile
+	start  *pb.StartRequest // for the member that runs meanwhile
 	load   *pb.PrepareRequest
 	weight int
 
 	panics, streams atomic.Int64
-	answers         sync.Map // of codes to *atomic.Int64
+	answers         sync.Map // from codes to *atomic.Int64
 }
 
 // seed is a call before its mutation.
@@ -209,7 +209,7 @@ func (m *mutants) calls() []seed {
 	}
 }
 
-// wantAll fails the test unless the calls include all verbs of a server.
+// wantAll fails the test unless the calls include all a server's verbs.
 func (m *mutants) wantAll(server *grpc.Server) {
 	m.t.Helper()
 	for service, info := range server.GetServiceInfo() {
@@ -238,8 +238,8 @@ func (m *mutants) pick(rng *rand.Rand) (seed, []byte) {
 	return s, m.tame(s, data, rng)
 }
 
-// tame keeps a mutated call from disturbing the other calls' session for long: it starts no
-// member, and no session of another run.
+// tame keeps a mutated call from disturbing the other calls' session for long: it starts no member,
+// and no session for another run.
 func (m *mutants) tame(s seed, data []byte, rng *rand.Rand) []byte {
 	message := s.message.ProtoReflect().New().Interface()
 	if proto.Unmarshal(data, message) != nil {
@@ -348,7 +348,7 @@ func (m *mutants) send(ctx context.Context, s seed, data []byte) {
 	}
 }
 
-// stream receives some answers of a stream, and then leaves it or continues to its end.
+// stream receives some answers from a stream, and then leaves it or continues to its end.
 func (m *mutants) stream(ctx context.Context, method string, data []byte) error {
 	stream, err := m.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, method, grpc.ForceCodec(plain{}))
 	if err == nil {
@@ -399,13 +399,13 @@ func (m *mutants) free(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
-// reviveEvery is the number of a sender's calls between two checks of the sessions.
+// reviveEvery is how many calls a sender makes between two checks on the sessions.
 const reviveEvery = 200
 
 // sendAll sends this many calls from several senders at once.
 func (m *mutants) sendAll(calls, senders int, round uint64) {
 	var wg sync.WaitGroup
-	var turn sync.Mutex // of who looks after the sessions
+	var turn sync.Mutex // held by whoever looks after the sessions
 	for n := range senders {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(round, uint64(n)))
@@ -427,7 +427,7 @@ func (m *mutants) sendAll(calls, senders int, round uint64) {
 	wg.Wait()
 }
 
-// usage is this process's use of resources.
+// usage is what this process uses.
 type usage struct {
 	goroutines, files int
 	heap              uint64
@@ -450,17 +450,17 @@ func (m *mutants) use() (u usage) {
 	return usage{runtime.NumGoroutine(), len(files), stats.HeapAlloc}
 }
 
-// The allowed differences between two measurements. For the heap it is garbage of the runtime.
+// How far two measurements may differ. For the heap it is the runtime's garbage.
 const (
 	mayGrow     = 10      // goroutines and files, on a busy machine
 	mayGrowHeap = 8 << 20 // bytes
 )
 
-// mutatedEnv is the number of calls to send instead of the usual number: make matrix.
+// mutatedEnv says how many calls to send instead of the usual number: make matrix.
 const mutatedEnv = "DBTESTER_MUTATED_CALLS"
 
-// TestMutatedCalls sends mutated calls of every verb within a session with a member and a load.
-// No call panics, and no resource grows with their number.
+// TestMutatedCalls sends mutated calls to every verb within a session with a member and a load. No
+// call panics, and no resource grows with their number.
 func TestMutatedCalls(t *testing.T) {
 	calls := 20_000
 	if n, err := strconv.Atoi(os.Getenv(mutatedEnv)); err == nil {
@@ -477,7 +477,7 @@ func TestMutatedCalls(t *testing.T) {
 		return after.goroutines > before.goroutines+mayGrow || after.files > before.files+mayGrow || after.heap > before.heap+mayGrowHeap
 	}
 	for deadline := time.Now().Add(patience); grown() && time.Now().Before(deadline); after = m.use() {
-		time.Sleep(100 * time.Millisecond) // goroutines end after what they tell of
+		time.Sleep(100 * time.Millisecond) // goroutines end after what they tell about
 	}
 	if grown() {
 		t.Errorf("after %d calls %+v, after a tenth of them %+v", calls, after, before)

@@ -21,13 +21,13 @@ import (
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
-// back is what is seen of a member of one process that a fault ended and started again.
+// back is what is seen when a fault ended a one-process member and started it again.
 const back = "1 processes run, none of those before"
 
 // ballast is the file that fills a member's disk.
 const ballast = ".dbtester-ballast"
 
-// cuttable gives members disks of their own, which may be cut.
+// cuttable gives each member its own disk, which may be cut.
 func cuttable(t *testing.T) func(*agent.Options) {
 	t.Helper()
 	if err := owndisk.Check(); err != nil {
@@ -44,8 +44,8 @@ func (h *harness) down(when string) {
 	}
 }
 
-// A member that was killed stays down when another fault of it is over or fails, until its kill is
-// over.
+// A member that was killed stays down when another of its faults is over or fails, until its kill
+// is over.
 func TestKilledStaysDown(t *testing.T) {
 	h := serve(t, allowed)
 	h.open("run1")
@@ -93,7 +93,7 @@ func TestPausedTwice(t *testing.T) {
 	}
 }
 
-// A member without power stays down, and its disk unmounted, when other faults of its disk are over.
+// A member without power stays down, and its disk unmounted, when its other disk faults are over.
 // What filled the disk is gone when power is back.
 func TestPowerlessStaysDown(t *testing.T) {
 	h := serve(t, cuttable(t))
@@ -108,7 +108,7 @@ func TestPowerlessStaysDown(t *testing.T) {
 		}
 	}
 	disk := owndisk.Disk{Point: dir}
-	if err := disk.Sync(); err != nil { // the power failure loses nothing of what fills the disk
+	if err := disk.Sync(); err != nil { // the power failure loses nothing that fills the disk
 		t.Fatal(err)
 	}
 	h.fault("power", "power", forever)
@@ -215,7 +215,8 @@ func TestFilledInPart(t *testing.T) {
 	h.heal("2")
 }
 
-// filesUpTo bounds the size in bytes of files that this process makes longer, until free is called.
+// filesUpTo bounds the size in bytes to which this process can make files longer, until free is
+// called.
 func filesUpTo(t *testing.T, size uint64) (free func()) {
 	t.Helper()
 	var before unix.Rlimit

@@ -151,8 +151,8 @@ func TestGivenDisk(t *testing.T) {
 	empty(t, dir)
 }
 
-// A disk that somebody else has begun to use, or has unmounted, is refused at the dry run, with
-// the place of the fault.
+// A disk that somebody else has begun to use, or has unmounted, is refused at the dry run, with the
+// fault's place.
 func TestGivenDiskIsTaken(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {
 		return

@@ -21,7 +21,7 @@ func cut(direction string) *pb.FaultKind {
 	return &pb.FaultKind{Kind: "partition", Parameters: fault.Parameters{From: "clients", Direction: direction}.Encoded()}
 }
 
-// ownTables are the tables of this test's faults.
+// ownTables returns the tables for this test's faults.
 func ownTables(t *testing.T) (own []string) {
 	t.Helper()
 	names, err := nft.Names()
@@ -36,8 +36,8 @@ func ownTables(t *testing.T) (own []string) {
 	return own
 }
 
-// inOwnNetwork reports whether this process is in a network namespace of its own that supports a
-// kind of fault.
+// inOwnNetwork reports whether this process is in a separate network namespace that supports a
+// fault kind.
 func inOwnNetwork(t *testing.T, kind string) bool {
 	t.Helper()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNET, 0) {
@@ -51,7 +51,7 @@ func inOwnNetwork(t *testing.T, kind string) bool {
 	return true
 }
 
-// Two partitions of one member end in any order, with the session, and with a lease. None leaves
+// Two partitions on one member end in any order, with the session, and with a lease. Neither leaves
 // a table.
 func TestFaultPartition(t *testing.T) {
 	if !inOwnNetwork(t, "partition") {
@@ -100,8 +100,8 @@ func TestFaultPartition(t *testing.T) {
 	}
 }
 
-// Packets of a member's clients are delayed while a fault lasts, and pass at once when the
-// session ends, which leaves no table.
+// Packets for a member's clients are delayed while a fault lasts, and pass at once when the session
+// ends, which leaves no table.
 func TestFaultDelay(t *testing.T) {
 	if !inOwnNetwork(t, "delay") {
 		return
@@ -139,7 +139,7 @@ func TestFaultDelay(t *testing.T) {
 	if over := h.heal("1"); !strings.Contains(over.SawOver, "packets were held for ") || !strings.HasSuffix(over.SawOver, "(asked: by 50ms)") {
 		t.Errorf("the fault is %v", over)
 	}
-	for try := 1; ; try++ { // the last packets of the connection may still come
+	for try := 1; ; try++ { // the connection's last packets may still come
 		id := fmt.Sprint("2-", try)
 		ask(id, fault.Parameters{Rate: "1Mbit"})
 		got, err := h.Heal(t.Context(), &pb.HealRequest{RunId: h.run, Id: id})

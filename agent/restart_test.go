@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// The session of an agent that ended stays for the next agent: it can be collected from, and
-// gives way to another run.
+// The session that an agent left when it ended stays for the next agent: it can be collected from,
+// and gives way to another run.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	in := func(o *agent.Options) { o.WorkDir = dir }
@@ -115,7 +115,7 @@ func child(name string, pid int, ticks uint64) any {
 	return map[string]any{"name": name, "pid": pid, "start_ticks": ticks}
 }
 
-// leave writes the record of a running session, as a killed agent leaves it.
+// leave writes a running session's record, as a killed agent leaves it.
 func leave(t *testing.T, dir string, opened time.Time, children []any) {
 	t.Helper()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -29,13 +29,13 @@ type schedule struct {
 	rand  *rand.Rand
 	kinds []*pb.FaultKind
 	asked int // faults
-	held  int // of them that took hold
+	held  int // how many took hold
 	// pids are the observed processes, with their starts in ticks.
 	pids map[int]uint64
 }
 
-// faultKinds are faults of each kind that this machine supports, with and without a disk of the
-// member's own.
+// faultKinds returns each fault kind that this machine supports, with or without the member's own
+// disk.
 func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 	t.Helper()
 	parameters := map[string][]fault.Parameters{
@@ -59,9 +59,9 @@ func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 	return kinds
 }
 
-// Random faults of a member, which overlap, are undone by their timer, by control or by the end
-// of the session, in any order. None leaves a process, a table, a queue, a mount, a loop device
-// or a file. make faults plays 200 of them.
+// Random faults on a member, which overlap, are undone by their timer, by control or when the
+// session ends, in any order. They leave no process, table, queue, mount, loop device or file. make
+// faults plays 200 of them.
 func TestSchedules(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
@@ -164,7 +164,7 @@ func (s *schedule) play(end string) {
 	}
 }
 
-// see records the processes of the member.
+// see records the member's processes.
 func (s *schedule) see() {
 	for _, c := range s.status().Children {
 		if is, err := process.StartTicks(int(c.Pid)); err == nil && c.Running {
@@ -182,7 +182,7 @@ func (s *schedule) hit() {
 	}
 }
 
-// left lists what remains of the faults.
+// left lists what remains from the faults.
 func (s *schedule) left() (list []string) {
 	t := s.t
 	for pid, is := range s.pids {
@@ -212,8 +212,8 @@ func (s *schedule) left() (list []string) {
 	return list
 }
 
-// queuesNow are the queues of packets of this process, as far as they may be read. Their numbers
-// begin at its pid.
+// queuesNow lists this process's packet queues, as far as they may be read. Their numbers begin at
+// its pid.
 func queuesNow(t *testing.T) (list string) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/net/netfilter/nfnetlink_queue")

@@ -8,7 +8,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// What an agent shows follows its session and the faults of its member, and outlives the session.
+// What an agent shows follows its session and its member's faults, and outlives the session.
 func TestSeen(t *testing.T) {
 	h := serve(t, allowed)
 	want := func(when, state string, lasting, applied int) agent.Seen {

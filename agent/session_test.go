@@ -272,8 +272,7 @@ func tree(t *testing.T, dir string) []string {
 	return paths
 }
 
-// Every way to end a session whose start hangs also ends its children, and informs the caller of
-// Start.
+// Every way to end a session whose start hangs also ends its children, and informs Start's caller.
 func TestEndWhileStarting(t *testing.T) {
 	for name, end := range map[string]func(*harness){
 		"asked":        func(h *harness) { h.stopped("run1") },
@@ -347,10 +346,10 @@ func TestCollect(t *testing.T) {
 		}
 		wantCode(t, err, codes.OutOfRange, "must be below 4")
 	}
-	h.collect("run1", "logs/server.log") // of a member that runs
+	h.collect("run1", "logs/server.log") // for a member that runs
 	h.stopped("run1")
 
-	// More than a chunk, and not a multiple of one.
+	// More than a chunk, and not a whole number of chunks.
 	long := strings.Repeat("0123456789abcdef", 20_000) + "end"
 	var dir string
 	for _, path := range tree(t, h.dir) {
@@ -373,7 +372,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// A cluster of three members, each on an agent of its own in this process.
+// A cluster with three members, each on a separate agent in this process.
 func TestThreeAgentsInOneProcess(t *testing.T) {
 	var hosts []*pb.MemberHost
 	agents := make([]*harness, 3)

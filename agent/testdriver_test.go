@@ -61,7 +61,7 @@ type toy struct {
 	Memory int64 `yaml:"memory"`
 	// Flags are extra flags.
 	Flags []string `yaml:"flags"`
-	// Exec is an executable of no tool.
+	// Exec is an executable that belongs to no tool.
 	Exec string `yaml:"exec"`
 }
 

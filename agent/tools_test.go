@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// proxied is a toy behind a proxy, which is part of this binary. Its releases contain only the
-// toy. A plan with an executable of the proxy is one without TLS.
+// proxied is a toy behind a proxy, which is part of this binary. Its releases contain only the toy.
+// A plan that runs the proxy is one without TLS.
 type proxied struct{ toy }
 
 func (*proxied) Recipes(version string) ([]recipe.Recipe, error) {
@@ -67,7 +67,7 @@ func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "toy 1.1 needs no-such-program-anywhere")
 }
 
-// All spellings of a version mean the same release, in an install as in a start.
+// All ways to spell a version mean the same release, in an install as in a start.
 func TestInstallPlainVersion(t *testing.T) {
 	for _, version := range []string{"1.0", "v1.0", "r1.0"} {
 		t.Run(version, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// inTurn is a load whose parts have keys of their own.
+// inTurn is a load whose parts have their own keys.
 func inTurn() workload.Load {
 	l := mixed()
 	l.Mix = []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}
@@ -55,8 +55,8 @@ func judge(t *testing.T, c pb.GeneratorClient) (judging.Report, error) {
 	}
 }
 
-// TestJudge: two generators judge the answers to their parts, each its own keys, and read back
-// what they wrote. One of them counts a key that a store lost. They judge once.
+// TestJudge: two generators judge the answers to their parts, each its own keys, and read back what
+// they wrote. One counts a key that a store lost. They judge once.
 func TestJudge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

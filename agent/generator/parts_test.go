@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mixed is a load of reads, updates and new keys, with keys before it.
+// mixed is a load that reads, updates and writes new keys, with keys before it.
 func mixed() workload.Load {
 	l := writes()
 	l.Operation, l.Mix = "", []workload.Share{
@@ -39,8 +39,8 @@ func steps() []load.Step {
 // counts is a sink that keeps the merged rows and counts the histograms.
 type counts struct {
 	rows       []results.Interval
-	values     int64 // of all histograms of ok requests
-	members    int64 // of those of members
+	values     int64 // in all histograms for ok requests
+	members    int64 // in the members' histograms
 	totals     int64
 	firstStart time.Time
 }
@@ -111,7 +111,7 @@ func TestTwoGeneratorsAreOne(t *testing.T) {
 	})
 }
 
-// checkMerged compares the merged rows with the requests of both steps.
+// checkMerged compares the merged rows with both steps' requests.
 func checkMerged(t *testing.T, out *counts, merger *merge.Merger) {
 	t.Helper()
 	if merger.Err() != nil || len(merger.Losses()) > 0 {
@@ -130,7 +130,7 @@ func checkMerged(t *testing.T, out *counts, merger *merge.Merger) {
 	}
 }
 
-// checkEnd checks how a step of one part ended.
+// checkEnd checks how one part's step ended.
 func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	t.Helper()
 	r := e.Result
@@ -145,7 +145,7 @@ func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	}
 }
 
-// preload writes the keys of a part.
+// preload writes a part's keys.
 func preload(t *testing.T, c pb.GeneratorClient, perRequest int32) (last int64) {
 	t.Helper()
 	stream, err := c.Preload(t.Context(), &pb.PreloadRequest{RunId: "run1", Clients: 4, Connections: 4, PerRequest: perRequest, Members: members})
@@ -259,7 +259,7 @@ func issued(t *testing.T) (sent [2]map[string]int) {
 	return sent
 }
 
-// TestPreloadOfManyKeys: parts write the keys of the whole, many in a request.
+// TestPreloadOfManyKeys: parts write the keys for the whole, many in a request.
 func TestPreloadOfManyKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

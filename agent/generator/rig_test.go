@@ -32,7 +32,7 @@ type store struct {
 	open     int            // connections
 	byMember map[int]int    // connections that were opened
 	refuses  map[int]bool   // members that take no connection
-	auth     *database.Auth // of the last connection
+	auth     *database.Auth // for the last connection
 	takes    time.Duration  // a request
 	panics   string         // the call that panics: "put" or "dial"
 }
@@ -41,7 +41,7 @@ func newStore() *store {
 	return &store{m: map[string][]byte{}, asked: map[string]int{}, byMember: map[int]int{}, refuses: map[int]bool{}}
 }
 
-// registry lists the store as a database of clients only.
+// registry lists the store as a database with clients only.
 func (s *store) registry() *database.Registry {
 	return database.NewRegistry(database.Database{Name: "store", New: func() database.Driver { return &storeDriver{store: s} }})
 }
@@ -153,7 +153,7 @@ func (c *storeClient) Close() error {
 	return nil
 }
 
-// serve returns a client of a new generator, which is closed when the test ends.
+// serve returns a client for a new generator, which is closed when the test ends.
 func serve(t *testing.T, o Options) pb.GeneratorClient {
 	t.Helper()
 	g, err := New(o)
@@ -183,12 +183,12 @@ func serve(t *testing.T, o Options) pb.GeneratorClient {
 	return pb.NewGeneratorClient(conn)
 }
 
-// allowed are the options of a generator of a store, which may read everything.
+// allowed are the options for a store's generator, which may read everything.
 func allowed(s *store) Options {
 	return Options{Registry: s.registry(), Allowed: true, Version: "v1", Targets: Targets{reserved: true, texts: []string{Reserved}}, Secrets: Secrets{Dirs: []string{"/"}, Variables: []string{"DBTESTER_TEST_NONE"}}}
 }
 
-// prepare is a request for a part of a load.
+// prepare returns a request for a part of a load.
 func prepare(t *testing.T, run string, l workload.Load, part, parts int) *pb.PrepareRequest {
 	t.Helper()
 	data, err := json.Marshal(l)
@@ -202,7 +202,7 @@ func prepare(t *testing.T, run string, l workload.Load, part, parts int) *pb.Pre
 	}
 }
 
-// members are the members of every request.
+// members are the members in every request.
 var members = []int32{0, 1, 2}
 
 // mustPrepare opens a session.
@@ -215,7 +215,7 @@ func mustPrepare(t *testing.T, c pb.GeneratorClient, req *pb.PrepareRequest) *pb
 	return resp
 }
 
-// mustConnect opens the connections of a step.
+// mustConnect opens a step's connections.
 func mustConnect(t *testing.T, c pb.GeneratorClient, run string, step *pb.LoadStep) *pb.ConnectResponse {
 	t.Helper()
 	resp, err := c.Connect(t.Context(), &pb.ConnectRequest{RunId: run, Step: step, Members: members})
@@ -225,7 +225,7 @@ func mustConnect(t *testing.T, c pb.GeneratorClient, run string, step *pb.LoadSt
 	return resp
 }
 
-// wantCode fails unless an error has a code and parts of text.
+// wantCode fails unless an error has this code and these texts.
 func wantCode(t *testing.T, err error, code codes.Code, texts ...string) {
 	t.Helper()
 	if status.Code(err) != code {
@@ -251,7 +251,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	t.Fatalf("%s: not so after 100 s", what)
 }
 
-// writes is a load of new keys.
+// writes is a load that writes new keys.
 func writes() workload.Load {
 	return workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}
 }

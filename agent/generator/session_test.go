@@ -152,7 +152,7 @@ func TestStop(t *testing.T) {
 		if err != nil || !end.Stopped || end.Error != "" || seconds < 4 {
 			t.Errorf("the step ended with %v, error %v, after %d seconds", end, err, seconds)
 		}
-		if n := end.Totals; n.OK < 30 || n.OK != n.Offered { // half of 20 a second
+		if n := end.Totals; n.OK < 30 || n.OK != n.Offered { // half the 20 per second
 			t.Errorf("totals %v, want those of 4 s", n)
 		}
 		_, err = c.Connect(t.Context(), &pb.ConnectRequest{RunId: "run1", Step: long(), Members: members})
@@ -335,8 +335,8 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
-// TestSpread: the connections of all parts go to the same members as those of one machine, number
-// by number, and so do its single connections.
+// TestSpread: all parts' connections go to the same members as one machine's, number by number, and
+// so do its single connections.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, of := range []int{1, 2, 3, 4, 5} {
@@ -494,7 +494,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// TestOwnLoad: the load of a part has its share of clients and rates.
+// TestOwnLoad: a part's load has its share of clients and rates.
 func TestOwnLoad(t *testing.T) {
 	p, err := planned(newStore().registry(), prepare(t, "run1", workload.Load{
 		Content: workload.Content{Operation: workload.OpWrite},

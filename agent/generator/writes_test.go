@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestWrites: a generator sends each write of its part once, in control's clock, and a moment that all
-// before it were sent before. Without a request for them it sends none.
+// TestWrites: a generator sends each write in its part once, by control's clock, and a moment that
+// all before it were sent before. Without a request for them it sends none.
 func TestWrites(t *testing.T) {
 	for _, asked := range []bool{true, false} {
 		t.Run(fmt.Sprint(asked), func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // An agent without a session exposes its states, and its generator's only if it issues loads. Each
-// kind of fault is there once.
+// fault kind is there once.
 func TestIdle(t *testing.T) {
 	registry := database.NewRegistry(fake.Database())
 	a, err := agent.New(agent.Options{Registry: registry, WorkDir: t.TempDir()})

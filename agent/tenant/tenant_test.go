@@ -13,7 +13,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// A lease that is renewed lasts longer, and the end of the session ends the wait.
+// A lease that is renewed lasts longer, and the wait ends when the session does.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A refusal names the owner and the hash of its run, never the id, which would open the session.
+// A refusal names the owner and its run's hash, never the id, which would open the session.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	one := Tenant{Run: "0123456789abcdef", Owner: "ann", Since: time.Unix(0, 0), Alive: time.Now()}

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// delayedEnv is set in the process of [TestDelayOfKilled] that is killed.
+	// delayedEnv is set in the process that [TestDelayOfKilled] kills.
 	delayedEnv = "FAULT_TEST_DELAYED"
 	// enough suffices for packets on a busy machine, and silent for packets that never come.
 	enough = 2 * time.Minute
@@ -72,13 +72,13 @@ func echo(c net.Conn, bytes int, within time.Duration) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// both match the packets that come in to a server and go out of it.
+// both match the packets that a server receives and sends.
 func both(to netip.AddrPort) []nft.Rule {
 	end := nft.End{Addr: to.Addr(), Port: to.Port()}
 	return []nft.Rule{{In: true, To: end}, {From: end}}
 }
 
-// inOwn reports whether this process is in a network namespace of its own that can delay packets.
+// inOwn reports whether this process is in a separate network namespace that can delay packets.
 func inOwn(t *testing.T) bool {
 	t.Helper()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNET, 0) {
@@ -90,7 +90,7 @@ func inOwn(t *testing.T) bool {
 	return true
 }
 
-// slowly delays packets of a server.
+// slowly delays a server's packets.
 func slowly(t *testing.T, to netip.AddrPort, l queue.Line, share int) slowed {
 	t.Helper()
 	s, err := slow("slow", both(to), l, share)
@@ -154,7 +154,7 @@ func mustBeGone(t *testing.T) {
 	t.Helper()
 	names, err := nft.Names()
 	queues, unread := os.ReadFile("/proc/self/net/netfilter/nfnetlink_queue")
-	if errors.Is(unread, os.ErrPermission) { // which the rights of this namespace do not give
+	if errors.Is(unread, os.ErrPermission) { // which this namespace's rights do not allow
 		unread = nil
 	}
 	if err := errors.Join(err, unread); err != nil || len(names) > 0 || len(queues) > 0 {
@@ -162,7 +162,7 @@ func mustBeGone(t *testing.T) {
 	}
 }
 
-// Two delays of one server add up, end in any order, and have queues of their own.
+// Two delays on one server add up, end in any order, and have their own queues.
 func TestDelaysOfOne(t *testing.T) {
 	if !inOwn(t) {
 		return
@@ -278,7 +278,7 @@ func TestDelayParameters(t *testing.T) {
 	}
 }
 
-// The outcome of packets is reported beside the request.
+// What became of packets is reported beside the request.
 func TestPassed(t *testing.T) {
 	got := passed(Parameters{By: "50ms", Rate: "10Mbit", Loss: "5%"}, nft.Counted{Matched: 100, Dropped: 6, Queued: 94},
 		queue.Counted{Packets: 90, Mean: 51234567, Longest: time.Second, Busiest: 9_870_000, Dropped: 4, Lost: 1})

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// madeCheckout returns a git checkout of a program that prints its commit.
+// madeCheckout returns a git checkout with a program that prints its commit.
 func madeCheckout(t *testing.T) recipe.Checkout {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func TestCheckout(t *testing.T) {
 // version.
 func TestCheckoutChanges(t *testing.T) {
 	c := madeCheckout(t)
-	// The compiler of the test changes a file on request.
+	// The test's compiler changes a file on request.
 	tool := filepath.Join(t.TempDir(), "go")
 	script := `#!/bin/sh
 case "$*" in
@@ -130,8 +130,8 @@ echo built >"$2"
 	}
 }
 
-// TestCheckoutLinks: new links are hashed as links, even those to nowhere, with the content of
-// the file that they point to.
+// TestCheckoutLinks: new links are hashed as links, even those to nowhere, with what the file
+// contains that they point to.
 func TestCheckoutLinks(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)
@@ -161,7 +161,7 @@ func TestCheckoutLinks(t *testing.T) {
 	}
 }
 
-// TestCheckoutErrors: the output of git and Go is in the error.
+// TestCheckoutErrors: what git and Go print is in the error.
 func TestCheckoutErrors(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// Reading the commit and the changes of a foreign checkout runs nothing that it names, and a
-// checkout whose configuration names something is refused.
+// Reading a foreign checkout's commit and changes runs nothing that it names, and a checkout whose
+// configuration names something is refused.
 func TestForeignCheckout(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)
 	for name, evil := range map[string]struct {
 		configure [][]string
-		attribute string // of every file
+		attribute string // for every file
 		refused   bool
 	}{
 		"a file system monitor": {[][]string{{"core.fsmonitor", "MARK"}}, "", true},

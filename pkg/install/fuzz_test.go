@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRelease gives the cache any record of a release. Every path that it finds lies inside the
-// release, and a release verifies only by hashes.
+// FuzzRelease gives the cache any release record. Every path that it finds lies inside the release,
+// and a release verifies only by hashes.
 func FuzzRelease(f *testing.F) {
 	f.Add(`{"name":"etcd","version":"3.6.16","kind":"archive","files":{"etcd":"etcd"},"sha256":{"etcd":"00"}}`)
 	f.Add(`{"name":"etcd","version":"3.6.16","files":{"etcd":"../../../sh"}}`)
@@ -44,7 +44,7 @@ func FuzzRelease(f *testing.F) {
 	})
 }
 
-// FuzzParseSums gives any text to the parser of checksum files.
+// FuzzParseSums gives any text to the parser for checksum files.
 func FuzzParseSums(f *testing.F) {
 	f.Add(strings.Repeat("0", 64) + "  etcd.tar.gz\n" + strings.Repeat("a", 128) + " *x\n")
 	f.Add("# nothing\n\n")

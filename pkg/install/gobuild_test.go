@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// tinyProxy lays out a module proxy of one module in a directory, so that
-// builds need no network, and returns the environment that makes go use it.
+// tinyProxy lays out a module proxy with one module in a directory, so that builds need no network,
+// and returns the environment that makes go use it.
 func tinyProxy(t *testing.T, mainText string) []string {
 	t.Helper()
 	proxy, cache := t.TempDir(), t.TempDir()
@@ -115,7 +115,7 @@ func TestGoBuildFailures(t *testing.T) {
 	}
 }
 
-// fakeTools returns a lookup of shell scripts standing in for executables.
+// fakeTools returns a lookup for shell scripts standing in for executables.
 func fakeTools(t *testing.T, scripts map[string]string) func(string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// item is one entry of an archive made for a test.
+// item is one entry in an archive made for a test.
 type item struct {
 	name, content, link string
 	mode                fs.FileMode
@@ -123,7 +123,7 @@ func sha256Line(data []byte, name string) []byte {
 	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(data), name)
 }
 
-// goodArchive returns an archive in the shape of a release's, and the recipe for it.
+// goodArchive returns an archive shaped like a release's, and the recipe for it.
 func goodArchive(t *testing.T, base string) (data []byte, way recipe.Archive) {
 	data = tarGz(t,
 		item{name: "db-v1.2.3/", mode: 0o755, kind: tar.TypeDir},
@@ -375,7 +375,7 @@ func TestDownloadRetry(t *testing.T) {
 		answer func(w http.ResponseWriter, r *http.Request)
 		nth    int // up to which request the answer is given
 		asked  int
-		want   []string // of the error; none: it works
+		want   []string // in the error; nil: it works
 	}{
 		"half a body once":  {func(w http.ResponseWriter, _ *http.Request) { cut(w, 1000) }, 1, 2, nil},
 		"half a body":       {func(w http.ResponseWriter, _ *http.Request) { cut(w, 1000) }, 9, 2, []string{"the connection was cut after 0.0 MB", "tried twice"}},
@@ -429,7 +429,7 @@ func TestConcurrentGetsDownloadOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			// Installers of their own, like processes.
+			// Separate installers, like processes.
 			in := &Installer{Cache: cache, Progress: func(line string) {
 				if strings.Contains(line, "waiting for another install") {
 					waited.Add(1)

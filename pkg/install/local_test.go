@@ -99,7 +99,7 @@ func TestLocalFailures(t *testing.T) {
 	}
 }
 
-// From accepts all sources that a user may have: a mirror of archives on the web or in a
+// From accepts all sources that a user may have: a mirror with archives on the web or in a
 // directory, an unpacked release, an executable.
 func TestFrom(t *testing.T) {
 	archive, way := goodArchive(t, "https://example.com/releases")
@@ -147,7 +147,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%s: no error but %v", name, got)
 		}
 	}
-	// A mirror of a release does not fall back to the web.
+	// A release's mirror does not fall back to the web.
 	recipes, err := recipe.From(built, []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("find the recipes: %v", err)
@@ -172,7 +172,7 @@ func TestNoRedirectToPlainHTTP(t *testing.T) {
 	wantError(t, err, "refused a redirect from https to http://")
 }
 
-// smallDisk mounts a file system of a few pages, for as long as the test runs.
+// smallDisk mounts a file system with a few pages, for as long as the test runs.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// A full disk is reported, in every kind of recipe, and afterwards has as much free space as
+// A full disk is reported, by every kind of recipe, and afterwards has as much free space as
 // before.
 func TestFullDisk(t *testing.T) {
 	big := strings.Repeat("0123456789abcdef", 32<<10/16*8) // 256 KiB, packs well
@@ -226,7 +226,7 @@ func mirrorOf(t *testing.T, data []byte) recipe.Archive {
 	return recipe.Archive{URL: m.URL + "/db.tar.gz", ChecksumURL: m.URL + "/db.sum", Files: map[string]string{"db": "db"}}
 }
 
-// A file among the folders of releases is not a release.
+// A file among the release folders is not a release.
 func TestListSkipsFiles(t *testing.T) {
 	in := testInstaller(t)
 	dir := filepath.Join(in.Cache, "parts")

@@ -31,7 +31,7 @@ func usual() kube.Options {
 	}
 }
 
-// inPods returns an experiment as it is for pods, and the file of it.
+// inPods returns an experiment as it is for pods, and its file.
 func inPods(t *testing.T, path string, text []byte) (before, after *config.Experiment, file []byte) {
 	t.Helper()
 	catalog := all.Registry().All()
@@ -48,9 +48,9 @@ func inPods(t *testing.T, path string, text []byte) (before, after *config.Exper
 	return before, after, file
 }
 
-// TestGolden compares the manifests of every example with files, which tools/kube decodes
-// into the published types. The experiment in them is the example's on other hosts. Examples
-// with faults that pods have no rights for are refused.
+// TestGolden compares every example's manifests with files, which tools/kube decodes into the
+// published types. The experiment in them is the example's on other hosts. Examples with faults
+// that pods have no rights for are refused.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*.yaml"))
 	if err != nil || len(files) < 40 {
@@ -115,7 +115,7 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// TestStrayGolden finds manifests of examples that are gone.
+// TestStrayGolden finds manifests for examples that are gone.
 func TestStrayGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.yaml"))
 	if err != nil {
@@ -145,7 +145,7 @@ databases:
     auth: {user: root, password_env: ETCD_PASSWORD}
 `
 
-// TestOptions compares the manifests of other options with files.
+// TestOptions compares the manifests from other options with files.
 func TestOptions(t *testing.T) {
 	_, e, file := inPods(t, "secured.yaml", []byte(secured))
 	o := usual()
@@ -255,7 +255,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestFile covers how hosts are written. Hosts are the ordinals of their pods.
+// TestFile covers how hosts are written. Hosts are their pods' ordinals.
 func TestFile(t *testing.T) {
 	const rest = "load: {requests: 100}\n"
 	for _, test := range []struct{ name, file, want string }{
@@ -325,8 +325,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// Names in an experiment cannot end a comment or a word of a command that is printed: no object
-// comes of it.
+// Names in an experiment cannot end a comment or a word in a command that is printed: no object
+// comes from it.
 func TestHostileTexts(t *testing.T) {
 	evil := "x\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: evil, namespace: kube-system}\n# $(reboot) 'a\u2028b\r"
 	e := &config.Experiment{

@@ -125,14 +125,14 @@ func TestWiderEffect(t *testing.T) {
 	}
 }
 
-// TestEveryCodeIsDeclared reads the sources: a mark is made with the constant or the text of a
+// TestEveryCodeIsDeclared reads the sources: a mark is made with the constant or the text for a
 // code that is declared here.
 func TestEveryCodeIsDeclared(t *testing.T) {
 	declared := map[string]bool{}
 	for _, k := range mark.Kinds() {
 		declared[k.Code] = true
 	}
-	codes := map[string]string{} // by the name of a constant of this package
+	codes := map[string]string{} // by the name of a constant in this package
 	made := 0
 	walk(t, func(path string, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -178,7 +178,7 @@ func literal(e ast.Expr) string {
 	return text
 }
 
-// walk parses the sources of this module except tests.
+// walk parses this module's sources except tests.
 func walk(t *testing.T, see func(path string, file *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -202,7 +202,7 @@ func walk(t *testing.T, see func(path string, file *ast.File)) {
 	}
 }
 
-// TestDocs compares the table of marks in docs/troubleshooting.md with the declarations.
+// TestDocs compares the marks table in docs/troubleshooting.md with the declarations.
 func TestDocs(t *testing.T) {
 	path := filepath.Join(root, "docs", "troubleshooting.md")
 	data, err := os.ReadFile(path)

@@ -29,7 +29,7 @@ func holdingsOf(t *testing.T, dir string) (h holdings) {
 		t.Fatalf("list the threads: %v", err)
 	}
 	for _, list := range lists {
-		pids, _ := os.ReadFile(list) // of a thread that has ended
+		pids, _ := os.ReadFile(list) // for a thread that has ended
 		h.children += len(strings.Fields(string(pids)))
 	}
 	err = filepath.WalkDir(dir, func(string, os.DirEntry, error) error {

@@ -49,7 +49,7 @@ func serve(name, addr string) int {
 	return 0
 }
 
-// note appends a line to the file order of the working directory.
+// note appends a line to the file order in the working directory.
 func note(line string) {
 	f, err := os.OpenFile("order", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -88,7 +88,7 @@ func server(name, addr string) database.Command {
 	}
 }
 
-// freeAddr returns an address without a listener, on an address of loopback of its own.
+// freeAddr returns an address without a listener, on a separate loopback address.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.9:0")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzSources gives any text to every parser. A reading is a number of 0 or more, or
-// unknown, and a text that is refused must not panic.
+// FuzzSources gives any text to every parser. A reading is 0 or more, or unknown, and a text that
+// is refused must not panic.
 func FuzzSources(f *testing.F) {
 	for _, text := range []string{
 		"cpu  100 10 200 9999 777 30 40 50 7 8\n",

@@ -53,7 +53,7 @@ A histogram is written as ` + "`0.001=4 0.002=5 +Inf=7`" + `: of 7 values since 
 	}
 }
 
-// A sampler relies on these properties of every source.
+// A sampler relies on every source having these properties.
 func TestSources(t *testing.T) {
 	for _, s := range Sources() {
 		if (s.File == "") != (s.Parse == nil && s.Line == nil) || s.Parse != nil && s.Line != nil {

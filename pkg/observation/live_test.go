@@ -15,7 +15,7 @@ import (
 )
 
 // Seconds that are over are written while others are recorded, late observations follow as further
-// rows, and all of them add up to the seconds of a recorder.
+// rows, and they all add up to a recorder's seconds.
 func TestLive(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	now := time.Now()
@@ -32,7 +32,7 @@ func TestLive(t *testing.T) {
 	}
 	add("events", now.Add(time.Hour), 2) // stays open until Close
 	var wg sync.WaitGroup
-	for range 4 { // late observations of a second that is written
+	for range 4 { // late observations for a second that is written
 		wg.Go(func() {
 			for n := range int64(100) {
 				add("events", old, 1)
@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// written returns the readable seconds of a group; nil before its file exists.
+// written returns a group's readable seconds; nil before its file exists.
 func written(t *testing.T, g Group, dir string) []Second {
 	t.Helper()
 	seconds, err := Read(g, dir)
@@ -69,7 +69,7 @@ func written(t *testing.T, g Group, dir string) []Second {
 	return seconds
 }
 
-// Without an observation there are no files. An error of a write comes from Close, with the totals.
+// Without an observation there are no files. A write error comes from Close, with the totals.
 func TestLiveWithoutFiles(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	l := NewLive(g, dir, time.Now())

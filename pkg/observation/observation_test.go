@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// scratch has a value of each way to merge.
+// scratch has a value for each way to merge.
 func scratch() Group {
 	return Group{Name: "scratch", Values: []Value{
 		{Name: "events", Unit: "events", Definition: "events that arrived", Merging: Sum},
@@ -28,8 +28,8 @@ func scratch() Group {
 // at returns a time in a second.
 func at(second int64) time.Time { return time.Unix(second, 500) }
 
-// Numbers merge within a second, over the parts of a load, and over seconds, each in its own way.
-// Times lose nothing.
+// Numbers merge within a second, over a load's parts, and over seconds, each in its own way. Times
+// lose nothing.
 func TestMerge(t *testing.T) {
 	g := scratch()
 	a, b := NewRecorder(g), NewRecorder(g)
@@ -77,7 +77,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// Written data is read back, and a maximum without observations stays unknown. The log of times
+// Written data is read back, and a maximum without observations stays unknown. The log for times
 // has each second.
 func TestFiles(t *testing.T) {
 	g, dir := scratch(), t.TempDir()

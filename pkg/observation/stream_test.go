@@ -23,7 +23,7 @@ import (
 func TestStreamOfParts(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	s, whole := NewStream(g, dir, at(10)), NewRecorder(g)
-	for n := range int64(4) { // each pass has something of every second
+	for n := range int64(4) { // each pass has something from every second
 		part := NewRecorder(g)
 		for second := int64(10); second < 20; second++ {
 			for _, r := range []*Recorder{part, whole} {
@@ -55,7 +55,7 @@ func TestStreamOfParts(t *testing.T) {
 	}
 }
 
-// timesOf returns the histogram of delays of each second.
+// timesOf returns each second's histogram for delays.
 func timesOf(seconds []Second) map[int64]histogram.Buckets {
 	all := map[int64]histogram.Buckets{}
 	for _, s := range seconds {
@@ -111,11 +111,11 @@ func TestStreamOfNothing(t *testing.T) {
 	}
 }
 
-// foreverEnv is the folder into which a second process of this test writes until it is killed.
+// foreverEnv is the folder into which this test's second process writes until it is killed.
 const foreverEnv = "DBTESTER_OBSERVE_FOREVER"
 
 // The seconds that a killed process had written are read up to the last: each row is whole, and
-// each second but the last has the histogram of its row.
+// each second but the last has its row's histogram.
 func TestStreamOfKilled(t *testing.T) {
 	g := scratch()
 	if dir := os.Getenv(foreverEnv); dir != "" {
@@ -165,8 +165,8 @@ func TestStreamOfKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkStream measures the cost of writing a second with four histograms, as watchers have
-// them, and the memory for keeping it.
+// BenchmarkStream measures what writing a second with four histograms costs, as watchers have them,
+// and the memory for keeping it.
 func BenchmarkStream(b *testing.B) {
 	const times = 25_000
 	for _, spread := range []int64{1_000_000, 100_000_000} {

@@ -2,7 +2,7 @@ package process
 
 import "testing"
 
-// FuzzParseStat gives any text to the parser of /proc/PID/stat.
+// FuzzParseStat gives any text to the parser for /proc/PID/stat.
 func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 20 21"))
 	f.Add([]byte("7 (etcd) S 1 2"))

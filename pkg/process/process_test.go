@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // patience is how long anything may take on a busy machine: only a hang takes longer.
 const patience = 2 * time.Minute
 
-// In tests of children that ignore SIGINT, the first deadline of quick passes. The others must
+// In tests with children that ignore SIGINT, the first deadline in quick passes. The others must
 // not: a busy machine may be slow.
 var quick = process.Deadlines{Interrupt: 150 * time.Millisecond, Terminate: patience, Kill: patience}
 
@@ -252,8 +252,8 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !process.Alive(child, ticks) })
 }
 
-// A goroutine that ends while locked to its thread ends the thread. The child that it started
-// must not die because of that.
+// A goroutine that ends while locked to its thread ends the thread. The child that it started must
+// not die because of that.
 func TestChildOutlivesTheThreadThatAsked(t *testing.T) {
 	handle := make(chan *process.Handle)
 	threadDied := make(chan int, 1)

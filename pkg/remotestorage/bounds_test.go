@@ -28,8 +28,7 @@ func (s *hostileStore) Read(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(s.sends)), nil
 }
 
-// A store of others writes nothing outside the folder, and no more than the bounds and than
-// it said.
+// Others' store writes nothing outside the folder, and no more than the bounds and than it said.
 func TestHostileStore(t *testing.T) {
 	most := Bounds{Objects: 3, Bytes: 100}
 	for name, objects := range map[string][]Object{
@@ -67,7 +66,7 @@ func TestHostileStore(t *testing.T) {
 	}
 }
 
-// Files that are fetched by name have bounds too. Objects of other names count for nothing.
+// Files that are fetched by name have bounds too. Objects with other names count for nothing.
 func TestBoundsOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	files := []File{{filepath.Join(dir, "a"), "a"}, {filepath.Join(dir, "b"), "b"}, {filepath.Join(dir, "absent"), "absent"}}
@@ -106,7 +105,7 @@ func TestBoundsAreFinal(t *testing.T) {
 	}
 }
 
-// A folder of others leads nowhere else, and nothing waits for a pipe without a writer.
+// Others' folder leads nowhere else, and nothing waits for a pipe without a writer.
 func TestFolderOfOthers(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, "manifest.json"): "{}"} {

@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
-// newGCS starts an emulator of Google Cloud Storage for this process.
+// newGCS starts a Google Cloud Storage emulator for this process.
 func newGCS(t *testing.T) *storagetest.Emulator { return forThisProcess(t, storagetest.GCS(t)) }
 
-// newS3 starts an emulator of S3 for this process.
+// newS3 starts an S3 emulator for this process.
 func newS3(t *testing.T) *storagetest.Emulator { return forThisProcess(t, storagetest.S3(t)) }
 
 func forThisProcess(t *testing.T, e *storagetest.Emulator) *storagetest.Emulator {

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 )
 
-// stores run every test of the contract.
+// stores run every test in the contract.
 var stores = []struct {
 	name  string
 	start func(*testing.T) *storagetest.Emulator
@@ -123,7 +123,7 @@ func TestFolder(t *testing.T) {
 // large is a file that does not fit into a few parts, bytes.
 const large = 72<<20 + 12345
 
-// largeFile writes a file of large bytes and returns its folder.
+// largeFile writes a file as long as large says and returns its folder.
 func largeFile(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -319,7 +319,7 @@ func (d *damaging) Write(ctx context.Context, name string, c Content, r io.Reade
 	return d.Store.Write(ctx, name, c, r)
 }
 
-// An object of the right size and the wrong contents is found and sent again.
+// An object with the right size and the wrong contents is found and sent again.
 func TestDamaged(t *testing.T) {
 	dir := folder(t, map[string]string{"a": "1234"})
 	for times, want := range map[int]error{1: nil, attempts: errDiffers} {

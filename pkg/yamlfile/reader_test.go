@@ -56,7 +56,7 @@ func TestProblemsInOrder(t *testing.T) {
 	}
 }
 
-// Merged keys never replace a mapping's own, and merges of themselves end.
+// Merged keys never replace a mapping's own, and reading a mapping that merges itself ends.
 func TestMerges(t *testing.T) {
 	r := New("f")
 	root := r.Document([]byte("base: &b {x: 1, y: 2}\nown:\n  <<: *b\n  x: 3\n"))

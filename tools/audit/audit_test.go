@@ -12,9 +12,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts limits the runs of a case. A machine that pauses for a moment breaks
-// the premise of a case (a server that answers within 2 ms), but no report: a wrong report
-// is wrong each time.
+// attempts limits how often a case is run. A machine that pauses for a moment breaks a case's
+// premise (a server that answers within 2 ms), but no report: a wrong report is wrong each time.
 const attempts = 6
 
 // TestAudit runs every case at small scale: about two minutes. Cases that compare times
@@ -63,7 +62,7 @@ func passes(t *testing.T, program string, judge func(*auditor) Verdict) {
 	t.Errorf("look for surprises, %d times: %v", attempts, err)
 }
 
-// TestIndependent checks that no code of dbtester judges itself.
+// TestIndependent checks that dbtester's code does not judge itself.
 func TestIndependent(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
@@ -86,8 +85,8 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestStalled freezes a server for one second of ten: the last tenth of the response
-// times is spread evenly over the freeze.
+// TestStalled freezes a server for one second out of ten: the last tenth of the response times is
+// spread evenly over the freeze.
 func TestStalled(t *testing.T) {
 	times := stalled(100, 10*time.Second, 0, standin.Stretch{From: 2 * time.Second, To: 3 * time.Second})
 	for q, want := range map[float64]float64{0.9: 0, 0.95: 500, 1: 1000} {
@@ -110,7 +109,7 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestKnownNames keeps the lists to names of cases.
+// TestKnownNames keeps the lists to case names.
 func TestKnownNames(t *testing.T) {
 	var names []string
 	for _, c := range cases() {

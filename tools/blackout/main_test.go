@@ -18,7 +18,7 @@ func at(seconds float64) time.Time { return time.Unix(1000, 0).Add(time.Duration
 func TestLongest(t *testing.T) {
 	answers := []time.Time{at(0), at(3), at(3.5), at(6), at(6.1), at(20)}
 	for _, tt := range []struct{ from, until, end, want float64 }{{3.1, 7, 0, 13.9}, {3.1, 7, 7, 2.5}, {3.1, 6.05, 0, 2.5}, {3.1, 3.2, 0, 0.5}, {0.5, 1, 0, 3}} {
-		end := time.Time{} // none
+		end := time.Time{} // no next fault
 		if tt.end > 0 {
 			end = at(tt.end)
 		}
@@ -28,7 +28,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// The table of a run is read by the names of its columns, and differing measurements are reported.
+// A run's table is read by column name, and differing measurements are reported.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "faults.csv")
 	table := "kind,repeat,from,until,failed,blackout_ns,silence_ns,more\n" +

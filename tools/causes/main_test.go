@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// syncing are the facts of a leader that syncs for a part of the time of its one client, in requests of
-// 10 ms.
+// syncing returns the facts about a leader that syncs for ms milliseconds in each request by its
+// one client, which takes 10 ms.
 func syncing(ms float64) *cause.Facts {
 	f := unrecorded()
 	f.Response, f.Service, f.Client = run.Measured(10, 100), run.Inapplicable("a closed loop"), run.Measured(0, 100)
@@ -26,7 +26,7 @@ func syncing(ms float64) *cause.Facts {
 	return f
 }
 
-// made returns a record of a plant, as complete adds it.
+// made returns a record for a plant, as complete adds it.
 func made(t *testing.T, p plant, of store, f *cause.Facts) record {
 	t.Helper()
 	return record{Planted: p.key, Store: of.name, Started: time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC), Version: "v1", Processors: 2, Facts: f, Experiment: p.experiment(of)}
@@ -146,7 +146,7 @@ func TestMissing(t *testing.T) {
 	if got := names(4); got != "etcd zookeeper consul etcd " {
 		t.Errorf("of 4 all are missing, got %s", got)
 	}
-	s.with(t, 2, syncing(9)) // one of etcd, one of ZooKeeper
+	s.with(t, 2, syncing(9)) // one in etcd, one in ZooKeeper
 	if got := names(4); got != "consul etcd " {
 		t.Errorf("of 4 two are missing, got %s", got)
 	}
@@ -155,8 +155,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// One run of 20 may miss the planted name. Another name is one too many, and so are two misses, runs that
-// are missing, and much that is unexplained.
+// One run in 20 may miss the planted name. Another name is one too many, and so are two misses,
+// runs that are missing, and much that is unexplained.
 func TestReport(t *testing.T) {
 	named, partly, nothing := syncing(9), syncing(4), syncing(1)
 	fsync := planted(t, "fsync").with(t, 19, named).with(t, 1, partly)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestProxy: the bytes of a client arrive complete and not before the delay.
+// TestProxy: what a client sends arrives complete and not before the delay.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	const delay = 5 * time.Millisecond

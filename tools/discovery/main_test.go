@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts is how often a run may be spoiled by a stop of this machine, after which leases end whose
-// renewals came too late.
+// attempts is how often a run may be spoiled because this machine stops, after which leases end
+// whose renewals came too late.
 const attempts = 3
 
 // patience is a time that only programs which wait for ever need.
 const patience = 5 * time.Minute
 
-// A short form of the comparison, with members of etcd: the prober sees each death through every
-// member, the parts add up, and no living instance is declared dead. Times that depend on a busy machine
-// are compared in the long form.
+// A short form of the comparison, with etcd members: the prober sees each death through every
+// member, the parts add up, and no living instance is declared dead. Times that depend on a busy
+// machine are compared in the long form.
 func TestEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs dbtester for a quarter of a minute")
@@ -43,7 +43,7 @@ func TestEtcd(t *testing.T) {
 	t.Error(err)
 }
 
-// control simulates a run that ends after runs in four folders have begun. The run of ZooKeeper fails.
+// control simulates a run that ends after runs in four folders have begun. ZooKeeper's run fails.
 const control = `#!/bin/sh
 mkdir -p "$6/title/run" && : >"$6/../../begun.$$"
 until [ "$(ls -d "$6"/../../begun.* | wc -l)" = 4 ]; do sleep 0.01; done
@@ -53,8 +53,8 @@ cat >"$6/title/run/manifest.json" <<'END'
 END
 `
 
-// Instances are kept alive in all stores at once, each with addresses of its own, and one that fails is
-// named behind the table of the others.
+// Instances are kept alive in all stores at once, each with its own addresses, and one that fails
+// is named after the others' table.
 func TestAtOnce(t *testing.T) {
 	networks := map[string]bool{}
 	for _, s := range stores() {
@@ -93,11 +93,11 @@ const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z
 {"kind": "death", "instance": 6, "at_ns": 3000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 1000000000},
 {"kind": "deploy", "instance": 4, "at_ns": 3000000000, "all": true, "whole_ns": 6000000, "again_ns": 2000000, "fan_out_ns": 4000000}]}}]}`
 
-// sightOf returns the observations of a watch.
+// sightOf returns what a watch observed.
 func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
 
-// Deaths are compared with the prober's first and last watch, the parts of changes with the whole, and
-// ends of registrations with the deaths of their instances.
+// Deaths are compared with the prober's first and last watch, the parts of changes with the whole,
+// and when registrations ended with when their instances died.
 func TestCompare(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
 	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
@@ -136,7 +136,7 @@ func TestCompare(t *testing.T) {
 	if err := v.err(o); err == nil || strings.Count(err.Error(), "a: ") != 4 {
 		t.Errorf("errors %v, want four", err)
 	}
-	// Of instances that are to be kept alive the times of deaths do not count, and renewals do.
+	// For instances that are to be kept alive the times of deaths do not count, and renewals do.
 	o.alive, o.deaths, o.living = time.Minute, 4, 9
 	if err := v.err(o); err == nil || strings.Contains(err.Error(), "agree") || !strings.Contains(err.Error(), "1 living instances were not renewed") {
 		t.Errorf("errors %v, want one of renewals and none of times", err)
@@ -150,7 +150,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The first list without a key of the previous list shows when the key was gone. Other names are ignored.
+// The first list without a key in the previous list shows when the key was gone. Other names are
+// ignored.
 func TestSight(t *testing.T) {
 	s := sightOf(map[registration]time.Time{})
 	for i, keys := range [][]string{{"x-1-0", "x-2-0", "other"}, {"x-2-0", "x-1-1"}, {"x-1-0", "x-2-0"}, nil} {

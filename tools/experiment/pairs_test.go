@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPairs: the order alternates, and a pair of which a run failed is not in the list.
+// TestPairs: the order alternates, and a pair with a failed run is not in the list.
 func TestPairs(t *testing.T) {
 	var ran []string
 	run := func(name string) func() (string, error) {

@@ -18,7 +18,8 @@ const turns = `stage,name,contender,asked_ns,placed_ns,acquired_ns,sent_ns,relea
 1,0,0,100,0,105,110,115,0,1,released
 `
 
-// Turns of each lock are judged in the order in which it was acquired: two at once, and a fence twice.
+// Each lock's turns are judged in the order in which it was acquired: two at once, and a fence
+// twice.
 func TestJudge(t *testing.T) {
 	got, err := judge(strings.NewReader(turns))
 	if want := (count{rounds: 1, handOffs: 4, overlaps: 1, disorder: 1, other: 1}); err != nil || got != want {

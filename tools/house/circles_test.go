@@ -31,7 +31,7 @@ func TestFilesInOrder(t *testing.T) {
 	}
 }
 
-// Only the arrows of a circle are printed, with the names that cause them.
+// Only arrows on a circle are printed, with the names that cause them.
 func TestCircles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

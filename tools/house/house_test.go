@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCounts measures a tree of two files that use each other and one that uses both.
+// TestCounts measures a tree with two files that use each other and one that uses both.
 func TestCounts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -38,7 +38,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestModule measures a module of two packages: one has the contract, the other one uses it.
+// TestModule measures a module with two packages: one has the contract, the other one uses it.
 func TestModule(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

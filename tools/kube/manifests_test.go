@@ -19,8 +19,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestManifests decodes every manifest that pkg/kube renders for the examples into the
-// published types, which have no other fields, and checks the promises of all of them.
+// TestManifests decodes every manifest that pkg/kube renders for the examples into the published
+// types, which have no other fields, and checks what they all promise.
 func TestManifests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "pkg", "kube", "testdata", "*.yaml"))
 	if err != nil || len(files) < 40 {
@@ -73,7 +73,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// decode returns the objects of a stream of documents.
+// decode returns the objects in a stream with several documents.
 func decode(text string) (objects []any, err error) {
 	for _, document := range strings.Split(text, "\n---\n") {
 		var is struct{ APIVersion, Kind string }
@@ -92,7 +92,7 @@ func decode(text string) (objects []any, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", is.Kind, err)
 		}
-		// As the API server does it: the case of names counts, and no name is unknown.
+		// As the API server does it: case matters in names, and no name is unknown.
 		unknown, err := json.UnmarshalStrict(data, object)
 		if err = errors.Join(append(unknown, err)...); err != nil {
 			return nil, fmt.Errorf("%s: %w", is.Kind, err)
@@ -102,7 +102,7 @@ func decode(text string) (objects []any, err error) {
 	return objects, nil
 }
 
-// check checks the promises of the objects of one experiment, each and together.
+// check checks what an experiment's objects promise, each and together.
 func check(t *testing.T, objects []any) {
 	t.Helper()
 	claims := map[string]bool{}
@@ -143,8 +143,8 @@ func check(t *testing.T, objects []any) {
 	}
 }
 
-// checkPod checks a pod: its privileges, its resources, and that its volumes exist. One
-// volume is a claim of its own.
+// checkPod checks a pod: its privileges, its resources, and that its volumes exist. own names the
+// pod's own claim, if it has one.
 func checkPod(t *testing.T, pod corev1.PodSpec, claims map[string]bool, own string) {
 	t.Helper()
 	c := pod.Containers[0]

@@ -67,7 +67,7 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// slowly sends bytes in pieces that end within heads of frames.
+// slowly sends bytes in pieces that end within frame heads.
 func slowly(to io.Writer, from io.Reader) {
 	piece := make([]byte, 7)
 	for {

@@ -29,7 +29,7 @@ func (s *putServer) Put(_ context.Context, r *etcdserverpb.PutRequest) (*etcdser
 	return &etcdserverpb.PutResponse{Header: &etcdserverpb.ResponseHeader{Revision: int64(len(s.puts))}}, nil
 }
 
-// The floor puts every key once, over a server of gRPC that sends PINGs and enlarges windows.
+// The floor puts every key once, over a gRPC server that sends PINGs and enlarges windows.
 func TestFloorPut(t *testing.T) {
 	for _, args := range []string{"-clients 1 -connections 1", "-clients 20 -connections 2", "-clients 20 -connections 4 -rate 10000"} {
 		const requests = 5000

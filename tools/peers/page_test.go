@@ -52,7 +52,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The parts have names and titles of their own.
+// Each part has its own name and title.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for _, p := range []page{benchPage(), memoryPage()} {

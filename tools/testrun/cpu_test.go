@@ -13,7 +13,8 @@ import (
 // burnEnv makes the test binary compute, with a child that does so too, if it is "parent".
 const burnEnv = "TESTRUN_BURN"
 
-// TestBurn computes for half a second of CPU, writes a line, and lives until its input ends.
+// TestBurn computes until it used half a second of CPU time, writes a line, and lives until its
+// input ends.
 func TestBurn(t *testing.T) {
 	role := os.Getenv(burnEnv)
 	if role == "" {
@@ -58,7 +59,8 @@ func burning(t *testing.T, role string) {
 	}
 }
 
-// The CPU time of a test process has that of the processes below it, while they live and afterwards.
+// A test process's CPU time includes that of the processes below it, while they live and
+// afterwards.
 func TestCPUTime(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("needs /proc")
@@ -79,7 +81,7 @@ func TestCPUTime(t *testing.T) {
 	}
 }
 
-// The go command has a line of its own.
+// The go command has a separate line.
 func TestTimesOfGo(t *testing.T) {
 	dir := testModule(t)
 	t.Chdir(dir)

@@ -48,7 +48,7 @@ func TestPanics(t *testing.T) { panic("too much") }
 	return dir
 }
 
-// The output for a real go test has the failures and no line of tests that passed.
+// The output for a real go test has the failures and no line from tests that passed.
 func TestShow(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("go", "test", "-json", "./...")

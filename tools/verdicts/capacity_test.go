@@ -8,7 +8,7 @@ const (
 	cliffTruth = 1724.0
 )
 
-// TestCapacity runs a small part of the simulations of `make verdicts`, with their seeds.
+// TestCapacity runs a small part of the simulations in `make verdicts`, with their seeds.
 func TestCapacity(t *testing.T) {
 	const n = 3
 	for k, kind := range serverKinds() {
@@ -29,7 +29,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestRivals: every method finds the capacity of a server that varies little.
+// TestRivals: every method finds the capacity if a server varies little.
 func TestRivals(t *testing.T) {
 	kind := serverKinds()[1]
 	for _, m := range methods()[2:] {

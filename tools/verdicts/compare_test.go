@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 )
 
-// simulated is an eighth of the comparisons that `make verdicts` makes. Seeds are fixed, so
-// every machine gets the same numbers.
+// simulated is an eighth of the comparisons that `make verdicts` makes. Seeds are fixed, so every
+// machine gets the same numbers.
 const simulated = 250
 
 func TestAlarms(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reports writes the answers of sets, each "" or the name of its winner.
+// reports writes sets' answers, each "" or its winner's name.
 func reports(t *testing.T, winners ...string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()

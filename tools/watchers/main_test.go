@@ -67,7 +67,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// The memory of a stage is the median of its samples alone, and a stage without any is an error.
+// A stage's memory is the median over its samples alone, and a stage without samples is an error.
 func TestDuring(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var samples []sample
@@ -106,7 +106,7 @@ func (s *store) Get(context.Context, []byte, workload.ReadMode) ([]byte, error) 
 
 func (s *store) Close() error { return nil }
 
-// The second process has a latency of each of its writes, and one that fails is an error.
+// The second process has a latency for each write, and one that fails is an error.
 func TestWrite(t *testing.T) {
 	var good, full store
 	w, err := write(t.Context(), &good, time.Second, []string{"a", "b"})
@@ -119,7 +119,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// notice is the notification of an event of a znode.
+// notice is the notification about an event on a znode.
 func notice(transaction uint64, kind uint32, path string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 1<<32-1)
 	b = binary.BigEndian.AppendUint64(b, transaction)
@@ -130,7 +130,7 @@ func notice(transaction uint64, kind uint32, path string) []byte {
 	return append(b, path...)
 }
 
-// The second watcher counts changes of data, and those that are not after the one before.
+// The second watcher counts data changes, and those that are not after the one before.
 func TestTake(t *testing.T) {
 	var w rawWatcher
 	for _, answer := range [][]byte{

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// ownerEnv is set in the process of [TestOwner] that is killed.
+	// ownerEnv is set in the process that [TestOwner] kills.
 	ownerEnv = "NFT_TEST_OWNER"
 	// enough suffices for packets on a busy machine, and silent for packets that never come.
 	enough = 2 * time.Minute
 	silent = 300 * time.Millisecond
 )
 
-// alone reports whether this process is in a network namespace of its own.
+// alone reports whether this process is in a separate network namespace.
 func alone(t *testing.T) bool {
 	t.Helper()
 	return namespacetest.Again(t, syscall.CLONE_NEWNET, 0)
@@ -89,10 +89,10 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 	return c
 }
 
-// end returns an address as an end of packets.
+// end returns an address as an end for packets.
 func end(a netip.AddrPort) End { return End{a.Addr(), a.Port()} }
 
-// tables returns the names of all tables here.
+// tables returns all tables' names here.
 func tables(t *testing.T) []string {
 	t.Helper()
 	names, err := Names()
@@ -216,7 +216,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The kernel removes the table of a killed process, and no other process can.
+// The kernel removes a killed process's table, and no other process can.
 func TestOwner(t *testing.T) {
 	if !alone(t) {
 		return
@@ -264,7 +264,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// The sockets of a control group are distinguished from others on the same address.
+// A control group's sockets are told apart from others on the same address.
 func TestGroup(t *testing.T) {
 	mount := "/sys/fs/cgroup"
 	if _, err := os.Stat(filepath.Join(mount, "unified")); err == nil {

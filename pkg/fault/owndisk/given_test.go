@@ -33,7 +33,7 @@ func mountTest(t *testing.T, source, dir, kind string, flags uintptr, options st
 	})
 }
 
-// Only an empty file system of its own may be filled.
+// Only a separate, empty file system may be filled.
 func TestCheckDir(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {
 		return

@@ -26,7 +26,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// disk is one that the end of the test removes.
+// disk returns a disk that is removed when the test ends.
 func disk(t *testing.T) Disk {
 	t.Helper()
 	if err := Check(); err != nil {
@@ -54,7 +54,7 @@ func disk(t *testing.T) Disk {
 	return d
 }
 
-// attached returns the loop device of a file, or "".
+// attached returns a file's loop device, or "".
 func attached(t *testing.T, image string) string {
 	t.Helper()
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
@@ -129,7 +129,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Disks that were left below a directory are unmounted; those of others stay.
+// Disks that were left below a directory are unmounted; others' disks stay.
 func TestUnmountBelow(t *testing.T) {
 	left, other := disk(t), disk(t)
 	for range 2 { // also with nothing left

@@ -63,8 +63,8 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-// Accepted addresses contain none of the characters that have a special meaning in configuration
-// files, templates and shells.
+// Accepted addresses contain no characters that have a special meaning in configuration files,
+// templates and shells.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{"::1", "fe80::1%eth0", "db1.example.org", "::1%x\ny=z", "a b", "{{x}}"} {
 		f.Add(seed)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// numbers returns the columns of the table of these tests.
+// numbers returns the columns in these tests' table.
 func numbers() []Column[int64] {
 	return []Column[int64]{IntColumn("number", func(n *int64) *int64 { return n })}
 }
@@ -132,7 +132,7 @@ func TestDamagedCompressed(t *testing.T) {
 		}
 	}
 	changed := slices.Clone(whole.Bytes())
-	changed[len(changed)-6] ^= 1 // of the checksum
+	changed[len(changed)-6] ^= 1 // in the checksum
 	if _, err := read(changed); !errors.Is(err, gzip.ErrChecksum) {
 		t.Errorf("a wrong checksum: %v, want %v", err, gzip.ErrChecksum)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// shortFile accepts only a number of bytes.
+// shortFile accepts only so many bytes.
 type shortFile struct {
 	bytes.Buffer
 	room      int

@@ -71,7 +71,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// No field becomes a formula of a spreadsheet, and numbers stay numbers.
+// No field becomes a spreadsheet formula, and numbers stay numbers.
 func TestField(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd": "'+cmd", "-2+3": "'-2+3", "\t=1": "'\t=1", "\n=1": "'\n=1", "＝cmd()": "'＝cmd()",

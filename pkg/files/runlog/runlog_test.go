@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// file is the log of a run in memory.
+// file is a run's log in memory.
 type file struct {
 	bytes.Buffer
 	closed int
@@ -25,7 +25,7 @@ func errorsOnly(w io.Writer) (*slog.Logger, *Handler) {
 	return slog.New(h), h
 }
 
-// The log of a run has the messages from its beginning to its end, with attributes, and the other
+// A run's log has the messages from when it begins until it ends, with attributes, and the other
 // handler gets its messages at any time.
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The buffer of a run without a file is bounded, and the cut is counted.
+// The buffer for a run without a file is bounded, and the cut is counted.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
 	log, h := errorsOnly(io.Discard)
@@ -98,7 +98,7 @@ type full struct{ file }
 
 func (*full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
-// A log that was not written is an error of this run only.
+// A log that was not written is an error for this run only.
 func TestErr(t *testing.T) {
 	t.Parallel()
 	log, h := errorsOnly(io.Discard)

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// etcdLike are metrics of every kind.
+// etcdLike has a metric of every kind.
 var etcdLike = []database.ReportedMetric{
 	{Name: metric.Fsyncs, Raw: "etcd_disk_wal_fsync_duration_seconds_count"},
 	{Name: metric.FsyncSeconds, Raw: "etcd_disk_wal_fsync_duration_seconds_sum"},
@@ -108,7 +108,7 @@ func TestZooKeeper(t *testing.T) {
 	wantValues(t, parse("zk_znode_count\nzk_znode_count\tmany\nzk_num_alive_connections\tNaN\n"), nil)
 }
 
-// A sum over labels has all lines with labels, whatever the text of these is.
+// A sum over labels has all lines with labels, whatever these say.
 func TestLabelled(t *testing.T) {
 	sums := []database.ReportedMetric{{Name: metric.PeerTripSeconds, Raw: "trips_sum", Labelled: true, Unit: .001}, {Name: metric.IsLeader, Raw: "leads"}}
 	for text, want := range map[string]map[metric.Name]float64{
@@ -124,7 +124,7 @@ func TestLabelled(t *testing.T) {
 	}
 }
 
-// Numbers of several names are added where the driver says so, else the last one counts.
+// Numbers with several names are added where the driver says so, else the last one counts.
 func TestAdded(t *testing.T) {
 	metrics := []database.ReportedMetric{
 		{Name: metric.FsyncSeconds, Raw: "led_sum", Unit: .001, Added: true}, {Name: metric.FsyncSeconds, Raw: "followed_sum", Unit: .001, Added: true},
@@ -215,7 +215,7 @@ func reference(t *testing.T, text []byte, metrics []database.ReportedMetric) res
 	return s
 }
 
-// FuzzPrometheus gives the parser any text: every accepted value is a number of 0 or more, or a
+// FuzzPrometheus gives the parser any text: every accepted value is a number, 0 or more, or a
 // histogram.
 func FuzzPrometheus(f *testing.F) {
 	f.Add(fixture(f, "etcd-3.7.prom"))
@@ -256,7 +256,7 @@ func sound(t *testing.T, s results.DatabaseSample) {
 }
 
 func BenchmarkPrometheus(b *testing.B) {
-	text := bytes.Repeat(fixture(b, "etcd-3.7.prom"), 10) // about the size of a whole answer
+	text := bytes.Repeat(fixture(b, "etcd-3.7.prom"), 10) // about the size that a whole answer has
 	w := newWanted(etcdLike)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

@@ -53,7 +53,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// The header of a source is sent with each query.
+// A source's header is sent with each query.
 func TestHeader(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Consul-Token") != "let me in" {
@@ -178,7 +178,7 @@ func (r *rows) Write(s results.DatabaseSample) error {
 	return r.err
 }
 
-// memberOf answers as the function does, in the clock of the test.
+// memberOf answers as the function does, by the test's clock.
 type memberOf func() (string, error)
 
 func (m memberOf) RoundTrip(r *http.Request) (*http.Response, error) {

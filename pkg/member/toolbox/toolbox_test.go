@@ -25,7 +25,7 @@ func TestChoose(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name     string
-		tools    []string // of the database
+		tools    []string // the database's
 		embedded string
 		want     toolbox.Want // without the database
 		given    map[string]string

@@ -19,7 +19,7 @@ import (
 // both limits processor time and memory.
 var both = resources.Limits{CPUs: 0.25, Period: 100 * time.Millisecond, MemoryBytes: 2 << 30}
 
-// wantFiles checks files of a fake.
+// wantFiles checks a fake's files.
 func (f *fake) wantFiles(want map[string]string) {
 	f.t.Helper()
 	for file, text := range want {
@@ -29,8 +29,8 @@ func (f *fake) wantFiles(want map[string]string) {
 	}
 }
 
-// A group of version 2 is made below the innermost group that may pass its controllers on: a
-// group with processes may not.
+// A version 2 group is made below the innermost group that may pass its controllers on: a group
+// with processes may not.
 func TestUnified(t *testing.T) {
 	f := newFake(t, "0::/system.slice/agent.service\n", mountUnified)
 	f.group("unified", 1)
@@ -118,8 +118,8 @@ func TestUnifiedAlone(t *testing.T) {
 	}
 }
 
-// If several agents share a process that is alone in its group, one of them moves the process
-// down, and all find the place.
+// If several agents share a process that is alone in its group, one moves the process down, and all
+// find the place.
 func TestUnifiedAloneAtOnce(t *testing.T) {
 	f := newFake(t, "0::/agent\n", mountUnified)
 	f.sealed = []string{"unified"}
@@ -138,7 +138,7 @@ func TestUnifiedAloneAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// The group of a killed check does not hinder another check, which leaves nothing behind.
+// A killed check's group does not hinder another check, which leaves nothing behind.
 func TestCheckAfterAKill(t *testing.T) {
 	f := newFake(t, "2:cpu:/\n", mountCPU)
 	f.group("cpu")

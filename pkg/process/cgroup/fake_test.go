@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// fake is a kernel of groups in a temporary directory. Its files behave like those of both
+// fake is a kernel with groups in a temporary directory. Its files behave like those in both
 // versions: /proc/self below proc, version 2 below unified, version 1 below its controllers.
 type fake struct {
 	t    *testing.T
@@ -25,8 +25,8 @@ type fake struct {
 
 var _ kernel = (*fake)(nil)
 
-// newFake returns a kernel whose process, with this id, is in the groups in the lines of
-// proc_pid_cgroup(5).
+// newFake returns a kernel whose process, with this id, is in the groups that lines as in
+// proc_pid_cgroup(5) name.
 func newFake(t *testing.T, groups string, mountLines ...string) *fake {
 	f := &fake{t: t, root: t.TempDir()}
 	f.put("proc/cgroup", groups)
@@ -34,7 +34,7 @@ func newFake(t *testing.T, groups string, mountLines ...string) *fake {
 	return f
 }
 
-// The mounts of a fake.
+// A fake's mounts.
 const (
 	mountUnified = "1 0 0:1 / ROOT/unified rw - cgroup2 cgroup2 rw\n"
 	mountCPU     = "2 0 0:2 / ROOT/cpu rw - cgroup cgroup rw,cpu\n"
@@ -56,7 +56,7 @@ func (f *fake) put(file, text string) {
 	}
 }
 
-// get returns a file, "absent" if there is none.
+// get returns what a file contains, or "absent".
 func (f *fake) get(file string) string {
 	text, err := f.read(f.path(file))
 	if err != nil {
@@ -79,7 +79,7 @@ func (f *fake) group(dir string, pids ...int) {
 	f.put(dir+"/cgroup.procs", strings.Join(lines, "\n"))
 }
 
-// fill makes the files of a group.
+// fill makes a group's files.
 func (f *fake) fill(dir string) {
 	rel, err := filepath.Rel(f.root, dir)
 	if err != nil {
@@ -188,7 +188,7 @@ func (f *fake) kill(pid int) {
 	f.leave(strconv.Itoa(pid))
 }
 
-// below lists the groups of dbtester, relative to the root.
+// below lists dbtester's groups, relative to the root.
 func (f *fake) below() (dirs []string) {
 	err := filepath.WalkDir(f.root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && strings.Contains(path, "/"+top) && mounts.Within(path, f.root) {

@@ -44,11 +44,11 @@ func realGroup(t *testing.T, l resources.Limits) *Group {
 	return g
 }
 
-// removeAfter removes a group at the end of the test, if it is still there.
+// removeAfter removes a group when the test ends, if it is still there.
 func removeAfter(t *testing.T, g *Group) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := g.Remove(context.Background()); err != nil { // it has a bound of its own
+		if err := g.Remove(context.Background()); err != nil { // it has its own bound
 			t.Errorf("remove the group: %v", err)
 		}
 		for _, p := range g.parts {
@@ -74,7 +74,7 @@ func shell(t *testing.T, g *Group, script string) (h *process.Handle, log string
 	return h, c.Log
 }
 
-// ended waits for the end of a script and returns its output.
+// ended waits until a script ends and returns its output.
 func ended(t *testing.T, h *process.Handle, log string) string {
 	t.Helper()
 	<-h.Done()
@@ -125,7 +125,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A busy child is throttled, and the removal of its group kills it.
+// A busy child is throttled, and is killed when its group is removed.
 func TestThrottled(t *testing.T) {
 	l := resources.Limits{CPUs: 0.25, Period: 20 * time.Millisecond}
 	g := realGroup(t, l)
@@ -171,7 +171,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// The group of an earlier process is removed by its directories, with all that still runs in it.
+// An earlier process's group is removed by its directories, with all that still runs in it.
 func TestRemoveLeftover(t *testing.T) {
 	l := resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
 	g := realGroup(t, l)

@@ -17,7 +17,7 @@ func TestOwn(t *testing.T) {
 	}
 }
 
-// process writes a folder of /proc whose executable is path.
+// process writes a folder like one in /proc whose executable is path.
 func process(t *testing.T, limits, path string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func process(t *testing.T, limits, path string) string {
 
 const header = "Limit                     Soft Limit           Hard Limit           Units     \n"
 
-// A JVM is described by the file of its runtime, which Java 8 has further up.
+// A JVM is described by its runtime's file, which Java 8 has further up.
 func TestJava(t *testing.T) {
 	t.Parallel()
 	for _, below := range []string{"bin", "jre/bin"} {
@@ -56,7 +56,7 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// A program of another language has no compiler, which is no error.
+// A program in another language has no compiler, which is no error.
 func TestOtherProgram(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "program")

@@ -56,7 +56,7 @@ func (l *appended) trim(b Bound) Cut {
 	return cut
 }
 
-// kept reads the rest of the log.
+// kept reads what is left in the log.
 func (l *appended) kept(b Bound) []byte {
 	f, err := os.Open(l.path)
 	if err != nil {
@@ -78,7 +78,7 @@ func (l *appended) kept(b Bound) []byte {
 	return data
 }
 
-// check requires head, the line that states the cut, and an end of whole lines.
+// check requires head, the line that states the cut, and an end with whole lines.
 func (l *appended) check(b Bound, kept []byte) {
 	if bytes.Equal(kept, l.all) {
 		if int64(len(kept)) > b.Most() {
@@ -201,7 +201,7 @@ func TestParseCut(t *testing.T) {
 	}
 }
 
-// A log may hold anything where the line of a cut would be.
+// A log may hold anything where a cut's line would be.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(Cut{Bytes: 7, Next: 100}.line()))
 	f.Add([]byte(Cut{Bytes: 1 << 60, Next: 20}.line()))

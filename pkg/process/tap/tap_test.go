@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// syncs calls fdatasync of a file once, and then once for each byte that comes.
+// syncs calls fdatasync on a file once, and then once for each byte that comes.
 func syncs(file, pipe string) int {
 	f, err := os.Create(file)
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *tapped) again() {
 	}
 }
 
-// await waits until the process has printed a number of lines.
+// await waits until the process has printed these lines.
 func (p *tapped) await(lines ...string) {
 	p.t.Helper()
 	want := strings.Join(lines, "\n") + "\n"
@@ -141,8 +141,8 @@ func TestTap(t *testing.T) {
 	p.await("done", "done", syscall.ENOSPC.Error(), "done", "done")
 }
 
-// The cost of a tap is measured by calls with and without it, in turns. They pass it, and a call that
-// is held while it is measured only takes longer.
+// A tap's cost is measured by calls with and without it, in turns. They pass it, and a call that is
+// held while it is measured only takes longer.
 func TestCost(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Fatalf("this kernel has no taps: %v", err)

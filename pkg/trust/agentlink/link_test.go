@@ -47,7 +47,7 @@ func (w *watched) String() string {
 	return w.text.String()
 }
 
-// site is a machine with certificates, a token and a stranger's of both.
+// site is a machine with certificates and a token, and the log of its agents.
 type site struct {
 	t       *testing.T
 	certs   certs.Folder
@@ -86,8 +86,8 @@ func (s *site) ensure() usertoken.Token {
 
 func (s *site) known() (usertoken.Token, error) { return usertoken.Read(s.token) }
 
-// agents returns an agent of each kind: with certificates, with a token, open, and one that
-// admits no caller.
+// agents returns an agent for each way to admit callers: with certificates, with a token, open, and
+// one that admits no caller.
 func (s *site) agents() map[string]agentlink.Server {
 	return map[string]agentlink.Server{
 		"TLS":   {Certs: s.source("agent-127.0.0.1", certs.RoleAgent)},
@@ -222,7 +222,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// The agent names why it refuses, with the address of the caller.
+// The agent names why it refuses, with the caller's address.
 func TestRefusalsAreLogged(t *testing.T) {
 	s := newSite(t)
 	addr := s.serve(s.agents()["TLS"])
@@ -255,7 +255,7 @@ func TestReplacedCA(t *testing.T) {
 	client := pb.NewAgentClient(conn)
 	_, err = client.Status(t.Context(), &pb.StatusRequest{})
 	wantLetIn(t, "control", err)
-	// The agent gets files of a new CA; control keeps its own.
+	// The agent gets files from a new CA; control keeps its own.
 	other := newSite(t)
 	for _, name := range []string{certs.FileCA, certs.FileCert, certs.FileKey} {
 		if err := os.Rename(filepath.Join(other.certs.Path, "agent-127.0.0.1", name), filepath.Join(s.certs.Path, "agent-127.0.0.1", name)); err != nil {
@@ -272,8 +272,8 @@ func TestReplacedCA(t *testing.T) {
 	wantLetIn(t, "control of the new CA", call(t, addr, agentlink.Client{Certs: other.control}.Credentials()))
 }
 
-// Callers who send nothing, or byte by byte, cost no more than a bounded number of
-// connections for a bounded time.
+// Callers who send nothing, or byte by byte, cost no more than a bounded number of connections for
+// a bounded time.
 func TestSlowCallers(t *testing.T) {
 	s := newSite(t)
 	for kind, link := range s.agents() {

@@ -56,7 +56,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// everything returns the contents of all files below dir.
+// everything returns what all files below dir contain.
 func everything(t *testing.T, dir string) (text string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func everything(t *testing.T, dir string) (text string) {
 	return text
 }
 
-// Nothing is left of an init that is refused.
+// An init that is refused leaves nothing.
 func TestInitRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		hosts []string

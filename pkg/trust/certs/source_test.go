@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// handshake is one connection between an agent and a control: the errors of both
-// sides, after each has read a byte of the other.
+// handshake is one connection between an agent and a control: the errors on both sides, after each
+// has read a byte from the other.
 func handshake(t *testing.T, agent, control *tls.Config) (atAgent, atControl error) {
 	t.Helper()
 	left, right := net.Pipe()
@@ -52,7 +52,7 @@ func source(t *testing.T, dir string, role certs.Role, log *slog.Logger) *certs.
 	return s
 }
 
-// opened are an agent and a control of one CA, and the agent's log.
+// opened returns an agent and a control with one CA, and the agent's log.
 func opened(t *testing.T) (f certs.Folder, agent, control *certs.Source, log *bytes.Buffer) {
 	t.Helper()
 	f, log = folder(t, time.Now()), &bytes.Buffer{}
@@ -114,7 +114,7 @@ func TestHandshake(t *testing.T) {
 	wantRefused(t, "an agent as control", agent, control, asControl, "agent: its certificate is for an agent, not for control", "control: it refuses the certificate")
 }
 
-// The files of one role are no other's, and a folder that does not fit is refused.
+// One role's files serve no other role, and a folder that does not fit is refused.
 func TestOpenRefuses(t *testing.T) {
 	f, _, _, _ := opened(t)
 	agentDir := filepath.Join(f.Path, "agent-127.0.0.1")
@@ -184,8 +184,8 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// Replaced files count from the next connection on, and callers of the old CA are out.
-// Files that are broken or gone change nothing.
+// Replaced files count from the next connection on, and callers with the old CA are out. Files that
+// are broken or gone change nothing.
 func TestReload(t *testing.T) {
 	f, agent, control, log := opened(t)
 	old := control.Client("127.0.0.1")
@@ -229,7 +229,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// A service that runs for months warns of the end of its certificate once a day.
+// A service that runs for months warns once a day that its certificate will end.
 func TestWarnsWhileUsed(t *testing.T) {
 	f := folder(t, time.Now())
 	now, log := time.Now(), &bytes.Buffer{}

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*conn).closeWriteAndWait"))
 }
 
-// served returns the address of a server that says hello, until the test's end.
+// served returns the address at which a server says hello, until the test ends.
 func served(t *testing.T) string {
 	t.Helper()
 	l, err := Listen(t.Context(), "127.0.0.1:0", nil)
@@ -40,7 +40,7 @@ func served(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// ask sends a request with some lines of a header, and returns the status.
+// ask sends a request with some header lines, and returns the status.
 func ask(t *testing.T, at, line string, header ...string) int {
 	t.Helper()
 	var dialer net.Dialer

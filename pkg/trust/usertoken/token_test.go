@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// pair returns a TCP connection on loopback, at an address of the caller's choice.
+// pair returns a TCP connection on loopback, at an address that the caller chooses.
 func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -182,7 +182,7 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// A proof of the token, sent again on another connection to the same address, proves nothing.
+// A proof for the token, sent again on another connection to the same address, proves nothing.
 func TestReplay(t *testing.T) {
 	token := ensure(t, filepath.Join(t.TempDir(), "token"))
 	caller, listener := pair(t, "127.0.0.1:0")
@@ -253,8 +253,7 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// The agent of a service, which has no environment, and the control of a login of the
-// same user have one token.
+// A service's agent, which has no environment, and control in the same user's login have one token.
 func TestDefaultFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	u, err := user.Current()
