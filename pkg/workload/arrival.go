@@ -1,6 +1,6 @@
 package workload
 
-// Arrival decides when the requests of a rate are due. The set is closed.
+// Arrival decides when requests at a rate are due. The set is closed.
 type Arrival string
 
 // The arrivals.
@@ -23,8 +23,8 @@ func Arrivals() []Arrival {
 // Waves reports whether the rate changes in periods.
 func (a Arrival) Waves() bool { return a == ArrivalSine || a == ArrivalBursts }
 
-// Backlog is the treatment of a request that is due while every client is busy, or its own
-// with [BindClient]. The set is closed.
+// Backlog decides what happens to a request that is due while every client is busy, or its own with
+// [BindClient]. The set is closed.
 type Backlog string
 
 // The backlogs.
@@ -35,20 +35,19 @@ const (
 	BacklogShed Backlog = "shed"
 )
 
-// Bind decides which client sends a request of a rate. The set is closed.
+// Bind decides which client sends a request at a rate. The set is closed.
 type Bind string
 
-// The ways of binding requests to clients. The zero value is BindAny, and a load that was
-// resolved has it.
+// The ways to bind requests to clients. Empty means BindAny.
 const (
 	// BindAny gives a request to the next client that is free.
 	BindAny Bind = "any"
-	// BindClient gives request i of a step to client i modulo the number of clients, and it
-	// waits for that one.
+	// BindClient gives request i in a step to client i modulo the number of clients, and it waits
+	// for that client.
 	BindClient Bind = "client"
 )
 
-// Binds returns all ways of binding.
+// Binds returns all ways to bind.
 func Binds() []Bind { return []Bind{BindAny, BindClient} }
 
 // Backlogs returns all backlogs.

@@ -1,6 +1,5 @@
-// Package workload is the vocabulary of a load: the operations with their properties,
-// the names of read modes, key laws, arrivals and mixes, and the parameters of a load
-// and of its steps. The experiment file, the load engine, the
-// manifest and the report share these types. The package imports nothing of ours
-// and does nothing but describe, check and count.
+// Package workload is the vocabulary for loads: the operations with their properties, the names for
+// read modes, key laws, arrivals and mixes, and the parameters of loads and their steps. The
+// experiment file, the load engine, the manifest and the report share these types. The package
+// imports no other package of this module and only describes, checks and counts.
 package workload

@@ -8,33 +8,31 @@ type Percent float64
 // String returns the share as an experiment file gives it: "0.1%".
 func (p Percent) String() string { return strconv.FormatFloat(float64(p), 'f', -1, 64) + "%" }
 
-// Bounds are the limits of one measured share of a step. A share past Mark is
-// marked. A share past Invalid makes the run invalid.
+// Bounds are limits for one share measured in a step. A share past Mark is marked. A share past
+// Invalid makes the run invalid.
 type Bounds struct {
 	Mark    Percent `json:"mark_percent"`
 	Invalid Percent `json:"invalid_percent"`
 }
 
-// Judge are the bounds of a load. The zero value stands for [DefaultJudge].
+// Judge holds a load's bounds. The zero value stands for [DefaultJudge].
 type Judge struct {
-	// Achieved bounds the share of the requests due at a rate that were answered in time.
-	// It is the only share that must not be below its bounds; the others must not be above
-	// theirs.
+	// Achieved bounds the share of requests due at a rate that were answered in time. It is the
+	// only share that must not be below its bounds; the others must not be above theirs.
 	Achieved Bounds `json:"achieved"`
-	// Failed and Unknown bound shares of the requests that were due in the measured window.
+	// Failed and Unknown bound shares of the requests due in the measured window.
 	Failed  Bounds `json:"failed"`
 	Unknown Bounds `json:"unknown"`
-	// Unsent bounds the share of the same requests that was not sent by the end of the
-	// drain.
+	// Unsent bounds the share of these requests not sent by the end of the drain.
 	Unsent Bounds `json:"unsent"`
-	// Waiting bounds the share of the clients' time in which they had no server.
+	// Waiting bounds the share of time in which clients had no server.
 	Waiting Bounds `json:"waiting"`
-	// ClientDelay bounds the share of the response times that the client caused itself.
+	// ClientDelay bounds the share of response times that the client caused itself.
 	ClientDelay Bounds `json:"client_delay"`
 }
 
-// DefaultJudge returns the bounds of a load that sets none. docs/workloads.md has the
-// reason for each.
+// DefaultJudge returns the bounds for a load that sets no bounds. docs/workloads.md gives the
+// reasons.
 func DefaultJudge() Judge {
 	return Judge{
 		Achieved:    Bounds{Mark: 99, Invalid: 95},
@@ -46,8 +44,8 @@ func DefaultJudge() Judge {
 	}
 }
 
-// Expect are the expected failures of a load that tests failures: the shares of requests
-// that may fail, or end with an unknown outcome, and how many servers may be lost.
+// Expect says what may fail in a load that tests failures: the shares of requests that may fail, or
+// end with an unknown outcome, and how many servers may be lost.
 type Expect struct {
 	Failed      Percent `json:"failed_percent,omitempty"`
 	Unknown     Percent `json:"unknown_percent,omitempty"`

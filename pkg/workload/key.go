@@ -2,8 +2,8 @@ package workload
 
 import "strconv"
 
-// AppendKey appends the key of a number: decimal, padded to size bytes with leading zeros.
-// A number with more digits than size makes a longer key.
+// AppendKey appends the key for a number: decimal, padded to size bytes with leading zeros. A
+// number with more digits than size makes a longer key.
 func AppendKey(dst []byte, number int64, size int) []byte {
 	var text [20]byte
 	digits := strconv.AppendInt(text[:0], number, 10)
@@ -15,8 +15,8 @@ func AppendKey(dst []byte, number int64, size int) []byte {
 
 const zeros = "0000000000000000000000000000000000000000000000000000000000000000"
 
-// KeyNumber inverts AppendKey: it returns the number whose key with that size is key, and false
-// if no number has that key. Size must be at least 1.
+// KeyNumber inverts AppendKey: it returns the number whose key has that size and is key, or false
+// if there is no such number. Size must be at least 1.
 func KeyNumber(key []byte, size int) (int64, bool) {
 	if len(key) < size || len(key) > size && key[0] == '0' {
 		return 0, false

@@ -9,8 +9,8 @@ const (
 	KeysSequential KeyLaw = "sequential"
 	// KeysUniform takes every key equally often.
 	KeysUniform KeyLaw = "uniform"
-	// KeysZipfian takes few keys often: the rank of a key is drawn with exponent
-	// 0.99, and ranks are scattered over the keys, one to one.
+	// KeysZipfian takes few keys often: a key's rank is drawn with exponent 0.99, and ranks are
+	// scattered over the keys, one to one.
 	KeysZipfian KeyLaw = "zipfian"
 	// KeysLatest takes the most recently created keys most often.
 	KeysLatest KeyLaw = "latest"

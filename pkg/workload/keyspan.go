@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// KeySpan is the keys of one size whose numbers are at least First and below End, by
-// [AppendKey].
+// KeySpan is the keys with one size whose numbers are at least First and below End, by [AppendKey].
 type KeySpan struct {
 	Size  int   `json:"key_size"`
 	First int64 `json:"first"`
@@ -17,7 +16,7 @@ type KeySpan struct {
 // KeySpans are keys by their numbers.
 type KeySpans []KeySpan
 
-// Has reports whether a key is one of them.
+// Has reports whether the spans contain a key.
 func (s KeySpans) Has(key []byte) bool {
 	return slices.ContainsFunc(s, func(span KeySpan) bool {
 		if span.Size < 1 {

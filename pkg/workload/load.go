@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Load describes the requests to one database. A parameter of a load is declared in one of
-// these groups and nowhere else; the experiment, the engine and the manifest hold this
-// type. The names of groups are in no record.
+// Load describes the requests to one database. Each parameter is declared in one of these groups
+// and nowhere else; the experiment, the engine and the manifest hold this type. Group names are in
+// no record.
 type Load struct {
 	Content
 	Keyspace
@@ -21,14 +21,13 @@ type Load struct {
 	Validity
 }
 
-// Content is the kind of the requests.
+// Content is what the requests do.
 type Content struct {
 	// Operation is sent by every request; "" if there is a Mix.
 	Operation Op `json:"operation,omitempty"`
-	// Workload is the name of one of [Workloads] if Mix was given by name.
+	// Workload names one of [Workloads] if Mix was given by name.
 	Workload string `json:"workload,omitempty"`
-	// Mix are operations and their weights in the order of the file; empty means
-	// Operation alone.
+	// Mix holds operations and their weights in the file's order; empty means Operation alone.
 	Mix []Share `json:"mix,omitempty"`
 	// Read is the read mode; "" if no operation reads.
 	Read ReadMode `json:"read,omitempty"`
@@ -44,29 +43,28 @@ type Keyspace struct {
 	// Preload, if not 0, is how many keys are written before the load, whatever it does: at
 	// least Keys.
 	Preload int64 `json:"preload_keys,omitempty"`
-	// HotKeys is the number of hot keys of [KeysHotset], HotShare the share of requests that
-	// take one, and HotMoves the number of requests after which the hot keys move on; 0 means
-	// never.
+	// HotKeys is how many keys are hot with [KeysHotset], HotShare the share of requests that take
+	// a hot key, and HotMoves after how many requests the hot keys move on; 0 means never.
 	HotKeys  int64   `json:"hot_keys,omitempty"`
 	HotShare Percent `json:"hot_share_percent,omitempty"`
 	HotMoves int64   `json:"hot_moves,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
-	// Sessions is how many sessions are granted before the load, for operations that take
-	// some. SessionTTL is the requested time to live of each session. Both are 0 without
-	// operations on sessions.
+	// Sessions is how many sessions are granted before the load, for operations that take sessions.
+	// SessionTTL is each session's requested time to live. Both are 0 without operations on
+	// sessions.
 	Sessions   int64         `json:"sessions,omitempty"`
 	SessionTTL time.Duration `json:"session_ttl_ns,omitempty"`
-	// Locks are the locks that operations acquire; zero without any.
+	// Locks are the locks that operations acquire; zero if they acquire no locks.
 	Locks Locks `json:"locks,omitzero"`
 }
 
-// Locks describes how requests take locks, whose names are numbers of keys.
+// Locks describes how requests take locks, whose names are key numbers.
 type Locks struct {
 	// Recipe is the way to take a lock, and Hold how long it is kept.
 	Recipe string        `json:"recipe,omitempty"`
 	Hold   time.Duration `json:"hold_ns,omitempty"`
-	// TTL is requested for the session of each contender. Each client has one contender.
+	// TTL is requested for each contender's session. Each client has one contender.
 	TTL time.Duration `json:"ttl_ns,omitempty"`
 	// Delay is how long no contender gets a lock whose holder died, where members have such a time.
 	Delay time.Duration `json:"delay_ns,omitempty"`
@@ -78,9 +76,9 @@ type Extent struct {
 	// With Steps they are the sums over the steps.
 	Requests int64         `json:"requests"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
-	// Clients is the number of concurrent clients, Connections the number of connections
-	// they share. Steps, if not empty, run one after the other; Clients and
-	// Connections are then the largest of any step.
+	// Clients is the number of concurrent clients, Connections the number of connections they
+	// share. Steps, if not empty, run one after the other; Clients and Connections are then the
+	// largest in any step.
 	Clients     int    `json:"clients"`
 	Connections int    `json:"connections"`
 	Steps       []Step `json:"steps,omitempty"`
@@ -90,18 +88,18 @@ type Extent struct {
 type Pace struct {
 	// Rate is due requests per second over all clients; 0 is a closed loop.
 	Rate float64 `json:"rate,omitempty"`
-	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over
-	// which the clients' first requests of a closed loop are spread. With Steps both
-	// are 0: each step has its own.
+	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over which the
+	// clients' first requests in a closed loop are spread. With Steps both are 0: each step has its
+	// own.
 	RateEnd float64       `json:"rate_end,omitempty"`
 	Ramp    time.Duration `json:"ramp_ns,omitempty"`
 	// Arrival, Backlog and Bind mean nothing in a closed loop, nor does [Limits.Drain].
 	Arrival Arrival `json:"arrival"`
 	Backlog Backlog `json:"backlog"`
 	Bind    Bind    `json:"bind,omitempty"`
-	// Period is the time of one wave of a rate that changes in periods, and Peak the
-	// highest rate as a multiple of the mean, which is Rate. Burst is the time at the
-	// beginning of a period at that rate; 0 for a sine.
+	// Period is how long one wave takes if the rate changes in periods, and Peak the highest rate
+	// as a multiple of Rate, the mean. Burst is how long each period begins at the highest rate; 0
+	// for a sine.
 	Period time.Duration `json:"period_ns,omitempty"`
 	Peak   float64       `json:"peak,omitempty"`
 	Burst  time.Duration `json:"burst_ns,omitempty"`
@@ -117,19 +115,19 @@ type Sizing struct {
 	// unless Sizes has a law.
 	ValueSizeMax int   `json:"value_size_max,omitempty"`
 	Sizes        Sizes `json:"value_sizes,omitzero"`
-	// RangeLimit is the largest number of keys that one range, or one page of it, reads; 0 if
-	// no operation reads ranges.
+	// RangeLimit is the most keys that one range, or one page of it, reads; 0 if no operation reads
+	// ranges.
 	RangeLimit int `json:"range_limit,omitempty"`
-	// RangeMode is the kind of data that a range reads; "" means [RangeValues] if there are
-	// ranges. A mode without a limit has a RangeLimit of 0.
+	// RangeMode is what data a range reads; "" means [RangeValues] if there are ranges. A mode
+	// without a limit has a RangeLimit of 0.
 	RangeMode RangeMode `json:"range_mode,omitempty"`
 	// TxnKeys is how many keys one txn writes; 0 if no operation is a txn.
 	TxnKeys int `json:"txn_keys,omitempty"`
 }
 
-// Limits are the time bounds of a request, of the backlog, and of the measured requests.
+// Limits bound, in time, a request, the backlog and which requests are measured.
 type Limits struct {
-	// Timeout is the deadline of one request, counted from when it was sent.
+	// Timeout is a request's deadline, counted from when it was sent.
 	Timeout time.Duration `json:"timeout_ns"`
 	// Drain is the time after the end in which the backlog is still sent.
 	Drain time.Duration `json:"drain_ns"`
@@ -139,23 +137,23 @@ type Limits struct {
 	CoolDown time.Duration `json:"cool_down_ns,omitempty"`
 }
 
-// Route is the members that requests go to.
+// Route says to which members requests go.
 type Route struct {
-	// Target selects the members that connections go to: all, leader, follower, a
-	// host's address, or one of the endpoints.
+	// Target selects the members that connections go to: all, leader, follower, a host's address,
+	// or an endpoint.
 	Target string `json:"target"`
 	// Failover decides where a client goes when its member is lost.
 	Failover Failover `json:"failover,omitempty"`
 }
 
-// Validity decides whether the numbers of a load are valid.
+// Validity decides whether a load's numbers are valid.
 type Validity struct {
-	// Judge are the bounds of single facts. Expect are the load's expected failures.
+	// Judge bounds single facts. Expect says which failures are expected.
 	Judge  Judge  `json:"judge,omitzero"`
 	Expect Expect `json:"expect,omitzero"`
 }
 
-// Operations returns the operations of the load in the order of the file.
+// Operations returns the load's operations in the file's order.
 func (l Load) Operations() []Op {
 	if len(l.Mix) == 0 {
 		return []Op{l.Operation}
@@ -167,11 +165,10 @@ func (l Load) Operations() []Op {
 	return ops
 }
 
-// Any reports whether an operation of the load has a property:
-// l.Any(workload.Op.Reads).
+// Any reports whether any operation in the load has a property: l.Any(workload.Op.Reads).
 func (l Load) Any(has func(Op) bool) bool { return slices.ContainsFunc(l.Operations(), has) }
 
-// Shares returns the mix of the load; one operation is a mix of one.
+// Shares returns the load's mix; a single operation is a mix of one.
 func (l Load) Shares() []Share {
 	if len(l.Mix) == 0 {
 		return []Share{{Operation: l.Operation, Weight: 1}}
@@ -191,7 +188,7 @@ func (l Load) Describe() string {
 	return l.Workload + " (" + Percents(l.Mix) + ")"
 }
 
-// Stretches returns the steps of the load; a load without steps is one stretch.
+// Stretches returns the load's steps; a load without steps is one stretch.
 func (l Load) Stretches() []Step {
 	if len(l.Steps) > 0 {
 		return slices.Clone(l.Steps)
@@ -202,7 +199,7 @@ func (l Load) Stretches() []Step {
 	}}
 }
 
-// MostClients returns the largest number of clients of a stretch.
+// MostClients returns the largest number of clients in any stretch.
 func (l Load) MostClients() (n int) {
 	for _, s := range l.Stretches() {
 		n = max(n, s.Clients)
@@ -210,7 +207,7 @@ func (l Load) MostClients() (n int) {
 	return n
 }
 
-// Rated reports whether a stretch of the load has a rate.
+// Rated reports whether any stretch has a rate.
 func (l Load) Rated() bool {
 	return slices.ContainsFunc(l.Stretches(), func(s Step) bool { return s.Rate > 0 })
 }
@@ -220,9 +217,8 @@ func (l Load) ReadsCreated() bool {
 	return l.KeyLaw == KeysLatest && !l.SameKey && l.Any(Op.Creates) && l.Any(Op.NeedsKey)
 }
 
-// CheckParts returns an error if a load cannot be issued in parts. Part g has the requests
-// whose number modulo the number of parts is g, and knows only the outcomes of its own
-// requests.
+// CheckParts returns an error if a load cannot be issued in parts. Part g has the requests whose
+// number modulo the number of parts is g, and knows only its own requests' outcomes.
 func (l Load) CheckParts(parts int) error {
 	if parts <= 1 {
 		return nil
@@ -242,9 +238,10 @@ func (l Load) CheckParts(parts int) error {
 	return nil
 }
 
-// OwnKeys reports whether each of a number of parts of a load has its own keys, so that no part sends
-// a request for another part's key. If keys are taken in turn, part g takes the keys whose number
-// modulo the number of parts is g. A created key belongs to the part of the request that creates it.
+// OwnKeys reports whether each part of a load that is issued in parts has its own keys, so that no
+// part sends a request for another's key. If keys are taken in turn, part g takes the keys whose
+// number modulo the number of parts is g. A created key belongs to the part whose request creates
+// it.
 func (l Load) OwnKeys(parts int) bool {
 	if parts <= 1 {
 		return true
@@ -259,9 +256,9 @@ const LongestHold = time.Hour
 // MostSessions bounds the sessions that are granted before a load.
 const MostSessions = 10_000_000
 
-// SessionsUsed returns how many of the sessions granted before the load its requests use up:
-// they end that many more than they begin. Without a bound on the requests, known is false if
-// they use up any.
+// SessionsUsed returns how many sessions granted before the load its requests use up: they end that
+// many more than they begin. Without a bound on the requests, known is false if they use up
+// sessions at all.
 func (l Load) SessionsUsed() (n int64, known bool) {
 	mix := l.Shares()
 	perBlock := int64(0)
@@ -287,7 +284,7 @@ func (l Load) SessionsUsed() (n int64, known bool) {
 	return min((requests+Block-1)/Block*perBlock, requests), true
 }
 
-// LargestValue returns the size of the largest value that the load writes, in bytes.
+// LargestValue returns how large the largest value is that the load writes, in bytes.
 func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
 
 // Existing returns how many keys are written before the load.
@@ -307,7 +304,7 @@ func (l Load) KeyNumbers(requests int64) int64 {
 	if l.SameKey {
 		return 1
 	}
-	const enough = 1 << 62 // as long in digits as any number here, and two of it fit
+	const enough = 1 << 62 // has as many digits as any number here, and twice it fits
 	keys, created := min(max(l.Keys, l.Preload), enough), min(requests, enough-Block)
 	mix := l.Shares()
 	creates := slices.IndexFunc(mix, func(s Share) bool { return s.Operation.Creates() })
@@ -320,8 +317,8 @@ func (l Load) KeyNumbers(requests int64) int64 {
 	return keys + (created+Block-1)/Block*PerBlock(mix)[creates]
 }
 
-// Recorded returns the load in the form of a manifest, without values that have no effect:
-// steps are recorded when they run, and a closed loop has no backlog.
+// Recorded returns the load as manifests record it, without values that have no effect: steps are
+// recorded when they run, and a closed loop has no backlog.
 func (l Load) Recorded() Load {
 	if !l.Rated() {
 		l.Arrival, l.Backlog, l.Bind, l.Drain = "", "", "", 0
@@ -334,8 +331,8 @@ func (l Load) Recorded() Load {
 	return l
 }
 
-// DescribeArrival returns how requests of a rate are spaced and which clients send them, for a text
-// after the rate: "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate, bound to
+// DescribeArrival returns how requests at a rate are spaced and which clients send them, as text
+// that follows the rate: "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate, bound to
 // clients".
 func (l Load) DescribeArrival() string {
 	if l.Bind == BindClient {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeyNumbers counts the numbers of keys.
+// TestKeyNumbers counts key numbers.
 func TestKeyNumbers(t *testing.T) {
 	mix := func(shares ...Share) []Share { return shares }
 	for _, test := range []struct {
@@ -60,8 +60,7 @@ func TestSessionsUsed(t *testing.T) {
 	}
 }
 
-// TestPerBlock: every operation gets its share of a thousand requests, and the shares
-// add up.
+// TestPerBlock: every operation gets its share in a thousand requests, and the shares add up.
 func TestPerBlock(t *testing.T) {
 	for _, test := range []struct {
 		weights []float64

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Share is one operation of a mix.
+// Share is one operation in a mix.
 type Share struct {
 	Operation Op `json:"operation"`
 	// Weight is relative to the other shares. The smallest share is a thousandth of
@@ -16,24 +16,24 @@ type Share struct {
 }
 
 const (
-	// Block is how many requests divide a mix exactly: every block of that many requests
-	// holds each operation by its weight.
+	// Block is how many requests divide a mix exactly: every block of so many requests holds each
+	// operation by its weight.
 	Block = 1000
-	// MaxMix is the largest number of operations in one mix: the records of requests
-	// in flight have three bits for it.
+	// MaxMix is the most operations in one mix: records of requests in flight have three bits for
+	// it.
 	MaxMix = 8
-	// MaxWeight is the largest weight of one operation.
+	// MaxWeight is the largest weight for one operation.
 	MaxWeight = 1e9
 )
 
-// MixProblem is one reason why a mix cannot be carried out.
+// MixProblem says why a mix cannot be carried out.
 type MixProblem struct {
-	// Index is the index of the share, -1 for the mix as a whole.
+	// Index is the share's index, -1 for the mix as a whole.
 	Index int
 	Text  string
 }
 
-// CheckMix returns every problem of a mix.
+// CheckMix returns every problem in a mix.
 func CheckMix(mix []Share) []MixProblem {
 	switch {
 	case len(mix) == 0:
@@ -71,8 +71,8 @@ func CheckMix(mix []Share) []MixProblem {
 // ValidWeight reports whether w is over 0 and at most [MaxWeight].
 func ValidWeight(w float64) bool { return w > 0 && w <= MaxWeight }
 
-// PerBlock returns how many of every [Block] requests each operation of a mix
-// gets. It is 0 for a share of less than one.
+// PerBlock returns how many in every [Block] requests each operation in a mix gets. It is 0 for a
+// share below one.
 func PerBlock(mix []Share) []int64 {
 	var sum, upTo float64
 	for _, s := range mix {
@@ -83,7 +83,7 @@ func PerBlock(mix []Share) []int64 {
 	for i, s := range mix {
 		upTo += s.Weight
 		end := int64(math.Round(Block * upTo / sum))
-		// Rounding must not give a place to a share of less than one.
+		// Rounding must not give a place to a share below one.
 		if Block*s.Weight/sum > 1-1e-9 {
 			parts[i] = end - from
 		}
@@ -110,13 +110,12 @@ type Named struct {
 	Name   string
 	KeyLaw KeyLaw
 	Mix    []Share
-	// RangeLimit is the largest number of keys that a range reads; 0 leaves it to the
-	// load.
+	// RangeLimit is the most keys that a range reads; 0 leaves it to the load.
 	RangeLimit int
 }
 
-// Workloads returns the core workloads of YCSB (Cooper et al., "Benchmarking
-// cloud serving systems with YCSB", SoCC 2010) and the workload of a Kubernetes API server.
+// Workloads returns YCSB's core workloads (Cooper et al., "Benchmarking cloud serving systems with
+// YCSB", SoCC 2010) and a Kubernetes API server's workload.
 func Workloads() []Named {
 	return []Named{
 		{Name: "ycsb-a", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.5}, {OpUpdate, 0.5}}},
@@ -125,8 +124,8 @@ func Workloads() []Named {
 		{Name: "ycsb-d", KeyLaw: KeysLatest, Mix: []Share{{OpRead, 0.95}, {OpWrite, 0.05}}},
 		{Name: "ycsb-e", KeyLaw: KeysZipfian, Mix: []Share{{OpRange, 0.95}, {OpWrite, 0.05}}},
 		{Name: "ycsb-f", KeyLaw: KeysZipfian, Mix: []Share{{OpRead, 0.5}, {OpSwap, 0.5}}},
-		// The weights are counts of requests that were recorded between an API server and
-		// etcd; docs/workloads.md describes the recording.
+		// The weights are request counts that were recorded between an API server and etcd;
+		// docs/workloads.md describes the recording.
 		{Name: "kubernetes", KeyLaw: KeysUniform, Mix: []Share{{OpRead, 1036}, {OpTxn, 792}, {OpCreate, 652}, {OpRange, 59}}, RangeLimit: 500},
 	}
 }

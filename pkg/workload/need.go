@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Need describes the load that a reader needs a database to sustain: a number of requests per
-// second, the share of due requests that must meet a latency, and the share that may fail.
+// Need describes the load that a reader needs a database to sustain: requests per second, the share
+// of due requests that must meet a latency, and the share that may fail.
 type Need struct {
 	// Rate is in requests per second, above 0.
 	Rate float64 `json:"rate"`
 	// Latency is the largest response time At that percentile.
 	Latency time.Duration `json:"latency_ns"`
 	At      Percentile    `json:"at"`
-	// Errors is the largest share of the requests that are not answered ok.
+	// Errors is the largest share of requests that may not be answered ok.
 	Errors Percent `json:"errors_percent"`
 }
 
@@ -33,5 +33,5 @@ func (p Percentile) Share() float64 {
 	if err != nil {
 		return 0
 	}
-	return math.Round(v*1e6) / 1e8 // exact to all digits of the text
+	return math.Round(v*1e6) / 1e8 // exact to all digits in the text
 }

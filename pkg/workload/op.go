@@ -3,8 +3,8 @@ package workload
 // Op names one kind of operation. The set is closed.
 type Op string
 
-// The operations. Write and create create a key that did not exist. Operations on sessions take
-// no key, and a lock takes the number of a key as its name. All others need a key that exists.
+// The operations. Write and create create a key that did not exist. Operations on sessions take no
+// key, and a lock takes a key's number as its name. All others need a key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -21,8 +21,7 @@ const (
 	OpLock        Op = "lock"         // acquire a lock, hold it and release it
 )
 
-// properties of one operation. They decide everything that differs by operation, except
-// the call itself.
+// properties decide everything that differs by operation, except the call itself.
 type properties struct {
 	op         Op
 	creates    bool // takes a new key; others take an existing one
@@ -34,7 +33,7 @@ type properties struct {
 	guarded    bool // a transaction with the versions that its keys must have
 	sessions   int  // how many more sessions exist after it
 	ofSessions bool // takes sessions and no keys
-	locks      bool // takes the number of a key as the name of a lock
+	locks      bool // takes a key's number as a lock's name
 }
 
 // table holds every operation once. A load lists operations in this order. Nothing
@@ -84,7 +83,7 @@ func (o Op) Creates() bool { return o.properties().creates }
 // NeedsKey reports whether o takes a key that exists.
 func (o Op) NeedsKey() bool { return o.ChoosesKey() && !o.Locks() }
 
-// ChoosesKey reports whether the key law gives o a number: of a key that exists, or of a lock.
+// ChoosesKey reports whether the key law gives o a number, for an existing key or for a lock.
 func (o Op) ChoosesKey() bool { return o.Known() && !o.Creates() && !o.OfSessions() }
 
 // Locks reports whether o acquires a lock. A contender applies it, not a connection.
@@ -111,8 +110,8 @@ func (o Op) SendsValue() bool { return o.properties().sendsValue }
 // Deletes reports whether o removes keys.
 func (o Op) Deletes() bool { return o.properties().deletes }
 
-// Contends reports whether o loses a race when another request of the load writes the
-// same key first. The database then answers with a conflict.
+// Contends reports whether o loses a race when another request in the load writes the same key
+// first. The database then answers with a conflict.
 func (o Op) Contends() bool { return o.properties().contends }
 
 // Guarded reports whether o is one transaction that names the versions which its keys

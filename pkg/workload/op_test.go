@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProperties: the properties of each operation agree with one another.
+// TestProperties: each operation's properties agree with one another.
 func TestProperties(t *testing.T) {
 	for _, op := range Ops() {
 		switch {
@@ -45,8 +45,8 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-// TestDocumented: the table of operations in docs/workloads.md has a row for each,
-// which shows whether it reads and whether it takes an existing key.
+// TestDocumented: the operation table in docs/workloads.md has a row for each, which shows whether
+// it reads and whether it takes an existing key.
 func TestDocumented(t *testing.T) {
 	data, err := os.ReadFile("../../docs/workloads.md")
 	if err != nil {

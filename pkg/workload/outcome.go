@@ -10,18 +10,18 @@ const (
 	OK Outcome = iota
 	// Failed: it was surely not applied.
 	Failed
-	// Unknown: it may have been applied after a time-out, a connection lost after send, or a
+	// Unknown: it may have been applied after a timeout, a connection lost after send, or a
 	// cancellation in flight.
 	Unknown
 )
 
-// Declined is for latencies only, of the failed requests that the database answered as the
-// load makes it answer, such as a swap that lost its race or a read of a key that the load
-// deletes. These requests are also among the failed ones.
+// Declined is only for latencies. It marks failed requests that the database answered as the load
+// makes it answer, such as a swap that lost its race or a read on a key that the load deletes.
+// These requests are also among the failed ones.
 const Declined Outcome = Unknown + 1
 
-// Outcomes lists all outcomes, in the order of their values. LatencyOutcomes are the outcomes by
-// which latencies are recorded.
+// Outcomes lists all outcomes by value. LatencyOutcomes are the outcomes by which latencies are
+// recorded.
 var (
 	Outcomes        = [...]Outcome{OK, Failed, Unknown}
 	LatencyOutcomes = [...]Outcome{OK, Failed, Unknown, Declined}
@@ -41,5 +41,5 @@ func (o Outcome) String() string {
 	}
 }
 
-// ClassWrongValue is the class of answers with a value that was never written under the key.
+// ClassWrongValue is the class for answers with a value that was never written under the key.
 const ClassWrongValue = "wrong value"

@@ -2,23 +2,23 @@ package workload
 
 import "fmt"
 
-// RangeMode names the data that one request of [OpRange] reads. The set is closed.
+// RangeMode names the data that one [OpRange] request reads. The set is closed.
 type RangeMode string
 
-// The modes of a range. Lists in pages and in streams read to the last key that exists.
+// The range modes. Lists in pages and in streams read to the last key that exists.
 const (
 	RangeValues RangeMode = "values" // up to the limit of keys with their values
 	RangeKeys   RangeMode = "keys"   // the same without values
 	RangeCount  RangeMode = "count"  // the number of all keys from one on
-	RangePages  RangeMode = "pages"  // all keys from one on with their values, in requests of up to the limit, of one state of the data
+	RangePages  RangeMode = "pages"  // all keys from one on with their values, in requests up to the limit, from one state of the data
 	RangeStream RangeMode = "stream" // the same in one request, whose answer comes in parts
 )
 
 // rangeProperties decide everything that differs by mode, except the call itself.
 type rangeProperties struct {
 	mode    RangeMode
-	bounded bool // at most the limit of keys
-	limited bool // has a limit: of all keys, or of a page
+	bounded bool // at most as many keys as the limit
+	limited bool // has a limit, for all keys or for a page
 	values  bool // returns values
 	text    string
 }
@@ -41,7 +41,7 @@ func RangeModes() []RangeMode {
 	return all
 }
 
-// properties of the zero mode are the default's.
+// properties returns the default's for the zero mode.
 func (m RangeMode) properties() rangeProperties {
 	for i := range rangeModes {
 		if rangeModes[i].mode == m {
@@ -54,13 +54,13 @@ func (m RangeMode) properties() rangeProperties {
 // Bounded reports whether m reads no more keys than the limit.
 func (m RangeMode) Bounded() bool { return m.properties().bounded }
 
-// Limited reports whether m has a limit, of all keys or of a page.
+// Limited reports whether m has a limit, for all keys or for a page.
 func (m RangeMode) Limited() bool { return m.properties().limited }
 
 // Values reports whether m returns values.
 func (m RangeMode) Values() bool { return m.properties().values }
 
-// DescribeRange describes the data that ranges of the load read; "" if no operation reads ranges.
+// DescribeRange describes the data that the load's ranges read; "" if no operation reads ranges.
 func (l Load) DescribeRange() string {
 	switch p := l.RangeMode.properties(); {
 	case p.limited && l.RangeLimit > 0:

@@ -1,7 +1,7 @@
 package workload
 
-// ReadMode names the promise of a read. The set is closed. It is printed wherever a read is
-// measured: reads of different modes are not comparable.
+// ReadMode names what a read promises. The set is closed. It is printed wherever a read is
+// measured: reads in different modes are not comparable.
 type ReadMode string
 
 // The read modes, strongest first.

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// SizeLaw decides the sizes of values between the smallest and the largest. The set is
-// closed.
+// SizeLaw decides value sizes between the smallest and the largest. The set is closed.
 type SizeLaw string
 
 // The size laws. Without one, sizes are uniform.
@@ -24,33 +23,33 @@ const (
 // SizeLaws returns all size laws.
 func SizeLaws() []SizeLaw { return []SizeLaw{SizesLognormal, SizesHistogram} }
 
-// Sizes defines the law for the sizes of values in bytes. Apart from Sizes, a size depends only
-// on the seed and the request's number.
+// Sizes defines the law for value sizes in bytes. Apart from Sizes, a size depends only on the seed
+// and the request's number.
 type Sizes struct {
 	Law SizeLaw `json:"law,omitempty"`
-	// P50 and P99 are the percentiles of a lognormal law without bounds.
+	// P50 and P99 are a lognormal law's percentiles without bounds.
 	P50 int `json:"p50,omitempty"`
 	P99 int `json:"p99,omitempty"`
-	// Bins are the sizes of a histogram, ascending, and File is where they were read.
+	// Bins are a histogram's sizes, ascending, and File is where they were read.
 	Bins []SizeBin `json:"bins,omitempty"`
 	File string    `json:"file,omitempty"`
 }
 
-// SizeBin is one size of a histogram.
+// SizeBin is one size in a histogram.
 type SizeBin struct {
 	Bytes int `json:"bytes"`
 	// Count is relative to the sum of all counts.
 	Count int64 `json:"count"`
 }
 
-// Bounds of histograms. The sum of all counts fits into 62 bits.
+// Bounds on histograms. The sum of all counts fits into 62 bits.
 const (
 	MaxSizeBins  = 10_000
 	maxSizeCount = 1 << 48
 )
 
-// ParseSizeBins reads a histogram: lines of a size in bytes, a comma and a count, by
-// ascending size. The first line may have names of columns; empty lines are ignored.
+// ParseSizeBins reads a histogram: each line has a size in bytes, a comma and a count, by ascending
+// size. The first line may name columns; empty lines are ignored.
 func ParseSizeBins(text string) ([]SizeBin, error) {
 	var bins []SizeBin
 	for n, line := range strings.Split(text, "\n") {
@@ -89,11 +88,11 @@ func (s Sizes) String() string {
 	return ""
 }
 
-// Sizer draws the sizes of a load's values. It is safe for concurrent use.
+// Sizer draws value sizes for a load. It is safe for concurrent use.
 type Sizer struct {
 	low, high int
-	// For a lognormal law: the mean and the deviation of the logarithm, and the part of the
-	// distribution between the bounds.
+	// For a lognormal law: the logarithm's mean and deviation, and the part of the distribution
+	// between the bounds.
 	mu, sigma, from, to float64
 	// For a histogram: the sum of counts up to each bin.
 	bins []SizeBin
@@ -103,7 +102,7 @@ type Sizer struct {
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
-// NewSizer returns the sizer of a load.
+// NewSizer returns a load's sizer.
 func NewSizer(l *Load) Sizer {
 	s := Sizer{low: l.ValueSize, high: l.LargestValue()}
 	switch l.Sizes.Law {
@@ -147,7 +146,7 @@ func below(draw, n uint64) uint64 {
 	return hi
 }
 
-// MeanValueSize returns the mean size of a load's values in bytes.
+// MeanValueSize returns a load's mean value size in bytes.
 func (l *Load) MeanValueSize() float64 {
 	s := NewSizer(l)
 	switch {

@@ -78,7 +78,7 @@ func TestLognormal(t *testing.T) {
 	}
 }
 
-// TestSizeHistogram: sizes are as frequent as their counts are, and no others occur.
+// TestSizeHistogram: sizes are as frequent as their counts, and no other sizes occur.
 func TestSizeHistogram(t *testing.T) {
 	bins, err := ParseSizeBins("bytes,count\n16,1\n100, 50\r\n\n4096,49\n65536,900")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestSizeHistogram(t *testing.T) {
 	}
 }
 
-// TestUniformSizes: each size of a range is as frequent as the others.
+// TestUniformSizes: each size in a range is as frequent as the others.
 func TestUniformSizes(t *testing.T) {
 	const n = 100_000
 	l := &Load{Sizing: Sizing{ValueSize: 20, ValueSizeMax: 39}}

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Step is one stretch of a load: a number of clients for a number of requests or
-// a time.
+// Step is one stretch in a load: so many clients for so many requests or for a time.
 type Step struct {
 	Clients     int `json:"clients"`
 	Connections int `json:"connections"`
@@ -19,11 +18,10 @@ type Step struct {
 	// RateEnd, if not 0, is the rate at the end of Duration. It changes evenly from
 	// Rate.
 	RateEnd float64 `json:"rate_end,omitempty"`
-	// Ramp is the time over which the clients' first requests of a closed loop are
-	// spread evenly.
+	// Ramp is the time over which the clients' first requests in a closed loop are spread evenly.
 	Ramp time.Duration `json:"ramp_ns,omitempty"`
-	// Down marks a step of a sweep on its way back: its numbers are not pooled with those
-	// of the same step on the way up.
+	// Down marks a step on a sweep's way back: its numbers are not pooled with the same step's on
+	// the way up.
 	Down bool `json:"down,omitempty"`
 }
 

@@ -3,7 +3,7 @@ package workload
 // SweepKey names the key that a sweep varies.
 type SweepKey string
 
-// The keys of a sweep.
+// The sweep keys.
 const (
 	SweepRate    SweepKey = "rate"
 	SweepClients SweepKey = "clients"
@@ -11,17 +11,17 @@ const (
 	SweepMembers SweepKey = "members"
 )
 
-// SweepKeys returns all keys of a sweep.
+// SweepKeys returns all sweep keys.
 func SweepKeys() []SweepKey { return []SweepKey{SweepRate, SweepClients, SweepPreload, SweepMembers} }
 
-// Stepped reports whether the points of a sweep are steps of one load. Other points are
-// separate runs, each on a fresh cluster.
+// Stepped reports whether a sweep's points are steps in one load. Other points are separate runs,
+// each on a fresh cluster.
 func (k SweepKey) Stepped() bool { return k == SweepRate || k == SweepClients }
 
-// Swept is a run's part of a sweep: all of it, or one of its points.
+// Swept is a run's part in a sweep: the whole sweep, or one point.
 type Swept struct {
 	Key SweepKey `json:"key"`
-	// Of is the tag of the database without the point.
+	// Of is the database's tag without the point.
 	Of string `json:"of"`
 	// Value is the run's point: members, or preloaded bytes or keys. Text is how the file
 	// gives it, such as "1GiB"; without a unit, preloaded data are keys. Both are empty if

@@ -50,18 +50,18 @@ type Options struct {
 
 // Result holds one check's times.
 type Result struct {
-	// Appends have a total size of Bytes. Busy is the total time of appends and syncs, without
+	// Appends have a total size of Bytes. Busy is the total time for appends and syncs, without
 	// renewals.
 	Appends int64         `json:"appends"`
 	Bytes   int64         `json:"bytes"`
 	Busy    time.Duration `json:"busy_ns"`
-	// Sync are the times of fdatasync alone, like etcd_disk_wal_fsync_duration_seconds. Both are
-	// the times of an append including its fdatasync.
+	// Sync times fdatasync alone, like etcd_disk_wal_fsync_duration_seconds. Both times an append
+	// including its fdatasync.
 	Sync Times `json:"fdatasync"`
 	Both Times `json:"append_and_fdatasync"`
 }
 
-// Times has percentiles of N durations, accurate to 0.1 %, and the exact maximum. A percentile
+// Times has percentiles over N durations, accurate to 0.1 %, and the exact maximum. A percentile
 // may have too few samples: see [histogram.Enough].
 type Times struct {
 	N       int64         `json:"n"`
@@ -71,10 +71,10 @@ type Times struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// SyncsPerSecond returns the number of stored appends per second of Busy.
+// SyncsPerSecond returns how many appends were stored per second of Busy.
 func (r Result) SyncsPerSecond() float64 { return perSecond(r.Appends, r.Busy) }
 
-// BytesPerSecond returns the number of stored bytes per second of Busy.
+// BytesPerSecond returns how many bytes were stored per second of Busy.
 func (r Result) BytesPerSecond() float64 { return perSecond(r.Bytes, r.Busy) }
 
 func perSecond(n int64, d time.Duration) float64 {

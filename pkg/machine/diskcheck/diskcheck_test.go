@@ -14,11 +14,11 @@ import (
 // fakeLog takes known times, which pass only in a bubble of synctest.
 type fakeLog struct {
 	appendTakes, renewTakes time.Duration
-	syncTakes               func(n int) time.Duration // of the nth, from 1
+	syncTakes               func(n int) time.Duration // for the nth, from 1
 	sizes                   []int
 	syncs, renewals         int
 	used, mostUsed          int
-	failAt                  map[string]int // the nth call of a method
+	failAt                  map[string]int // the nth call to a method
 	err                     error
 }
 
@@ -52,10 +52,10 @@ func (f *fakeLog) Renew() error {
 	return f.fails("renew", f.renewals)
 }
 
-// near is equality within the 0.1 % of a histogram.
+// near is equality within a histogram's 0.1 %.
 func near(got, want time.Duration) bool { return (got - want).Abs() <= want/1000 }
 
-// Of 1,000 times 990 are 2 ms, nine 20 ms and one 50 ms. Each append takes another 1 ms.
+// Among 1,000 times 990 are 2 ms, nine 20 ms and one 50 ms. Each append takes another 1 ms.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMeasure(t *testing.T) {
 	})
 }
 
-// The sizes are those of the pattern and the same each time; a full log is renewed.
+// Sizes follow the pattern and are the same each time; a full log is renewed.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	var sizes [2][]int

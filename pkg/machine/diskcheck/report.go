@@ -22,7 +22,7 @@ const (
 	Source = "https://etcd.io/docs/v3.6/faq/"
 )
 
-// Verdict is the interpretation of the times.
+// Verdict says what the times mean.
 type Verdict string
 
 // NoDisk means a file system in memory, whose times do not depend on a disk.
@@ -64,12 +64,11 @@ type Report struct {
 	Verdict Verdict       `json:"verdict"`
 	Limit   time.Duration `json:"limit_p99_ns"`
 	Source  string        `json:"source"`
-	// Warning explains why the times may not be those of a durable disk; "" if there is no sign of
-	// that.
+	// Warning explains why the times may not be a durable disk's; "" if there is no sign of that.
 	Warning string `json:"warning,omitempty"`
 }
 
-// NewReport judges the result of a check with a planned duration.
+// NewReport judges a check's result with a planned duration.
 func NewReport(p Place, d time.Duration, r Result) *Report {
 	report := &Report{
 		Place: p, Duration: d, Result: r, SyncsPerSecond: r.SyncsPerSecond(), BytesPerSecond: r.BytesPerSecond(),

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// segmentNames is the name pattern of measured files.
+// segmentNames is the name pattern for measured files.
 const segmentNames = ".dbtester-disk-check-*"
 
-// Check measures the disk of a folder with a file in it, like [Measure], and always removes the
-// file. If made is not nil, it is called with the file's path before the file is written, and with
-// "" after its removal. Check first removes files left by killed checks. It is safe for concurrent
-// use, but concurrent checks on one disk slow one another down.
+// Check measures a folder's disk with a file in it, like [Measure], and always removes the file. If
+// made is not nil, it is called with the file's path before the file is written, and with "" after
+// its removal. Check first removes files left by killed checks. It is safe for concurrent use, but
+// concurrent checks on one disk slow one another down.
 func Check(ctx context.Context, dir string, o Options, made func(path string)) (r Result, err error) {
 	s, err := create(dir)
 	if err != nil {
@@ -59,7 +59,7 @@ func create(dir string) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock shows other checks that the file is in use. On a file system that has none, other
+	// The lock shows other checks that the file is in use. On a file system without locks, other
 	// checks find no lock either and remove nothing.
 	_ = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return &segment{file}, nil

@@ -100,7 +100,7 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// Files of killed checks are removed; those of running ones and of others are not.
+// Files left by killed checks are removed; running checks' and others' files are not.
 func TestLeftFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

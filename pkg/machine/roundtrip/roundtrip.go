@@ -16,20 +16,20 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Count is the number of measured connections per address, and Timeout the limit for each.
+// Count is how many connections are measured per address, and Timeout the limit for each.
 const (
 	Count   = 20
 	Timeout = 3 * time.Second
 )
 
-// Times summarize the opening times of N connections. They are zero if Error is not "".
+// Times summarizes how long N connections took to open. They are zero if Error is not "".
 type Times struct {
 	Address string        `json:"address"`
 	N       int           `json:"n"`
 	Min     time.Duration `json:"min_ns"`
 	Median  time.Duration `json:"median_ns"`
 	Max     time.Duration `json:"max_ns"`
-	// Error is the reason why no connection, or one of the N, could be opened.
+	// Error says why a connection could not be opened.
 	Error string `json:"error,omitempty"`
 }
 

@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's structures of sock_diag(7), inet_diag_req_v2 and inet_diag_msg, and of tcp(7).
+// The kernel's structures for sock_diag(7), inet_diag_req_v2 and inet_diag_msg, and for tcp(7).
 const (
 	tcpInfo     = 2 // INET_DIAG_INFO
 	established = 1 // TCP_ESTABLISHED
 
 	requestSize = 56
 	answerSize  = 72
-	// The socket's addresses are at the same place in both: ports of 2 bytes each, addresses of 16
-	// bytes each, the interface and a cookie.
+	// The socket's addresses are at the same place in both: ports with 2 bytes each, addresses with
+	// 16 bytes each, the interface and a cookie.
 	idAt, idSize = 4, 48
 
 	sentAt     = unsafe.Offsetof(unix.TCPInfo{}.Data_segs_out)
@@ -29,8 +29,8 @@ const (
 	infoSize   = sentAt + 4
 )
 
-// connections returns the established connections whose local address is a port, and an address if it
-// has one. The kernel walks all of its connections for that.
+// connections returns the established connections whose local address is a port, and an address if
+// it has one. The kernel walks all its connections for that.
 func connections(local netip.AddrPort) (list []connection, err error) {
 	link, err := netlink.Dial(unix.NETLINK_SOCK_DIAG, nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func connections(local netip.AddrPort) (list []connection, err error) {
 	return list, nil
 }
 
-// request asks for the established connections of a local port.
+// request asks for a local port's established connections.
 func request(family uint8, port uint16) []byte {
 	data := make([]byte, requestSize)
 	data[0], data[1], data[2] = family, unix.IPPROTO_TCP, 1<<(tcpInfo-1)

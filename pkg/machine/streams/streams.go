@@ -1,5 +1,5 @@
 // Package streams measures round trips to other members on the TCP connections on which a member
-// alone sends, such as those of a replicated log, from the kernel's statistics of them.
+// alone sends, such as those for a replicated log, from the kernel's statistics about them.
 package streams
 
 import (
@@ -15,7 +15,7 @@ import (
 // Trips counts round trips. Its methods must not be called concurrently.
 type Trips struct {
 	listen netip.AddrPort // without an address if any may be
-	// least is the part of all segments from which on connections are those to enough members.
+	// least is which part of all segments goes to enough members.
 	least float64
 
 	known   map[string]connection
@@ -23,7 +23,7 @@ type Trips struct {
 	seconds float64
 }
 
-// connection holds the kernel's statistics of a connection. The counts are of segments with data,
+// connection holds the kernel's statistics about a connection. The counts are segments with data,
 // and begin again at 2^32.
 type connection struct {
 	id             string
@@ -31,8 +31,9 @@ type connection struct {
 	trip           time.Duration // smoothed
 }
 
-// New returns a count for the connections that others opened to an address, HOST:PORT, of a member of
-// so many. If the host is a name, connections to the port at any address count.
+// New returns a count for the connections that others opened to a member's address, HOST:PORT.
+// members is how many members there are. If the host is a name, connections to the port at any
+// address count.
 func New(listen string, members int) (*Trips, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -56,16 +57,16 @@ func New(listen string, members int) (*Trips, error) {
 }
 
 // Count reads the connections, and returns how many segments with data were sent since the first
-// call, with the sum of their round trips in seconds. Both never fall. If the connections cannot
+// call, with the sum over their round trips in seconds. Both never fall. If the connections cannot
 // be read, it returns the last numbers too; segments sent since then count in the next call.
 //
 // Only connections count on which the other side sent no data since the last call. If it sends
 // data, it may delay an acknowledgement for up to 40 ms, to send it with data.
 //
-// Of each call one round trip counts, for all segments: a leader waits for as many members as are
-// a majority with it, and sends about as much to each. So it is the round trip to the last of the
-// nearest ones. It need not be known which member each connection leads to: on loopback,
-// addresses do not show that.
+// In each call one round trip counts, for all segments: a leader waits for as many members as are a
+// majority with it, and sends about as much to each. So it is the round trip to the last among the
+// nearest. It need not be known which member each connection leads to: on loopback, addresses do
+// not show that.
 func (t *Trips) Count() (n, seconds float64, err error) {
 	now, err := connections(t.listen)
 	if err != nil {
@@ -75,7 +76,7 @@ func (t *Trips) Count() (n, seconds float64, err error) {
 	return t.n, t.seconds, nil
 }
 
-// Counted returns the results of the last call of Count.
+// Counted returns the results from the last call to Count.
 func (t *Trips) Counted() (n, seconds float64) { return t.n, t.seconds }
 
 // add adds the segments that were sent since the call before.

@@ -26,7 +26,7 @@ func (m moment) connections() (list []connection) {
 	return list
 }
 
-// The round trip is that to the last of the nearest members that are a majority, for segments on
+// The round trip is to the last among the nearest members that are a majority, for segments on
 // connections on which nothing was received.
 func TestTrips(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Of the connections to a port those to its address count, and of these those on which one side sends.
+// Among the connections to a port those to its address count, if only one side sends on them.
 func TestKernel(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux knows connections")
@@ -131,7 +131,7 @@ func port(l net.Listener) string {
 	return p
 }
 
-// pair is the ends of a connection: the one that listened, and the one that opened it.
+// pair is a connection's two ends: the one that listened, and the one that opened it.
 type pair struct{ here, there net.Conn }
 
 func connected(t *testing.T, l net.Listener) pair {

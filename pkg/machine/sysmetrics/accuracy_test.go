@@ -16,7 +16,7 @@ import (
 )
 
 // TestCPUTimeIsThatOfTheKernel burns ten seconds of processor time and compares the samples with
-// the time that the kernel reports to the parent of the ended process.
+// the time that the kernel reports to the ended process's parent.
 func TestCPUTimeIsThatOfTheKernel(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds of processor time")
@@ -64,7 +64,7 @@ func TestCPUTimeIsThatOfTheKernel(t *testing.T) {
 	}
 }
 
-// TestBytesWrittenAreThoseOfTheFile has a child write a file of known size.
+// TestBytesWrittenAreThoseOfTheFile has a child write a file with a known size.
 func TestBytesWrittenAreThoseOfTheFile(t *testing.T) {
 	dir := t.TempDir()
 	if fstype, device, err := Filesystem(dir); err != nil || device == "" {
@@ -107,8 +107,8 @@ func TestBytesWrittenAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTicks takes as many samples as an hour of ten samples a second, with processes that
-// come and go, and retains nothing.
+// TestMemoryOfTicks takes an hour's samples at ten a second, with processes that come and go, and
+// retains nothing.
 func TestMemoryOfTicks(t *testing.T) {
 	ticks := 36_000
 	if testing.Short() {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// TestBusiestThread has threads of two processes run and wait in turn. Each second counts the one
+// TestBusiestThread has threads in two processes run and wait in turn. Each second counts the one
 // thread that ran and waited longest.
 func TestBusiestThread(t *testing.T) {
 	f := newFixture(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// cpuQuota returns the number of processors that this process's control groups (of either version)
-// allow; 0 means no limit.
+// cpuQuota returns how many processors this process's control groups (of either version) allow; 0
+// means no limit.
 func (f *files) cpuQuota() (float64, error) { return leastLimit(f, "cpu", quotaOf) }
 
 // leastLimit returns the lowest limit in this process's control groups (of either version) and
@@ -53,7 +53,7 @@ func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir
 	return least, nil
 }
 
-// quotaOf returns the quota of the group at dir; 0 if it has none.
+// quotaOf returns the quota for the group at dir; 0 if it has no quota.
 func quotaOf(dir string) (float64, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 	if err == nil {

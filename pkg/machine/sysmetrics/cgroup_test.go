@@ -55,7 +55,7 @@ func TestCPUQuota(t *testing.T) {
 	}
 }
 
-// A quota is a fact of its own besides the processors.
+// A quota is a separate fact besides the processors.
 func TestHostFactsOfALimitedProcess(t *testing.T) {
 	f := newFixture(t)
 	f.write("0::/\n", "self", "cgroup")

@@ -19,7 +19,7 @@ func (c *inherited) update(raw float64) {
 	c.value = max(raw, c.floor)
 }
 
-// inherit adds the last count of a child that has ended since the previous reading. Call it after
+// inherit adds the last count from a child that has ended since the previous reading. Call it after
 // update.
 func (c *inherited) inherit(last float64) {
 	c.floor += last
@@ -39,15 +39,15 @@ type value struct {
 // thread's last counts are kept. Its work after the last sample, and threads that lived between two
 // samples, are missing, so the sum is a lower bound.
 type threadCounts struct {
-	first []float64 // of the process's first thread; nil if unknown
+	first []float64 // the process's first thread's; nil if unknown
 	live  map[int][]float64
 	ended []float64
-	// busiest is the growth of the busiest thread since the reading before, of the metrics from
-	// [metric.Source.Busiest] on; nil unless there are two.
+	// busiest is how much the busiest thread's metrics from [metric.Source.Busiest] on have grown
+	// since the reading before; nil unless there are two readings.
 	busiest []float64
 }
 
-// update sets the counts of the running threads, of a source with a number of metrics.
+// update sets the running threads' counts for a source.
 func (t *threadCounts) update(now map[int][]float64, s *processSource) {
 	t.busiest = busiest(t.live, now, s.Busiest)
 	ended := make([]float64, len(s.Metrics))
@@ -84,8 +84,8 @@ func add(sum, counts []float64) {
 	}
 }
 
-// busiest returns the growth from an index on of the thread for which it is largest in sum. A thread
-// that is new has grown from 0.
+// busiest returns the growth, from an index on, of the thread whose growth is largest in sum. A new
+// thread has grown from 0.
 func busiest(before, now map[int][]float64, from int) []float64 {
 	if before == nil || from == 0 {
 		return nil
@@ -113,7 +113,7 @@ func busiest(before, now map[int][]float64, from int) []float64 {
 	return grown
 }
 
-// growth sums the growth of counts from an index on; before is nil for those of a new thread.
+// growth sums how counts have grown from an index on; before is nil for a new thread.
 func growth(before, now []float64, from int) (sum float64) {
 	for i := from; i < len(now); i++ {
 		sum += now[i]

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// counts are the counters of a sample that must never fall.
+// counts are a sample's counters that must never fall.
 type counts struct {
 	cpu, read, write int64
 	switches         int64
@@ -99,8 +99,8 @@ func TestOrphansAndRoots(t *testing.T) {
 	})
 }
 
-// A whole branch that ends between two samples is in the counters of the
-// ancestor that waited for its top.
+// A whole branch that ends between two samples is in the counters of the ancestor that waited for
+// its top.
 func TestBranchEndsAtOnce(t *testing.T) {
 	runSteps(t, Options{PIDs: pids(10), Tree: true}, []step{
 		{"three generations", func(f *fixture) {

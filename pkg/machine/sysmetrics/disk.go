@@ -26,7 +26,7 @@ func (f *files) diskFacts(dir, sys string) (results.Disk, error) {
 	return d, nil
 }
 
-// joinOptions lists each option of a mount and of its file system once.
+// joinOptions lists each option that a mount and its file system have, once.
 func joinOptions(lists ...string) string {
 	var all []string
 	seen := map[string]bool{}
@@ -41,8 +41,7 @@ func joinOptions(lists ...string) string {
 	return strings.Join(all, ",")
 }
 
-// deviceFacts returns a block device's model and queue properties. A partition has those of its
-// device.
+// deviceFacts returns a block device's model and queue properties. A partition has its device's.
 func deviceFacts(sys, device string) (model, queue string) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(sys, "class", "block", device))
 	if err != nil {
@@ -75,7 +74,7 @@ func deviceFacts(sys, device string) (model, queue string) {
 }
 
 // chosen returns the word in brackets from a list such as "none [mq-deadline] bfq", or the whole
-// list if there is none.
+// list without brackets.
 func chosen(list string) string {
 	if _, after, ok := strings.Cut(list, "["); ok {
 		word, _, _ := strings.Cut(after, "]")

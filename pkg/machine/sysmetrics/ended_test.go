@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Some kernels show the io file of an ended process only to root. Its last reading stays, and for
-// a running process it is an error.
+// Some kernels show an ended process's io file only to root. Its last reading stays, and for a
+// running process it is an error.
 func TestEndedProcessOfAnotherUser(t *testing.T) {
 	f := newFixture(t)
 	running := fake{pid: 10, ppid: 1, start: 5, own: 100, read: 10, write: 20}

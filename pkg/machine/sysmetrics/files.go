@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bufferBytes is the size of a new buffer, large enough for most files in proc.
+// bufferBytes is a new buffer's size, large enough for most files in proc.
 const bufferBytes = 8 << 10
 
 // files reads small files below the proc mount, reusing one buffer: each sample reads hundreds. It
@@ -51,8 +51,8 @@ func (f *files) readPath(path string) ([]byte, error) {
 	}
 }
 
-// lines calls each for every line in a file of any length, without holding the whole file. It
-// returns the first error of each, or an error if a line is longer than the buffer.
+// lines calls each for every line in a file, however long, without holding the whole file. It
+// returns the first error from each, or an error if a line is longer than the buffer.
 func (f *files) lines(each func(line []byte) error, elem ...string) error {
 	path := f.path(elem...)
 	fd, err := openPath(path)
@@ -63,7 +63,7 @@ func (f *files) lines(each func(line []byte) error, elem ...string) error {
 	if len(f.buf) == 0 {
 		f.buf = make([]byte, bufferBytes)
 	}
-	kept := 0 // bytes of an incomplete line
+	kept := 0 // bytes in an incomplete line
 	for {
 		got, err := readOnce(fd, path, f.buf[kept:])
 		if err != nil {

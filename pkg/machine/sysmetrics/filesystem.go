@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Filesystem returns the type of the file system that contains dir, such as "ext4", "tmpfs" or
-// "overlay", and its block device as named in /proc/diskstats. device is empty if there is none. An
-// overlay has its upper layer's device, if this mount namespace shows that layer, which it does
-// outside the container. If dir does not exist yet, the nearest existing parent counts.
+// Filesystem returns which type of file system contains dir, such as "ext4", "tmpfs" or "overlay",
+// and its block device as named in /proc/diskstats. device is empty if it has no device. An overlay
+// has its upper layer's device, if this mount namespace shows that layer, which it does outside the
+// container. If dir does not exist yet, the nearest existing parent counts.
 func Filesystem(dir string) (fstype, device string, err error) {
 	return (&files{root: "/proc"}).filesystem(dir)
 }
@@ -61,7 +61,7 @@ func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string,
 	return m, device, err
 }
 
-// maxLayers is the maximum depth of nested overlays.
+// maxLayers bounds how deep overlays are nested.
 const maxLayers = 4
 
 // upperDevice returns the device that an overlay writes to, or "".
@@ -111,7 +111,7 @@ func mountOf(all []mounts.Mount, number deviceNumber, dir string) (mounts.Mount,
 }
 
 // deviceOf names a mount's block device as diskstats does: by the file system's number, or else by
-// the number of the mounted device node.
+// the mounted device node's number.
 func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	data, err := f.read("diskstats")
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	return "", nil
 }
 
-// parseDevices returns the names of the block devices in diskstats.
+// parseDevices returns the block devices' names in diskstats.
 func parseDevices(data []byte) (map[deviceNumber]string, error) {
 	names := map[deviceNumber]string{}
 	for line := range bytes.Lines(data) {

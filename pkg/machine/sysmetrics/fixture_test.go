@@ -48,7 +48,7 @@ func (f *fixture) write(content string, elem ...string) {
 	}
 }
 
-// switches counts the context switches of a task.
+// switches counts a task's context switches.
 type switches struct{ voluntary, nonvoluntary int64 }
 
 // fake is a made-up process. Its threads' context switches are by thread id.
@@ -58,7 +58,7 @@ type fake struct {
 	read, write      int
 	threads          map[int]switches
 	state            string
-	exiting          bool // has let go of its memory, though its state doesn't tell yet
+	exiting          bool // has released its memory, though its state does not show it yet
 }
 
 // put makes the process as if it had always been in this state.
@@ -83,7 +83,7 @@ func (f *fixture) put(p fake) {
 			status += "VmSize:\t4 kB\nVmRSS:\t3 kB\nRssAnon:\t2 kB\nVmHWM:\t5 kB\n"
 		}
 		f.write(status, dir, "task", strconv.Itoa(tid), "status")
-		delay := fmt.Sprintf("99 %d 9\n", int64(tid)*5e8) // half a second for each number of the thread
+		delay := fmt.Sprintf("99 %d 9\n", int64(tid)*5e8) // half a second times the thread's number
 		f.write(delay, dir, "task", strconv.Itoa(tid), "schedstat")
 		if tid == p.pid {
 			f.write(delay, dir, "schedstat")

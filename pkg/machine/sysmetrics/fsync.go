@@ -16,8 +16,8 @@ const (
 	fsyncLimit = time.Second
 )
 
-// FsyncP50 returns the median time of appending 4 KiB and fdatasync, over 50 times or as many as
-// fit into a second, as measured by fsyncTimes.
+// FsyncP50 returns the median time to append 4 KiB with fdatasync, over 50 times or as many as fit
+// into a second, as measured by fsyncTimes.
 func FsyncP50(ctx context.Context, dir string) (p50 time.Duration, err error) {
 	times, err := fsyncTimes(ctx, dir, fsyncCount, fsyncLimit)
 	if err != nil {
@@ -65,7 +65,7 @@ func NewFsyncProbe(dir string) (*FsyncProbe, error) {
 	return &FsyncProbe{file: f, block: make([]byte, fsyncBytes)}, nil
 }
 
-// Append appends 4 KiB, calls fdatasync, and returns the time of both.
+// Append appends 4 KiB, calls fdatasync, and returns how long both took.
 func (p *FsyncProbe) Append() (time.Duration, error) {
 	start := time.Now()
 	if _, err := p.file.Write(p.block); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// groupOf names the control group of a sampled process.
+// groupOf names a sampled process's control group.
 type groupOf struct {
 	pid  int
 	name string
@@ -24,10 +24,10 @@ type groupSource struct {
 	sum   []metric.Reading
 }
 
-// sampleGroup sets the metrics of the named group, or else of the process's group. Metrics that the
-// named group lacks are unknown, because its ancestors and the groups in other hierarchies are
-// shared with other processes. A process that later moves to another group is not followed; a
-// restarted process is.
+// sampleGroup sets the named group's metrics, or else the process's group's. Metrics that the named
+// group lacks are unknown, because its ancestors and the groups in other hierarchies are shared
+// with other processes. A process that later moves to another group is not followed; a restarted
+// process is.
 func (m *machine) sampleGroup(pid int, values metric.Values) error {
 	if len(m.named) > 0 {
 		m.findNamed()
@@ -59,7 +59,7 @@ func (m *machine) findNamed() {
 	m.nameGroup()
 }
 
-// nameGroup names the group after the directory of its first file.
+// nameGroup names the group after its first file's directory.
 func (m *machine) nameGroup() {
 	for i := range m.groups {
 		if g := &m.groups[i]; m.group.name == "" && len(g.paths) > 0 {
@@ -68,7 +68,7 @@ func (m *machine) nameGroup() {
 	}
 }
 
-// findGroup finds the files of a process's group.
+// findGroup finds the files for a process's group.
 func (m *machine) findGroup(pid int) error {
 	data, err := m.files.read(strconv.Itoa(pid), "cgroup")
 	if err != nil {
@@ -136,8 +136,8 @@ func (g *groupSource) findIn(f *files, dirs []string) {
 	}
 }
 
-// read sets the readings to the sum over the files, which is unknown if a part of it is. It returns
-// false if a file cannot be read, for example after the group's removal.
+// read sets the readings to the sum over the files, which is unknown if any file's reading is. It
+// returns false if a file cannot be read, for example after the group's removal.
 func (g *groupSource) read(f *files) bool {
 	if len(g.paths) == 0 {
 		return false

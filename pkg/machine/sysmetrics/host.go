@@ -71,7 +71,7 @@ func parseOSRelease(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// processors returns the number of online processors and the first one's model, or the architecture
+// processors returns how many processors are online and the first one's model, or the architecture
 // if cpuinfo names no model.
 func (f *files) processors() (model string, online int, err error) {
 	fs, err := procfs.NewFS(f.root)
@@ -104,7 +104,7 @@ func (f *files) memory() (int64, error) {
 	return int64(*info.MemTotalBytes), nil
 }
 
-// bootID differs between machines and between boots of the same machine.
+// bootID differs between machines and between boots on the same machine.
 func (f *files) bootID() (string, error) { return f.line("sys", "kernel", "random", "boot_id") }
 
 // netNS names this process's network namespace, such as "net:[4026531840]".

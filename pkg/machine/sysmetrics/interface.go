@@ -41,7 +41,7 @@ func (f *files) findInterface(addr string) (string, error) {
 }
 
 // sourceAddress asks the kernel which of this machine's addresses it would use to reach addr: addr
-// itself, if it is one of them. It sends nothing.
+// itself, if it is such an address. It sends nothing.
 func sourceAddress(addr string) (net.IP, error) {
 	const discard = "9" // any port will do
 	conn, err := net.Dial("udp", net.JoinHostPort(addr, discard))
@@ -64,7 +64,8 @@ func (f *files) defaultInterface() (string, error) {
 	return parseDefaultRoute(data), nil
 }
 
-// parseDefaultRoute returns the interface of the first default route, or loopback if there is none.
+// parseDefaultRoute returns the first default route's interface, or loopback without a default
+// route.
 func parseDefaultRoute(data []byte) string {
 	for line := range bytes.Lines(data) {
 		fields := bytes.Fields(line)

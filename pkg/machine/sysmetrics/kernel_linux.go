@@ -19,8 +19,8 @@ func timeService(h *results.Host) {
 	}
 }
 
-// keptClock sets the facts from an adjtimex result. The error bounds of an unsynchronized clock are
-// only kernel defaults.
+// keptClock sets the facts from an adjtimex result. An unsynchronized clock's error bounds are only
+// kernel defaults.
 func keptClock(h *results.Host, t *unix.Timex) {
 	if t.Status&unix.STA_UNSYNC != 0 {
 		h.ClockSync = "not synchronized"
@@ -36,7 +36,7 @@ func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond 
 // datasync stores a file's written data without its times.
 func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
-// models returns the models of the online processors; "" for an unnamed one.
+// models returns the online processors' models; "" for an unnamed one.
 func models(fs procfs.FS) ([]string, error) {
 	cpus, err := fs.CPUInfo()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// kernel writes the /proc of a machine, and its control groups, from testdata.
+// kernel writes a machine's /proc and control groups from testdata.
 func kernel(t testing.TB, name string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
@@ -100,7 +100,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// The tables of sockets are expensive, so samples soon after do not have them.
+// The socket tables are expensive, so samples soon after do not have them.
 func TestCostlyFilesAreReadSeldom(t *testing.T) {
 	s, err := NewSampler(Options{Root: kernel(t, "proc-6.18.txtar"), PIDs: pids(4242)})
 	if err != nil {
@@ -137,7 +137,7 @@ func TestNamedGroup(t *testing.T) {
 		if err := os.Rename(filepath.Join(root, "later"), filepath.Join(root, "cgroup")); err != nil {
 			t.Fatalf("show the groups: %v", err)
 		}
-		want := map[string][2]float64{"proc-6.18.txtar": {7, 100 << 20}, "proc-3.10.txtar": {11, 640e6}}[name] // not with the 20 of the slice
+		want := map[string][2]float64{"proc-6.18.txtar": {7, 100 << 20}, "proc-3.10.txtar": {11, 640e6}}[name] // not with the slice's 20
 		got := sample(t, s)
 		if got.Group != dirs[0] || got.Get(metric.GroupThrottledPeriods) != want[0] || got.Get(metric.GroupMemoryBytes) != want[1] {
 			t.Errorf("%s: want %v of %q, got %v and %v of %q", name, want, dirs[0],
@@ -146,8 +146,8 @@ func TestNamedGroup(t *testing.T) {
 	}
 }
 
-// Metrics that a named group lacks are unknown, even if other groups of its process have them. A
-// main process that has just ended makes none unknown.
+// Metrics that a named group lacks are unknown, even if its process's other groups have them. A
+// main process that has just ended makes no metric unknown.
 func TestNamedGroupAlone(t *testing.T) {
 	const cpu, memory = "cgroup/cpu,cpuacct/dbtester/r/m", "cgroup/memory/dbtester/r/m"
 	throttled := map[metric.Name]float64{metric.GroupThrottledPeriods: 5, metric.GroupThrottledSeconds: 2}
@@ -207,7 +207,7 @@ func TestNamedGroupAlone(t *testing.T) {
 	}
 }
 
-// hybrid returns a machine of version 1 that also has a hierarchy of version 2.
+// hybrid returns a version 1 machine that also has a version 2 hierarchy.
 func hybrid(t *testing.T) (root string) {
 	t.Helper()
 	root = kernel(t, "proc-3.10.txtar")
@@ -242,7 +242,7 @@ func TestRemovedGroup(t *testing.T) {
 	}
 }
 
-// Files of any length are read by line.
+// Files are read by line, however long they are.
 func TestLines(t *testing.T) {
 	root := t.TempDir()
 	line := strings.Repeat("x", 1000)

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// The last sample is of running processes. A sample of ended processes would repeat their
+// The last sample is from running processes. A sample from ended processes would repeat their
 // counters as if they had been idle since.
 func TestLastSampleIsOfRunningProcesses(t *testing.T) {
 	for name, c := range map[string]struct {

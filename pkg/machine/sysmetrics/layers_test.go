@@ -19,9 +19,9 @@ func numberOf(t *testing.T, path string) string {
 	return fmt.Sprintf("%d:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev))
 }
 
-// TestDeviceNames finds the devices of logical volumes, of partitions and below
-// overlays. The directory of the test stands for the file system; for an overlay,
-// /proc does, because its number is not that of any block device.
+// TestDeviceNames finds the devices for logical volumes, for partitions and below overlays. The
+// test's directory stands for the file system; for an overlay, /proc does, because its number is no
+// block device's.
 func TestDeviceNames(t *testing.T) {
 	disk, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // its traffic, or the default route's for "".
 func Interface(addr string) (string, error) { return (&files{root: "/proc"}).findInterface(addr) }
 
-// MemoryLimit returns the number of bytes that this process's control groups (of either version)
-// allow; 0 means no limit.
+// MemoryLimit returns how many bytes this process's control groups (of either version) allow; 0
+// means no limit.
 func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit() }
 
 func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", memoryLimitOf) }
@@ -24,7 +24,7 @@ func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", me
 // memory.
 const noMemoryLimit = 1 << 60
 
-// memoryLimitOf returns the limit of the group at dir; 0 if it has none.
+// memoryLimitOf returns the limit for the group at dir; 0 if it has no limit.
 func memoryLimitOf(dir string) (int64, error) {
 	for _, name := range []string{"memory.max", "memory.limit_in_bytes"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))

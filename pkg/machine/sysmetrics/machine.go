@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// machine reads the sources that do not belong to processes: sources of the machine, its network
-// namespace and the processes' control group.
+// machine reads the sources that do not belong to processes: the machine's, its network namespace's
+// and the processes' control group's.
 type machine struct {
 	files         *files
 	device, iface string
 	sources       []machineFile
 	groups        []groupSource
 	group         groupOf
-	// named are the directories of the group to sample. If there are none, the processes' own group
-	// is sampled.
+	// named are the directories for the group to sample. If empty, the processes' own group is
+	// sampled.
 	named []string
 }
 
@@ -29,17 +29,17 @@ type machine struct {
 type machineFile struct {
 	name    string
 	every   time.Duration
-	read    time.Time // time of the last reading, if it is not read for each sample
+	read    time.Time // when it was last read, if not for each sample
 	absent  bool      // this kernel does not have the file
 	sources []machineSource
 }
 
-// machineSource is a source with the positions of its metrics in a sample.
+// machineSource is a source with its metrics' positions in a sample.
 type machineSource struct {
 	metric.Source
 	index    []int
 	readings []metric.Reading
-	walk     *walk // of a source that is parsed line by line
+	walk     *walk // for a source that is parsed line by line
 }
 
 func newMachineSource(s metric.Source) machineSource {
@@ -106,8 +106,8 @@ func unsupported(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EOPNOTSUPP)
 }
 
-// sample sets the metrics of all sources that are due. pid is the process whose control group is
-// sampled; 0 means none.
+// sample sets the metrics from all sources that are due. pid is the process whose control group is
+// sampled; 0 means no process.
 func (m *machine) sample(now time.Time, pid int, values metric.Values) []error {
 	var problems []error
 	for i := range m.sources {
@@ -132,8 +132,8 @@ func (m *machine) openFile(file *machineFile, _ metric.Values) error {
 	return unix.Close(fd)
 }
 
-// readFile sets the metrics of a file's sources. If the data directory has no device, the device's
-// metrics stay unknown.
+// readFile sets the metrics from a file's sources. If the data directory has no device, the
+// device's metrics stay unknown.
 func (m *machine) readFile(file *machineFile, values metric.Values) error {
 	first := &file.sources[0]
 	what, of := file.name, ""
@@ -166,7 +166,7 @@ func (m *machine) readFile(file *machineFile, values metric.Values) error {
 	return errors.Join(problems...)
 }
 
-// readLines sets the metrics of a source that is parsed line by line.
+// readLines sets the metrics from a source that is parsed line by line.
 func (m *machine) readLines(s *machineSource, values metric.Values) error {
 	err := s.walk.take(s.readings, func(readings []metric.Reading) error {
 		clear(readings)

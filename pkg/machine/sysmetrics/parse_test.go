@@ -8,7 +8,7 @@ import (
 
 var unexported = cmp.AllowUnexported(stat{}, status{}, deviceNumber{})
 
-// check compares the result of a parser for good input, and fails if it accepts bad input.
+// check compares a parser's results for good input, and fails if it accepts bad input.
 func check[T any](t *testing.T, parse func([]byte) (T, error), good map[string]T, bad ...string) {
 	t.Helper()
 	for text, want := range good {

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// processSource reads a source of process metrics.
+// processSource reads a process metrics source.
 type processSource struct {
 	metric.Source
 	first    int // index of its first metric among the tree's metrics

@@ -1,6 +1,6 @@
-// Package sysmetrics samples the metrics of a machine and of one process tree on it from Linux's
-// /proc. Package metric declares and parses them; this package reads files, follows processes and
-// sums over them.
+// Package sysmetrics samples metrics about a machine and one process tree on it from Linux's /proc.
+// Package metric declares and parses them; this package reads files, follows processes and sums
+// over them.
 package sysmetrics
 
 import (
@@ -24,30 +24,31 @@ type Options struct {
 	// PIDs returns the processes to sample, main process first, and is called for each sample.
 	// Processes may come and go between samples; it may be nil.
 	PIDs func() []int
-	// Tree also samples the descendants of PIDs, and counts the CPU time of ended ones. Without it,
-	// CPU time covers only the given processes. (In either case, the kernel adds a waited-for
-	// child's disk bytes to its parent.)
+	// Tree also samples the descendants of PIDs, and counts ended ones' CPU time. Without it, CPU
+	// time covers only the given processes. (In either case, the kernel adds a waited-for child's
+	// disk bytes to its parent.)
 	Tree bool
 	// Dir is the data directory, whose block device is sampled. It need not exist yet. Empty means
 	// no device.
 	Dir string
 	// Device, as in /proc/diskstats, and Interface override those derived from Dir and Addr.
 	Device, Interface string
-	// Addr is the address whose traffic is of interest: an address of this machine, or of a peer.
-	// Empty means the default route.
+	// Addr is the address whose traffic matters: this machine's or a peer's. Empty means the
+	// default route.
 	Addr string
-	// Clients returns the number of clients that control last applied, or -1. If it is nil, the
-	// number is always unknown.
+	// Clients returns how many clients control last applied, or -1. If it is nil, the number is
+	// always unknown.
 	Clients func() int64
 	// Period is the interval between two samples in Run, as allowed by [Period]; 0 means one
-	// second. Regardless of it, thread files and lists of children are read once per clock second.
-	// In the other samples, the metrics from threads are unknown.
+	// second. Regardless of it, thread files and child lists are read once per clock second. In the
+	// other samples, the metrics from threads are unknown.
 	Period time.Duration
-	// Group holds the directories of the control group to sample, which need not exist yet. Metrics
-	// that this group lacks are unknown. If Group is empty, the main process's group is sampled.
+	// Group holds the directories for the control group to sample, which need not exist yet.
+	// Metrics that this group lacks are unknown. If Group is empty, the main process's group is
+	// sampled.
 	Group []string
-	// Streams is the address, HOST:PORT, at which the processes send streams to other members of a
-	// database, of Members in all. If it is empty, or the kernel has no times of them, round trips
+	// Streams is the address, HOST:PORT, at which the processes send streams to a database's other
+	// members, with Members in all. If it is empty, or the kernel does not time them, round trips
 	// are unknown.
 	Streams string
 	Members int
@@ -55,7 +56,7 @@ type Options struct {
 	Root string
 }
 
-// ThisProcess returns the value of [Options.PIDs] that samples the calling process.
+// ThisProcess is an [Options.PIDs] that samples the calling process.
 func ThisProcess() []int { return []int{os.Getpid()} }
 
 // Sampler samples one process tree and its machine. It is safe for concurrent use; samples are
@@ -68,7 +69,7 @@ type Sampler struct {
 	machine  *machine
 	tree     *tree
 	previous results.Sample
-	taken    time.Time      // time of previous, with its monotonic clock
+	taken    time.Time      // when previous was taken, with its monotonic clock
 	second   int64          // the second in which the threads were last read
 	streams  *streams.Trips // may be nil
 }
@@ -121,17 +122,17 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Device returns the name of the sampled block device, as in /proc/diskstats; empty if the data
-// directory has none.
+// Device returns the sampled block device's name, as in /proc/diskstats; empty if the data
+// directory has no device.
 func (s *Sampler) Device() string { return s.machine.device }
 
-// Interface returns the name of the sampled interface, as in /proc/net/dev.
+// Interface returns the sampled interface's name, as in /proc/net/dev.
 func (s *Sampler) Interface() string { return s.machine.iface }
 
 // Sample takes a sample. Values that could not be read are unknown in the sample and named in the
 // error; the rest is valid.
 //
-// The CPU percentage is the growth of CPU seconds over PeriodNS. If the period is too short for
+// The CPU percentage is how much CPU seconds grew over PeriodNS. If the period is too short for
 // [results.CPUPercent], the previous percentage is repeated. It is unknown if no process runs,
 // because the last processes' usage before they ended was not seen.
 func (s *Sampler) Sample() (results.Sample, error) { return s.read(false) }
@@ -175,8 +176,8 @@ func (s *Sampler) read(whole bool) (results.Sample, error) {
 	return sample, errors.Join(problems...)
 }
 
-// readStreams sets the round trips to other members. Between two readings, and where one fails, they
-// are those of the last one.
+// readStreams sets the round trips to other members. Between two readings, and where one fails,
+// they stay as last read.
 func (s *Sampler) readStreams(values metric.Values) (err error) {
 	if s.streams == nil {
 		return nil
@@ -204,7 +205,7 @@ func freeBytes(dir string) float64 {
 // 0 if unknown. For a full one it returns 1.
 func FreeBytes(dir string) int64 { return atLeastOne(freeBytes(dir)) }
 
-// atLeastOne raises a known number of bytes to 1, because 0 means unknown.
+// atLeastOne raises a known size to 1 byte, because 0 means unknown.
 func atLeastOne(bytes float64) int64 {
 	if bytes >= 0 { // not NaN
 		return max(int64(bytes), 1)

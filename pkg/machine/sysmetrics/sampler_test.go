@@ -139,8 +139,7 @@ func TestChildrenThatComeAndGoCountOnce(t *testing.T) {
 	}
 }
 
-// A real process that is killed never has 0 bytes of memory in a sample, at whatever stage of its
-// end.
+// A real process that is killed never has 0 bytes of memory in a sample, at whatever stage it ends.
 func TestKilledProcessLeavesNoZeros(t *testing.T) {
 	for range 20 {
 		cmd := exec.Command("sleep", "1000")
@@ -285,8 +284,8 @@ func TestRunRemembersErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkSample reports the processor time of a sample, and the share of a core that the
-// samples of a second take. With a short period nine out of ten samples read less.
+// BenchmarkSample reports how much processor time a sample takes, and what share of a core a
+// second's samples take. With a short period nine out of ten samples read less.
 func BenchmarkSample(b *testing.B) {
 	pid := spawn(b, "sleep 1000 & sleep 1000 & wait")
 	for name, o := range map[string]Options{

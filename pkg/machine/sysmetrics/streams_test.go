@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Round trips are counted of members with streams to others, and unknown of all else.
+// Round trips are counted for members with streams to others, and unknown otherwise.
 func TestStreams(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// pastSecond is the delay of a sample after the wall clock's tick. Without it, a timer that
-	// fires slightly early would sample the previous second.
+	// pastSecond is how long a sample is taken after the wall clock's tick. Without it, a timer
+	// that fires slightly early would sample the previous second.
 	pastSecond = 2 * time.Millisecond
-	// keptErrors is the number of errors that Run keeps.
+	// keptErrors is how many errors Run keeps.
 	keptErrors = 10
 )
 
-// shortestPeriod limits the cost of sampling.
+// shortestPeriod limits what sampling costs.
 const shortestPeriod = 100 * time.Millisecond
 
 // Period converts nanoseconds to the interval between two samples: 0 means one second. It fails
@@ -34,7 +34,7 @@ func Period(ns int64) (time.Duration, error) {
 	return period, nil
 }
 
-// Run writes a first sample at once, then one just after each second of the wall clock and each
+// Run writes a first sample at once, then one just after each wall clock second and each
 // [Options.Period] in between, and a last one when ctx ends. It waits by the monotonic clock, so
 // setting the wall clock shifts samples but never stops or repeats them. A missed tick remains a
 // gap. The last sample reads everything, and may fall into the same second as the previous one. It
@@ -42,7 +42,7 @@ func Period(ns int64) (time.Duration, error) {
 // processes had been idle since.
 //
 // Failed samples or writes do not end Run. When ctx has ended, it returns the first ten errors,
-// joined, with the number of further ones. It never returns an error of ctx.
+// joined, with how many more there were. It never returns ctx's error.
 func (s *Sampler) Run(ctx context.Context, w writer) error {
 	var errs memory
 	s.record(w, &errs)

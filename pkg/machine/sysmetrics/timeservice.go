@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// timeServices maps program names, as cut by the kernel, to names of time services.
+// timeServices maps program names, as cut by the kernel, to time service names.
 func timeServices() map[string]string {
 	return map[string]string{
 		"chronyd": "chronyd", "ntpd": "ntpd", "ptp4l": "ptp4l", "phc2sys": "phc2sys",
@@ -15,8 +15,8 @@ func timeServices() map[string]string {
 	}
 }
 
-// runningTimeServices returns the time services among the visible processes; "" if there is none. A
-// container may not see its machine's services.
+// runningTimeServices returns the time services among the visible processes; "" if there are no
+// such services. A container may not see its machine's services.
 func (f *files) runningTimeServices() string {
 	entries, err := os.ReadDir(f.root)
 	if err != nil {

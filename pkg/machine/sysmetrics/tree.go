@@ -108,7 +108,7 @@ func (r *reading) descend(pids []int) {
 	}
 }
 
-// addBusiest adds the growth of the thread that was busiest in all processes of the tree.
+// addBusiest adds the growth of the tree's busiest thread.
 func (t *tree) addBusiest(s *processSource) {
 	var most []float64
 	for _, p := range t.procs {
@@ -123,7 +123,7 @@ func (t *tree) addBusiest(s *processSource) {
 	}
 }
 
-// settle hands over the counts of ended processes.
+// settle hands over ended processes' counts.
 func (t *tree) settle(now map[identity]*proc) {
 	last := map[int]*proc{}
 	for id, p := range t.procs {
@@ -234,7 +234,7 @@ func (t *tree) total(i int, m treeMetric) float64 {
 	return sum
 }
 
-// plus adds to a sum, which becomes -1 once any part of it is unknown.
+// plus adds to a sum, which becomes -1 once any part is unknown.
 func plus(sum, n float64, unknown bool) float64 {
 	if sum < 0 || unknown {
 		return metric.Unknown

@@ -32,7 +32,7 @@ func TestWalkIsShared(t *testing.T) {
 			{sharedFor - 1, nil, 1}, // as read before
 			{1, nil, 2},
 			{sharedFor, broken, 3},
-			{0, nil, 4}, // nothing was kept of the error
+			{0, nil, 4}, // nothing was kept from the error
 			{0, nil, 4},
 		} {
 			time.Sleep(tt.after)

@@ -18,9 +18,8 @@ const MaxGroup = 60
 
 func (g Groups) Size() int { return min(len(g.A), len(g.B)) }
 
-// Test performs Wilcoxon's rank sum test (Mann-Whitney) on B less the shift, with the
-// distribution over all equally likely divisions of the ranks into two groups. Ties share their
-// mean rank.
+// Test performs Wilcoxon's rank sum test (Mann-Whitney) on B less the shift, with the distribution
+// over all equally likely ways to divide the ranks into two groups. Ties share their mean rank.
 func (g Groups) Test(shift float64) (less, greater float64) {
 	all := slices.Clone(g.A)
 	for _, v := range g.B {
@@ -34,7 +33,7 @@ func (g Groups) Test(shift float64) (less, greater float64) {
 	return tails(drawMass(ranks, len(g.B)), sum)
 }
 
-// drawMass returns the distribution of the sum of k ranks drawn without replacement.
+// drawMass returns the distribution of the sum over k ranks drawn without replacement.
 func drawMass(ranks []int, k int) []float64 {
 	total := 0
 	for _, rank := range ranks {
@@ -62,7 +61,7 @@ func drawMass(ranks []int, k int) []float64 {
 	return ways[k]
 }
 
-// Shift returns the median difference between any run of B and any run of A.
+// Shift returns the median difference between any run in B and any run in A.
 func (g Groups) Shift() float64 { return median(g.differences()) }
 
 // Interval consists of the shifts that the two-sided test does not reject.
@@ -76,7 +75,7 @@ func (g Groups) Interval(confidence float64) (low, high float64) {
 	return orderInterval(g.differences(), outside(mass[m*(m+1)/2:], (1-confidence)/2))
 }
 
-// differences returns the sorted differences between any run of B and any run of A.
+// differences returns the sorted differences between any run in B and any run in A.
 func (g Groups) differences() []float64 {
 	all := make([]float64, 0, len(g.A)*len(g.B))
 	for _, a := range g.A {
@@ -91,7 +90,7 @@ func (g Groups) differences() []float64 {
 // Spread returns the standard deviation of the difference between two single runs.
 func (g Groups) Spread() float64 { return math.Sqrt(variance(g.A) + variance(g.B)) }
 
-// Least assumes two groups of equal size.
+// Least assumes two equally large groups.
 func (g Groups) Least(alpha float64) int {
 	n, divisions := 1, 2.0
 	for 1/divisions > alpha {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRankSumTable compares with the published critical values of Mann and Whitney's U,
-// two-sided at 5 %.
+// TestRankSumTable compares with published critical values for Mann and Whitney's U, two-sided at 5
+// %.
 func TestRankSumTable(t *testing.T) {
 	for _, tt := range []struct{ n, m, u int }{
 		{4, 4, 0}, {5, 5, 2}, {6, 6, 5}, {7, 7, 8}, {8, 8, 13}, {9, 9, 17}, {10, 10, 23}, {3, 5, 0}, {5, 8, 6}, {8, 10, 17}, {12, 15, 49}, {20, 20, 127},
@@ -34,7 +34,7 @@ func withU(n, m, u int) Groups {
 	return g
 }
 
-// TestRankSumTies compares with all divisions of tied values into two groups.
+// TestRankSumTies compares with all ways to divide tied values into two groups.
 func TestRankSumTies(t *testing.T) {
 	g := Groups{A: []float64{1, 2, 2, 3}, B: []float64{2, 3, 3}}
 	all := append(append([]float64{}, g.A...), g.B...)

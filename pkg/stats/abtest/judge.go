@@ -40,7 +40,7 @@ type Metric struct {
 	Sample  Sample
 }
 
-// Finding is the result for one metric. Shifts are of ln B - ln A.
+// Finding is the result for one metric. Shifts are in ln B - ln A.
 type Finding struct {
 	Metric
 	// Verdict is empty for a metric that does not decide.
@@ -63,7 +63,7 @@ type Finding struct {
 type Result struct {
 	Verdict  Verdict
 	Findings []Finding // in metric order
-	// Reasons explain the limits of the findings.
+	// Reasons explain what limits the findings.
 	Reasons []string
 }
 
@@ -126,7 +126,7 @@ func (r Rule) find(m Metric) Finding {
 	return f
 }
 
-// bound returns the margin as a difference of logarithms.
+// bound returns the margin as a difference between logarithms.
 func (r Rule) bound() float64 { return math.Log1p(r.Margin) }
 
 // looksAt returns the sample as it was at each look so far. Pairs after the last look belong to no
@@ -158,8 +158,8 @@ func (r Rule) verdict(f *Finding) Verdict {
 	return Worse
 }
 
-// more rounds up to whole blocks of two pairs. If too many would be needed, it returns the margin
-// that the existing runs can decide.
+// more rounds up to whole blocks, each with two pairs. If too many would be needed, it returns the
+// margin that the existing runs can decide.
 func (r Rule) more(s Sample, metrics int) (more int, reach float64) {
 	planned := Planned(s, r.Alpha, r.bound(), metrics)
 	switch {
@@ -211,9 +211,9 @@ func Holm(ps []float64) []float64 {
 }
 
 // Confirm judges a [Worse] result again with one more block of pairs, found at the end of metrics.
-// A metric stays worse if the mean of the block's differences is also worse and the test over all
-// pairs, at the full alpha, still finds a difference. Otherwise it becomes inconclusive. A
-// confirmation can only withdraw the verdict worse, so it needs no share of alpha.
+// A metric stays worse if the block's mean difference is also worse and the test over all pairs, at
+// the full alpha, still finds a difference. Otherwise it becomes inconclusive. A confirmation can
+// only withdraw the verdict worse, so it needs no share of alpha.
 func Confirm(rule Rule, before Result, metrics []Metric, block int) Result {
 	after := Result{Reasons: slices.Clone(before.Reasons)}
 	one := Rule{Alpha: rule.Alpha, Margin: rule.Margin}

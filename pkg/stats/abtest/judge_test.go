@@ -9,7 +9,7 @@ import (
 
 var rule = Rule{Alpha: .05, Margin: .03}
 
-// around returns n differences around a shift, alternating and all of different sizes.
+// around returns n differences around a shift, alternating and all differently large.
 func around(shift, spread float64, n int) Pairs {
 	d := make(Pairs, n)
 	for i := range d {
@@ -90,7 +90,7 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-// TestTooFewSaysSo: if no data of this size could give a verdict, the result names the size that
+// TestTooFewSaysSo: if so little data could never give a verdict, the result names the size that
 // could.
 func TestTooFewSaysSo(t *testing.T) {
 	got := Judge(rule, []Metric{throughput(Groups{A: []float64{1, 2, 3}, B: []float64{4, 5, 6}})})
@@ -103,7 +103,7 @@ func TestTooFewSaysSo(t *testing.T) {
 }
 
 // TestTooNoisy: if no sensible number of pairs decides, the result states the margin that the
-// present pairs can decide, and pairs of that spread do decide it.
+// present pairs can decide, and pairs with that spread do decide it.
 func TestTooNoisy(t *testing.T) {
 	pairs := Pairs{-.3, .3, -.2, .25, -.25, .2, .01, -.02}
 	got := Judge(rule, []Metric{throughput(pairs)}).Findings[0]
@@ -117,8 +117,8 @@ func TestTooNoisy(t *testing.T) {
 	}
 }
 
-// TestLooking: the same pairs are judged more strictly if the rule looks more often, and a
-// rule of one look has the p-value of the test.
+// TestLooking: the same pairs are judged more strictly if the rule looks more often, and a rule
+// with one look has the test's p-value.
 func TestLooking(t *testing.T) {
 	d := withSum(8, 3)
 	once := Judge(Rule{Alpha: .05, Margin: .03, Looks: []int{8}}, []Metric{throughput(d)})
@@ -178,8 +178,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestPlanned: the planned numbers are those of Noether's formula for the signed rank:
-// (1.96 + 0.84)^2 * pi/3 for a shift of one standard deviation is 8.2 pairs.
+// TestPlanned: the planned numbers follow Noether's formula for the signed rank: (1.96 + 0.84)^2 *
+// pi/3 for a shift of one standard deviation is 8.2 pairs.
 func TestPlanned(t *testing.T) {
 	d := Pairs{1, 1, 1, 1, 1, 1, 1, 1}
 	for i := range d {

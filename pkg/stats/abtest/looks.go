@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// looksSeed and looksDraws fix the simulation that computes the price of looking. Its error is 0.1
-// % at a p-value of 5 %.
+// looksSeed and looksDraws fix the simulation that computes what looking costs. Its error is 0.1 %
+// at a p-value of 5 %.
 const (
 	looksSeed  = 5
 	looksDraws = 50_000
@@ -24,8 +24,8 @@ var prices sync.Map // of string to func() *price
 // priceOf returns the distribution for ascending numbers of pairs.
 //
 // Without a shift, the sign of a difference is a fair coin, and the rank of its size among the
-// earlier ones is uniform. The joint distribution of all looks' p-values therefore does not depend
-// on how the differences are distributed, and can be obtained by drawing signs and ranks.
+// earlier ones is uniform. So the joint distribution of all looks' p-values does not depend on how
+// the differences are distributed, and drawing signs and ranks gives it.
 func priceOf(looks []int) *price {
 	made, _ := prices.LoadOrStore(fmt.Sprint(looks), sync.OnceValue(func() *price { return drawPrice(looks) }))
 	return made.(func() *price)()
@@ -40,7 +40,7 @@ func drawPrice(looks []int) *price {
 	p := &price{make([]float64, looksDraws), make([]float64, looksDraws)}
 	last := looks[len(looks)-1]
 	for i := range looksDraws {
-		signs := make([]bool, 0, last) // ordered by the size of the difference
+		signs := make([]bool, 0, last) // ordered by the difference's size
 		one, two := 1.0, 1.0
 		for k, n := range looks {
 			for len(signs) < n {
@@ -76,7 +76,7 @@ func upperTails(n int) []float64 {
 }
 
 // Level returns the largest two-sided p-value in a single look that counts as a difference, if the
-// probability of a false one over all looks is at most alpha. It is alpha with at most one look,
+// probability for a false one over all looks is at most alpha. It is alpha with at most one look,
 // and 0 if no p-value counts.
 func Level(looks []int, alpha float64) float64 {
 	if len(looks) < 2 {

@@ -11,8 +11,8 @@ import (
 type Sample interface {
 	// Size is the number of pairs, or of runs in the smaller group.
 	Size() int
-	// Test returns the exact p-values of the one-sided tests that the true shift is less than, or
-	// greater than, shift.
+	// Test returns the one-sided tests' exact p-values for a true shift less than, or greater than,
+	// shift.
 	Test(shift float64) (less, greater float64)
 	// Shift is the Hodges-Lehmann estimate; NaN without values.
 	Shift() float64
@@ -33,8 +33,8 @@ var _ Sample = Pairs(nil)
 func (d Pairs) Size() int { return len(d) }
 
 // Test performs Wilcoxon's signed rank test on the differences less the shift, with the
-// distribution over 2^n equally likely signs. Ties share their mean rank. A zero is ranked but
-// has no sign (Pratt). The p-values are exact in both cases, given the sizes of the differences.
+// distribution over 2^n equally likely signs. Ties share their mean rank. A zero is ranked but has
+// no sign (Pratt). The p-values are exact in both cases, given the differences' sizes.
 func (d Pairs) Test(shift float64) (less, greater float64) {
 	sizes := make([]float64, len(d))
 	for i, v := range d {
@@ -54,7 +54,8 @@ func (d Pairs) Test(shift float64) (less, greater float64) {
 	return tails(signMass(signed), sum)
 }
 
-// signMass returns the distribution of the sum of ranks if each is included by a fair coin.
+// signMass returns the rank sum's distribution if a fair coin decides whether each rank is
+// included.
 func signMass(ranks []int) []float64 {
 	mass := []float64{1}
 	for _, rank := range ranks {
@@ -68,7 +69,7 @@ func signMass(ranks []int) []float64 {
 	return mass
 }
 
-// Shift returns the median of the means of all pairs of differences, including each difference with
+// Shift returns the median over the means of any two differences, including each difference with
 // itself.
 func (d Pairs) Shift() float64 { return median(d.walsh()) }
 
@@ -81,7 +82,7 @@ func (d Pairs) Interval(confidence float64) (low, high float64) {
 	return orderInterval(d.walsh(), outside(signMass(ranks), (1-confidence)/2))
 }
 
-// walsh returns the sorted means of all pairs of differences.
+// walsh returns the sorted means of any two differences.
 func (d Pairs) walsh() []float64 {
 	means := make([]float64, 0, len(d)*(len(d)+1)/2)
 	for i := range d {
@@ -93,7 +94,7 @@ func (d Pairs) walsh() []float64 {
 	return means
 }
 
-// Spread returns the standard deviation of the differences.
+// Spread returns the differences' standard deviation.
 func (d Pairs) Spread() float64 { return math.Sqrt(variance(d)) }
 
 // Least follows from the 2^n signs, one of which is the most extreme.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// ranked returns n differences of the sizes 1 to n. The differences with the given ranks
-// are positive.
+// ranked returns n differences with the sizes 1 to n. The differences with the given ranks are
+// positive.
 func ranked(n int, positive ...int) Pairs {
 	d := make(Pairs, n)
 	for i := range d {
@@ -30,9 +30,8 @@ func withSum(n, sum int) Pairs {
 	return ranked(n, positive...)
 }
 
-// TestSignedRankTables compares with the published table of critical values of
-// Wilcoxon's signed rank: the largest sum at which the smaller tail is at most half of
-// the two-sided level.
+// TestSignedRankTables compares with the published critical values for Wilcoxon's signed rank: the
+// largest sum at which the smaller tail is at most half the two-sided level.
 func TestSignedRankTables(t *testing.T) {
 	for _, tt := range []struct {
 		level float64
@@ -56,7 +55,7 @@ func TestSignedRankTables(t *testing.T) {
 	}
 }
 
-// TestSignedRankAgainstSigns compares p-values of ties and zeros with all 2^n signs.
+// TestSignedRankAgainstSigns compares p-values with ties and zeros to all 2^n signs.
 func TestSignedRankAgainstSigns(t *testing.T) {
 	for _, d := range []Pairs{
 		{1, 1, -1, 2, 2, -3, 0}, {0, 0, 1, 2, -2}, {-1, -1, -1, -1}, {0, 0, 0}, {.3, -.1, .2, .2, .2, -.3, .5, .1}, {},
@@ -103,9 +102,8 @@ func TestSignedRankAgainstSigns(t *testing.T) {
 	}
 }
 
-// TestShift compares with Hollander and Wolfe's example of depression scores (nine
-// patients, W = 5, two-sided p = 0.0391), whose estimate is -0.46 with the 96.1 %
-// interval -0.786 .. -0.010.
+// TestShift compares with Hollander and Wolfe's depression scores (nine patients, W = 5, two-sided
+// p = 0.0391), whose estimate is -0.46 with the 96.1 % interval -0.786 .. -0.010.
 func TestShift(t *testing.T) {
 	d := Pairs{.878 - 1.83, .647 - .50, .598 - 1.62, 2.05 - 2.48, 1.06 - 1.68, 1.29 - 1.88, 1.06 - 1.55, 3.14 - 3.06, 1.29 - 1.30}
 	less, greater := d.Test(0)

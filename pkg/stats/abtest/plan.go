@@ -9,11 +9,11 @@ const power = .8
 // its efficiency is 3 / pi.
 const rankCost = math.Pi / 3
 
-// normal returns the quantile of the standard normal distribution.
+// normal returns a quantile of the standard normal distribution.
 func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Detectable returns the shift that n pairs (or groups of n runs) find with a probability of 80 %,
-// given this spread. It is infinite if n runs can find none. metrics is the number of deciding
+// given this spread. It is infinite if n runs can find no shift. metrics is the number of deciding
 // metrics.
 func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	alpha /= float64(max(metrics, 1))
@@ -26,9 +26,9 @@ func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 // MinPlan is the smallest sample size whose spread can be used for a plan.
 const MinPlan = 5
 
-// Decidable returns the margin, as a difference of logarithms, inside which pairs (or groups) of
-// the sample's size show the shift with a probability of 80 %, given the sample's shift and spread.
-// It is 0 if the sample is smaller than [MinPlan].
+// Decidable returns the margin, as a difference between logarithms, inside which pairs (or groups)
+// of the sample's size show the shift with a probability of 80 %, given the sample's shift and
+// spread. It is 0 if the sample is smaller than [MinPlan].
 func Decidable(s Sample, alpha float64) float64 {
 	if s.Size() < MinPlan {
 		return 0

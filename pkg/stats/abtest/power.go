@@ -6,30 +6,30 @@ import (
 	"slices"
 )
 
-// Screen is a table of columns that are compared pairwise by one number: Columns databases with
+// Screen is a table whose columns are compared pairwise by one number: Columns databases with
 // Trials interleaved runs each.
 type Screen struct {
 	Columns, Trials int
-	// Pairs is the total number of pairwise comparisons if there are more than between these
-	// columns, because the screen also compares other columns that are not comparable with these.
+	// Pairs counts all pairwise comparisons if there are more than between these columns, because
+	// the screen also compares other columns that are not comparable with these.
 	Pairs int
-	// Metrics is the number of deciding metrics in each comparison; 0 means 1. Moved of them differ
-	// together, including the compared one: for example the throughput of every step.
+	// Metrics is the number of deciding metrics in each comparison; 0 means 1. Moved metrics differ
+	// together, including the compared one: for example the throughput in every step.
 	Metrics, Moved int
-	// Alpha is the probability of any false difference over all pairs of columns.
+	// Alpha is the probability of any false difference over all column pairs.
 	Alpha float64
 }
 
 // pairs returns the number of pairwise comparisons.
 func (s Screen) pairs() int { return max(s.Pairs, s.Columns*(s.Columns-1)/2) }
 
-// Least returns the smallest number of trials with which any difference can be named.
+// Least returns with how few trials any difference can be named.
 func (s Screen) Least() int {
 	return Pairs(nil).Least(s.Alpha / 2 / float64(max(s.pairs(), s.Metrics)))
 }
 
 // Power returns the probability that a screen distinguishes a column that differs from all others
-// by shift from one of them, if the runs of a column deviate by spread. Both are differences of
+// by shift from one of them, if a column's runs deviate by spread. Both are differences between
 // logarithms. It is simulated with normal deviations and a fixed seed; 1,000 draws leave one or two
 // percentage points of noise.
 func (s Screen) Power(shift, spread float64) float64 {
@@ -50,10 +50,10 @@ func (s Screen) Power(shift, spread float64) float64 {
 type drawing struct {
 	Screen
 	values [][][]float64 // by column, metric and trial
-	// twoSided are the p-values by the sum of the ranks of positive differences.
+	// twoSided has p-values by the rank sum over positive differences.
 	twoSided []float64
-	// ps are the p-values of all pairs of columns for the first metric, starting with those of the
-	// first column. metrics are those of one pair.
+	// ps are the p-values for all column pairs by the first metric, those with the first column
+	// first. metrics are one pair's.
 	ps, metrics []float64
 	sizes       []uint64
 }
@@ -79,7 +79,7 @@ func (s Screen) drawing() *drawing {
 	return d
 }
 
-// draw simulates the runs of all columns. The first column differs by the shift.
+// draw simulates all columns' runs. The first column differs by the shift.
 func (d *drawing) draw(rng *rand.Rand, shift, spread float64) {
 	for c, column := range d.values {
 		for m, trials := range column {
@@ -127,11 +127,11 @@ func (d *drawing) within(b int) bool {
 	return Holm(d.metrics)[0] <= d.Alpha
 }
 
-// untiedP returns the two-sided p-value of the differences y - x, which have no ties.
+// untiedP returns the two-sided p-value for the differences y - x, which have no ties.
 func (d *drawing) untiedP(x, y []float64) float64 {
 	for i := range x {
-		// The bit patterns of sizes sort like the sizes. The sign bit is shifted out, and the
-		// lowest bit records whether the difference is positive.
+		// Bit patterns sort like the sizes they encode. The sign bit is shifted out, and the lowest
+		// bit records whether the difference is positive.
 		v := y[i] - x[i]
 		d.sizes[i] = math.Float64bits(v) << 1
 		if v > 0 {
@@ -154,8 +154,8 @@ func upTo(n int) (ranks []int) {
 	return ranks
 }
 
-// Needed returns the smallest number of interleaved runs per column with which a screen finds the
-// shift with a probability of 80 %. It tries up to most, and returns 0 if that is too few.
+// Needed returns how few interleaved runs per column let a screen find the shift with a probability
+// of 80 %. It tries up to most, and returns 0 if that is too few.
 func (s Screen) Needed(shift, spread float64, most int) int {
 	for s.Trials = s.Least(); s.Trials <= most; s.Trials++ {
 		if s.Power(shift, spread) >= power {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The power of two columns is that of one signed rank test at the remaining level.
+// Two columns have the power of one signed rank test at the remaining level.
 func TestPowerOfTwo(t *testing.T) {
 	t.Parallel()
 	s := Screen{Columns: 2, Trials: 10, Alpha: .05}

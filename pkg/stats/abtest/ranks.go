@@ -2,8 +2,8 @@ package abtest
 
 import "math"
 
-// tied is the distance below which two differences of logarithms count as equal: far below the
-// precision of any measurement, and above rounding errors.
+// tied is the distance below which two differences between logarithms count as equal: far below any
+// measurement's precision, and above rounding errors.
 const tied = 1e-12
 
 // tails returns P(X <= x) and P(X >= x) for a distribution over whole numbers from 0.
@@ -37,7 +37,7 @@ func median(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// outside returns the largest count x with P(X <= x) <= share; -1 if there is none.
+// outside returns the largest count x with P(X <= x) <= share; -1 if there is no such x.
 func outside(mass []float64, share float64) int {
 	sum := 0.0
 	for x, p := range mass {

@@ -2,20 +2,19 @@
 // latency: the rate at which a given share of windows pass. "The highest rate that
 // passed" is not that number, because it grows with every lucky window.
 //
-// A window is some seconds of load at one rate, after the server has settled. It passes
-// if enough of the offered requests were answered within the limit, counted from when they
-// were due, and few enough failed. The search is a state machine without a clock:
-// [Search.Next] returns a rate, the caller measures a window and passes it to
-// [Search.Observe], and [Search.Verdict] is the result so far. The same windows always give
-// the same rates and the same verdict.
+// A window is some seconds of load at one rate, after the server has settled. It passes if enough
+// offered requests were answered within the limit, counted from when they were due, and few enough
+// failed. The search is a state machine without a clock: [Search.Next] returns a rate, the caller
+// measures a window and passes it to [Search.Observe], and [Search.Verdict] is the result so far.
+// The same windows always give the same rates and the same verdict.
 //
-// Windows at low rates may be longer than others, so that enough of their requests may miss
-// the limit: the caller decides how long, by the rate alone. Then "the share of windows that
-// pass" at a rate is the probability for windows of its length, and still falls with the rate. It need
-// not fall where windows of one length have few requests: at 99 %, one of 199 may be slow,
-// but two of 200. Near the final rate all windows have nearly the same length. Longer windows
-// fail more often at any rate, by an occasional pause. So a search at low rates can find more
-// lapses or stalls than one at high rates of the same server, and counts them like others.
+// Windows at low rates may be longer than others, so that enough requests may miss the limit: the
+// caller decides how long, by the rate alone. Then "the share of windows that pass" at a rate is
+// the probability for windows of its length, and still falls with the rate. It need not fall where
+// equally long windows have few requests: at 99 %, one of 199 may be slow, but two of 200. Near the
+// final rate all windows have nearly the same length. Longer windows fail more often at any rate,
+// by an occasional pause. So a search at low rates can find more lapses or stalls than one at the
+// same server's high rates, and counts them like others.
 //
 // The model is that a window at the rate r passes with the probability
 //

@@ -60,10 +60,10 @@ func (p *posterior) cell(rate float64) int {
 // rate returns the rate at a cell, which may be fractional.
 func (p *posterior) rate(cell float64) float64 { return math.Exp(p.base + cell*math.Ln2/octave) }
 
-// nothing is a probability so small that no number of windows in a search can make it matter again.
+// nothing is so small a probability that no search has enough windows to make it matter again.
 const nothing = 1e-14
 
-// observe multiplies by the likelihood of a window.
+// observe multiplies by a window's likelihood.
 func (p *posterior) observe(rate float64, pass bool) {
 	at := min(max(p.cell(rate), -cells), 2*cells)
 	per := len(p.spreads) * len(p.lapses)
@@ -152,7 +152,7 @@ func (m *marginal) above(rate float64) float64 {
 	return 1 - m.below[i]/all
 }
 
-// cramped reports whether much of the threshold's posterior lies at the ends of the grid.
+// cramped reports whether much of the threshold's posterior lies at the grid's ends.
 func (p *posterior) cramped() bool {
 	const margin = octave / 16
 	per := len(p.spreads) * len(p.lapses)

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Reason explains the result of a search.
+// Reason explains a search's result.
 type Reason string
 
 const (
@@ -29,7 +29,7 @@ const (
 // voids consecutive void windows end a search.
 const voids = 3
 
-// holds is the number of rates tried for the hold.
+// holds is how many rates are tried for the hold.
 const holds = 6
 
 // Probe is the next window to measure.
@@ -39,7 +39,7 @@ type Probe struct {
 	Hold bool
 }
 
-// Verdict is the result of a search so far. Rates are in requests per second.
+// Verdict is a search's result so far. Rates are in requests per second.
 type Verdict struct {
 	Reason Reason
 	// Rate is the posterior median, and Low to High its 95 % interval. They are 0 before the first
@@ -48,10 +48,10 @@ type Verdict struct {
 	// At is the rate at which the client or the store ended the search or its hold, or the bound
 	// that was reached.
 	At float64
-	// Windows is the number of counted windows, of which Stalled stalled; Voided windows did not
-	// count. None includes hold windows.
+	// Windows is the number of counted windows. Stalled among these stalled; Voided windows did not
+	// count. No number includes hold windows.
 	Windows, Stalled, Voided int
-	// Held is the highest rate that passed the hold; 0 if none passed or no hold was requested.
+	// Held is the highest rate that passed the hold; 0 if no rate passed or no hold was requested.
 	// Holds is the number of hold windows.
 	Held  float64
 	Holds int
@@ -120,10 +120,9 @@ func (s *Search) Observe(w Window) Outcome {
 // Verdict returns the result so far.
 func (s *Search) Verdict() Verdict { return s.state }
 
-// Fit returns posterior means. At the threshold, in requests per second, half of the windows
-// without a lapse pass. The spread is the standard deviation of the threshold's logarithm, and the
-// lapse is the share of windows that fail at any rate. ok is false before the first informative
-// window.
+// Fit returns posterior means. At the threshold, in requests per second, half the windows without a
+// lapse pass. The spread is the standard deviation of the threshold's logarithm, and the lapse is
+// the share of windows that fail at any rate. ok is false before the first informative window.
 func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
 	if s.p == nil {
 		return 0, 0, 0, false
@@ -236,8 +235,7 @@ func (s *Search) begin(around float64) {
 	}
 }
 
-// middle returns the rate for the middle of a new grid: that of the previous posterior, if there is
-// one.
+// middle returns the rate for the middle of a new grid: the previous posterior's, if there is one.
 func (s *Search) middle(rate float64) float64 {
 	if s.p == nil {
 		return rate
@@ -254,8 +252,8 @@ func (s *Search) update() {
 	}
 }
 
-// share returns the fraction of windows without a stall that must pass so that the wanted share
-// of all windows passes.
+// share returns what fraction of windows without a stall must pass so that the wanted share of all
+// windows passes.
 func (s *Search) share() float64 {
 	clear := 1 - float64(s.unavoidable())/float64(s.state.Windows)
 	return min(s.o.Share/max(clear, s.o.Share), .98)
@@ -293,8 +291,8 @@ func (s *Search) done(m *marginal) Reason {
 	last := s.state.Windows >= s.o.Windows
 	stalls, never := s.stallChance(), m.never
 	if s.unavoidable() > 0 && !last {
-		// Stalls that may depend on the rate raise the share required of the others. That this
-		// share is never reached proves nothing yet.
+		// Stalls that may depend on the rate raise the share required from the others. If that
+		// share is never reached, it proves nothing yet.
 		never = s.p.at(s.o.Share).never
 	}
 	switch {
@@ -319,8 +317,7 @@ func (s *Search) done(m *marginal) Reason {
 }
 
 // place chooses the next window's rate: near the rate in question, spread over the middle of its
-// posterior, and every third time where half of the windows pass, which is most informative about
-// the spread.
+// posterior, and every third time where half the windows pass, which says most about the spread.
 func (s *Search) place(m *marginal) float64 {
 	n := s.state.Windows
 	if n%3 == 0 {
@@ -362,8 +359,8 @@ func (s *Search) held(rate float64, passed bool) {
 	}
 }
 
-// betaAbove returns the probability that a Beta(a, b) variable with whole parameters exceeds x: the
-// probability of at most a-1 successes in a+b-1 trials with success probability x.
+// betaAbove returns the probability that a Beta(a, b) variable with whole parameters exceeds x,
+// which is that of at most a-1 successes in a+b-1 trials with success probability x.
 func betaAbove(a, b int, x float64) float64 {
 	n := a + b - 1
 	term := math.Pow(1-x, float64(n))

@@ -52,8 +52,8 @@ func run(t *testing.T, o Options, measure func(Probe) Window) (*Search, []Probe)
 	}
 }
 
-// TestCoverage: the interval holds the truth as often as it claims, for laws of the model
-// and at rates that are not on the grid. tools/verdicts does the same with queues.
+// TestCoverage: the interval holds the truth as often as it claims, for laws that the model has and
+// at rates that are not on the grid. tools/verdicts does the same with queues.
 func TestCoverage(t *testing.T) {
 	const seeds = 12
 	for k, l := range []law{{threshold: 5000, spread: .001}, {threshold: 777, spread: .02}, {threshold: 21_400, spread: .05, lapse: .05}} {
@@ -83,16 +83,16 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// TestLengthByRate: if windows are longer at lower rates, the interval holds the rate at which
-// the given share of windows of its own length pass. Each request is slow independently, so the
-// probability of a window follows from its number of requests.
+// TestLengthByRate: if windows are longer at lower rates, the interval holds the rate at which the
+// given share of equally long windows pass. Each request is slow independently, so a window's
+// probability follows from its number of requests.
 func TestLengthByRate(t *testing.T) {
 	const seeds = 12
 	o := Defaults()
 	o.Start, o.Least, o.Hold = 20, 12.5, false
 	slow := func(rate float64) float64 { return .002 + .006*math.Pow(rate/45, 4) }
 	requests := func(rate float64) int { return int(rate * min(max(500/rate, 8), 32)) }
-	passes := func(rate float64) float64 { // of the binomial law
+	passes := func(rate float64) float64 { // by the binomial law
 		n, p := requests(rate), slow(rate)
 		term, sum := math.Pow(1-p, float64(n)), 0.0
 		for k := range int(float64(n)*(1-o.At)+1e-9) + 1 {
@@ -263,7 +263,7 @@ func TestVoid(t *testing.T) {
 	s, probes := run(t, Defaults(), func(p Probe) Window {
 		w := sharp(5000)(p)
 		if n++; n%3 != 0 {
-			w.Over, w.Late, w.Belated = 19, 11, 11 // of 1000, where 1 % may be
+			w.Over, w.Late, w.Belated = 19, 11, 11 // among 1000, where 1 % may be
 		}
 		return w
 	})
@@ -355,9 +355,9 @@ func TestHoldEnds(t *testing.T) {
 	}
 }
 
-// TestTokenBucket: a server that gives out 5,000 tokens a second and keeps one. Requests
-// that are due evenly above its rate wait ever longer, so a hold of a minute finds waits
-// for which a window of eight seconds is too short.
+// TestTokenBucket: a server that gives out 5,000 tokens a second and keeps one. Requests that are
+// due evenly above its rate wait ever longer, so a hold of a minute finds waits for which a window
+// of eight seconds is too short.
 func TestTokenBucket(t *testing.T) {
 	const tokens, settle, limit = 5000.0, 2.0, .02 // per second; seconds
 	for _, start := range []float64{100, 250, 333, 1000, 1234, 7000, 40_000} {

@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// A failed window in which the server paused may have failed by a stall that no rate
-// avoids, or because its rate was too high: a server with capped processor time pauses when
-// it has used its share. Windows at low rates distinguish the two cases: in the first, the
-// server stalls there as often. The evidence is a Bayes factor of two hypotheses: that all
-// windows stall with one unknown probability, and that windows below some rate have a lower
-// one.
+// A failed window in which the server paused may have failed by a stall that no rate avoids, or
+// because its rate was too high: a server with capped processor time pauses when it has used its
+// share. Windows at low rates distinguish the two cases: in the first, the server stalls there as
+// often. The evidence is a Bayes factor between two hypotheses: that all windows stall with one
+// unknown probability, and that windows below some rate have a lower one.
 
 const (
-	// control is the share of the highest passed rate at which windows test for stalls.
+	// control is at which share of the highest passed rate windows test for stalls.
 	control = .5
 	// convincing is the Bayes factor from which stalls depend on the rate, and unlikely the
 	// factor below which no more windows are spent on the question.
@@ -58,8 +57,8 @@ func number(b bool) float64 {
 	return 0
 }
 
-// evidence returns the logarithm of the probability of k particular events of n, averaged over
-// all probabilities of one event.
+// evidence returns the log probability of k particular events among n, averaged over all
+// probabilities for one event.
 func evidence(k, n float64) float64 {
 	a, _ := math.Lgamma(k + 1)
 	b, _ := math.Lgamma(n - k + 1)
@@ -90,8 +89,7 @@ func (s *Search) unavoidable() int {
 	return s.state.Stalled
 }
 
-// controls returns the rate of a window that tests whether low rates stall, 0 if there is
-// no need.
+// controls returns the rate for a window that tests whether low rates stall, 0 if there is no need.
 func (s *Search) controls() float64 {
 	if s.state.Stalled < 2 || s.avoidable || s.factor < unlikely || s.state.Windows%3 != 1 {
 		return 0

@@ -7,7 +7,7 @@ import (
 )
 
 // TestThrottled: a server that pauses only when its rate is too high, like one with capped
-// processor time, has a capacity although most of its failed windows have pauses.
+// processor time, has a capacity although most failed windows have pauses.
 func TestThrottled(t *testing.T) {
 	const seeds = 20
 	o := Defaults()

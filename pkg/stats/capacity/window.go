@@ -18,14 +18,14 @@ type Options struct {
 	// is void, if it would have passed without them. A window that passes although requests
 	// were late counts: latencies are from when requests were due.
 	Late float64
-	// Share is the share of windows that pass at the rate in search: from 0.5 to 0.95.
+	// Share is the share of windows that pass at the sought rate: from 0.5 to 0.95.
 	Share float64
 	// Tolerance is the relative width of the interval at which the search ends.
 	Tolerance float64
 	// Windows is the most windows that count, at least MinWindows.
 	Windows int
-	// Start is the first rate in requests per second; the search doubles it, or divides it
-	// by four. Least and Highest bound all rates. Highest may be 0: no bound.
+	// Start is the first rate in requests per second; the search doubles it, or divides it by four.
+	// Least and Highest bound all rates. Highest may be 0, which means no bound.
 	Start, Least, Highest float64
 	// Hold requests a longer window at the final rate, and at lower rates until one passes.
 	Hold bool
@@ -34,7 +34,7 @@ type Options struct {
 // MinWindows is the fewest windows that a search needs.
 const MinWindows = 12
 
-// Defaults returns the options of a search for 99 % within 20 ms.
+// Defaults returns the options for a search for 99 % within 20 ms.
 func Defaults() Options {
 	return Options{
 		Limit: 20 * time.Millisecond, At: .99, Errors: .001, Late: .01,
@@ -63,19 +63,18 @@ func (o Options) check() error {
 	return errors.Join(errs...)
 }
 
-// Window is a measurement at one rate, after settling. Counts are of requests.
+// Window is a measurement at one rate, after settling. It counts requests.
 type Window struct {
 	Rate float64 // requested, per second
-	// Offered requests were due in the window. Over ones of these were not answered within
-	// the limit: they were answered later, failed, not answered, or not sent.
+	// Offered requests were due in the window. Over among these were not answered within the limit:
+	// they were answered later, failed, not answered, or not sent.
 	Offered, Over int64
 	// Failed requests were answered with an error, not answered, or not sent.
 	Failed int64
-	// Late requests were sent late or never, by the client's fault. Belated ones of
-	// these are in Over only for that reason: counted from when they were sent, they were
-	// answered within the limit.
+	// Late requests were sent late or never, by the client's fault. Belated among these are in Over
+	// only for that reason: counted from when they were sent, they were answered within the limit.
 	Late, Belated int64
-	// Pause is the longest time in which requests waited and none was answered.
+	// Pause is the longest time in which requests waited and the server answered nothing.
 	Pause time.Duration
 	// StoreFull is set if the database ran out of space.
 	StoreFull bool

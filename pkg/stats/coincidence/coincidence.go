@@ -1,5 +1,5 @@
-// Package coincidence decides which kinds of events coincide with stalls more often than chance
-// explains, by circular shifts of the stalls.
+// Package coincidence decides which kinds of event coincide with stalls more often than chance
+// explains, by shifting the stalls circularly.
 package coincidence
 
 import (
@@ -14,15 +14,15 @@ const (
 	Shifts = 10_000
 	// Level is the p below which chance is excluded.
 	Level = 0.01
-	// Least is the fewest stalls, and the fewest events of a kind, that are tested.
+	// Least is the fewest stalls, and the fewest events of one kind, that are tested.
 	Least = 5
 )
 
 // Stretch is [From, To) in a period, which is counted in ticks from 0.
 type Stretch struct{ From, To int }
 
-// Period is a time in which stalls and events were observed. Stretches of one list ascend and
-// do not overlap.
+// Period is a time in which stalls and events were observed. Stretches in one list ascend and do
+// not overlap.
 type Period struct {
 	Ticks  int
 	Stalls []Stretch
@@ -30,20 +30,20 @@ type Period struct {
 	Events [][]Stretch
 }
 
-// Kind has the result of the test for one kind of event.
+// Kind has the test result for one kind of event.
 type Kind struct {
 	// Overlap is the number of ticks that are both in a stall and in an event.
 	Overlap int
-	// P is the probability that the most unusual of all kinds is at least as unusual as this one
-	// if the stalls have nothing to do with any of them.
+	// P is the probability that the most unusual kind is at least as unusual as this one if the
+	// stalls have nothing to do with any kind.
 	P float64
 }
 
-// Test returns the result of each kind, and the same results for the same seed. In each shift, all
-// stalls of a period move by the same random number of ticks. Stalls that leave the period at its
-// end return at its beginning, so the lengths and the distances of stalls and of events stay the
-// same. The p of a kind alone is the share of shifts, including this observation, with at least as
-// much overlap. P compares that with the smallest p over all kinds of each shift (Westfall and
+// Test returns the result for each kind, and the same results for the same seed. In each shift, all
+// stalls in a period move by the same random number of ticks. Stalls that leave the period at its
+// end return at its beginning, so that lengths and distances between stalls stay the same, as they
+// do for events. A kind's own p is the share of shifts, including this observation, with at least
+// as much overlap. P compares that with the smallest p over all kinds in each shift (Westfall and
 // Young, 1993), so that the number of kinds causes no false alarms.
 func Test(periods []Period, kinds int, seed uint64) []Kind {
 	overlaps := make([][]int, kinds) // by kind and shift; the last one is the observation
@@ -81,7 +81,7 @@ func Test(periods []Period, kinds int, seed uint64) []Kind {
 	return out
 }
 
-// add adds the overlap of a period to the overlap of each shift.
+// add adds a period's overlap to each shift's overlap.
 func add(overlaps []int, p Period, events []Stretch, by []int) {
 	moved, fixed, forward := p.Stalls, events, true
 	if len(events) < len(moved) { // shift the events back instead: fewer move, with the same overlap
@@ -107,14 +107,14 @@ func add(overlaps []int, p Period, events []Stretch, by []int) {
 	}
 }
 
-// counts has 64 ticks in each element: which of them lie in stretches, and the number of such ticks
-// before them. It is much smaller than a number for each tick, so that it stays in a cache.
+// counts has 64 ticks in each element: which ticks lie in stretches, and how many such ticks
+// precede them. It is much smaller than a number for each tick, so that it stays in a cache.
 type counts []struct {
 	ticks  uint64
 	before int
 }
 
-// count counts the ticks of a period that lie in stretches.
+// count counts a period's ticks that lie in stretches.
 func count(list []Stretch, ticks int) counts {
 	c := make(counts, ticks/64+1)
 	for _, s := range list {
@@ -134,7 +134,7 @@ func (c counts) at(t int) int {
 	return of.before + bits.OnesCount64(of.ticks&(1<<(uint(t)%64)-1))
 }
 
-// shares returns, for each value, the share of all values that are at least as large.
+// shares returns, for each value, the share among all values that are at least as large.
 func shares(values []int) []float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	out := make([]float64, len(values))
@@ -145,9 +145,9 @@ func shares(values []int) []float64 {
 	return out
 }
 
-// Periodic reports whether the events of a kind recur periodically: the time from each to the next
-// is the same, within a tenth. A shift by that period changes nothing, so shifts do not show whether
-// stalls of the same period are related to them.
+// Periodic reports whether one kind's events recur periodically: the time from each to the next is
+// the same, within a tenth. A shift by that period changes nothing, so shifts do not show whether
+// stalls with the same period are related to them.
 func Periodic(events []Stretch) bool {
 	if len(events) < 3 {
 		return false

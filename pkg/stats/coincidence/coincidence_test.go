@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// simulated is a run of two steps of a minute in ticks of 100 ms. Stalls begin at random times; so
-// do the events of the first kinds, while those of the last kind each have a stall.
+// simulated is a run with two steps, each a minute in 100 ms ticks. Stalls begin at random times.
+// So do events, except for those of the last kind, which each have a stall.
 type simulated struct {
 	stalls  int
-	kinds   []int // the numbers of events of unrelated kinds
+	kinds   []int // how many events unrelated kinds have
 	related bool
 }
 
@@ -54,8 +54,8 @@ func (s simulated) periods(seed uint64) (periods []Period) {
 	return periods
 }
 
-// Unrelated events count as related in at most 1 % of runs, however many kinds there are, even if
-// they are so few that only the seed could tell them apart.
+// Unrelated events count as related in at most 1 % of runs, however many kinds there are, and even
+// if there are so few that only the seed could tell them apart.
 func TestUnrelated(t *testing.T) {
 	runs := 40
 	if os.Getenv("DBTESTER_LONG") != "" {
@@ -89,8 +89,8 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// The p of one kind equals a count of all shifts: of 100 shifts of a stall of two ticks, those by
-// -1, 0 and 1 overlap with an event of two ticks, and only the shift by 0 overlaps fully.
+// One kind's p equals a count over all shifts: among 100 shifts of a two-tick stall, those by -1, 0
+// and 1 overlap with a two-tick event, and only the shift by 0 overlaps fully.
 func TestExact(t *testing.T) {
 	p := Period{Ticks: 100, Stalls: []Stretch{{98, 100}}, Events: [][]Stretch{{{98, 100}}, {{0, 1}}, {{97, 99}}, nil}}
 	got := Test([]Period{p, {Ticks: 0}, {Ticks: 50, Events: [][]Stretch{nil, nil, nil, nil}}}, 4, 1)
@@ -108,7 +108,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// The overlap of every shift equals a count tick by tick, whether stalls or events are fewer.
+// Every shift's overlap equals a count tick by tick, whether stalls or events are fewer.
 func TestShifts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	for range 300 {

@@ -1,14 +1,14 @@
-// Package drift finds out whether a series of equal intervals, such as the p99 of each minute,
+// Package drift finds out whether a series of equal intervals, such as the p99 in each minute,
 // rises or falls over its whole length, by how much, and how small a drift could have been found.
 //
 // Neighbouring values depend on each other, and saw-teeth (compactions, collected garbage) make
-// values rise and fall again. Tests of single values then find drifts in flat series. So the series
-// is cut into about ten parts, which are long compared with both, and only the centres of the parts
-// are compared. Each pair of parts has a slope. The drift is the median slope (H. Theil, 1950;
-// P. K. Sen, 1968). The test is Kendall's, with its exact distribution for so few values, and the
-// interval contains the slopes that this test does not reject. Saw-teeth that are about as long as a
-// part, or as a few of them, would move slowly against the parts and look like a drift. They do so
-// for one number of parts, so several numbers must agree.
+// values rise and fall again. Tests on single values then find drifts in flat series. So the series
+// is cut into about ten parts, which are long compared with both, and only the parts' centres are
+// compared. Each pair of parts has a slope. The drift is the median slope (H. Theil, 1950; P. K.
+// Sen, 1968). The test is Kendall's, with its exact distribution for so few values, and the
+// interval contains the slopes that this test does not reject. Saw-teeth about as long as one part
+// or a few would move slowly against the parts and look like a drift. They do so for one number of
+// parts, so several numbers must agree.
 package drift
 
 import (
@@ -21,13 +21,13 @@ import (
 
 const (
 	// Level is the probability below which a drift is not by chance, over all measures that
-	// abtest.Holm corrects. The interval covers the drift with a probability of 1 - Level.
+	// abtest.Holm corrects. The interval covers the drift with the probability 1 - Level.
 	Level = 0.05
 	// Least is the fewest known values that are judged: in fewer, each saw-tooth is a drift.
 	Least = 30
 	// Power is the probability with which the smallest drift would have been found.
 	Power = 0.9
-	// shuffles is how many orders of the parts the smallest drift follows from.
+	// shuffles is from how many orders of the parts the smallest drift follows.
 	shuffles = 200
 )
 
@@ -41,19 +41,19 @@ type Drift struct {
 	Median float64
 	// Slope is the drift. Low and High bound it.
 	Slope, Low, High float64
-	// P is the probability of so clear a drift in a series without one.
+	// P is the probability that a series without a drift shows so clear a one.
 	P float64
 	// Smallest is the smallest drift, in either direction, that would have been found with
-	// probability [Power] in a series that is as uneven as this one.
+	// probability [Power] in an equally uneven series.
 	Smallest float64
 }
 
-// Center reduces the values of a part to one: [Median] or [Mean].
+// Center reduces a part's values to one: [Median] or [Mean].
 type Center func([]float64) float64
 
-// Find finds the drift of a series, whose unknown values are NaN. It returns the same for the same
-// seed. It returns false if fewer than [Least] values are known. The number of measures that are
-// tested together affects Smallest only: P is that of this series alone, see abtest.Holm.
+// Find finds a series' drift. Unknown values are NaN. It returns the same for the same seed. It
+// returns false if fewer than [Least] values are known. The number of measures that are tested
+// together affects Smallest only: P is for this series alone, see abtest.Holm.
 func Find(values []float64, center Center, measures int, seed uint64) (d Drift, ok bool) {
 	d, lines := fit(values, center)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -95,10 +95,10 @@ func fit(values []float64, center Center) (d Drift, lines []line) {
 	return d, lines
 }
 
-// line has the centres of the parts of a series, and the mean times of their values.
+// line has the centres of a series' parts, and the mean times of their values.
 type line struct{ at, values []float64 }
 
-// divide cuts a series into parts with as equal numbers of values as possible.
+// divide cuts a series into parts with as equally many values as possible.
 func divide(at, values []float64, parts int, center Center) (l line) {
 	for i := range parts {
 		from, to := i*len(values)/parts, (i+1)*len(values)/parts
@@ -107,8 +107,8 @@ func divide(at, values []float64, parts int, center Center) (l line) {
 	return l
 }
 
-// slopes returns the slopes between all pairs, ascending, and Kendall's sum: the number of those
-// that rise less the number of those that fall.
+// slopes returns the slopes between all pairs, ascending, and Kendall's sum: how many rise less how
+// many fall.
 func (l line) slopes() (sorted []float64, sum int) {
 	for i := range l.values {
 		for j := i + 1; j < len(l.values); j++ {
@@ -126,13 +126,13 @@ func (l line) slopes() (sorted []float64, sum int) {
 	return sorted, sum
 }
 
-// smallest returns the smallest drift that would be found at a level if the distances of the values
-// from the line came in any other order. Its probability is higher than [Power], so that all
-// divisions find it with Power.
+// smallest returns the smallest drift that would be found at a level if the values' distances from
+// the line came in any other order. Its probability is higher than [Power], so that all divisions
+// find it with Power.
 func (l line) smallest(level float64, random *rand.Rand) float64 {
 	sorted, _ := l.slopes()
 	slope := order.Middle(sorted)
-	// The line follows the values, so they are closer to it than to the true one, and so few of them
+	// The line follows the values, so they are closer to it than to the true one, and so few values
 	// do not show their spread exactly.
 	wider := float64(len(l.values)) / float64(len(l.values)-2)
 	rest := line{l.at, make([]float64, len(l.values))}
@@ -153,7 +153,7 @@ func (l line) smallest(level float64, random *rand.Rand) float64 {
 	return needed[int(math.Ceil((1-(1-Power)/float64(len(divisions)))*shuffles))-1]
 }
 
-// interval returns the bounds of the drifts that the test does not reject at [Level].
+// interval returns the bounds on the drifts that the test does not reject at [Level].
 func interval(sorted []float64, parts int) (low, high float64) {
 	outside := (len(sorted) - critical(parts, Level)) / 2
 	return sorted[outside], sorted[len(sorted)-1-outside]
@@ -171,7 +171,7 @@ func critical(n int, level float64) int {
 // probability returns how probable a sum at least as far from 0 is for n values in any order.
 func probability(n, sum int) float64 { return among(inversions(n), n, sum) }
 
-// among returns the [probability] with the [inversions] of n values.
+// among returns the [probability] from the [inversions] of n values.
 func among(counts []float64, n, sum int) float64 {
 	if sum < 0 {
 		sum = -sum
@@ -185,8 +185,8 @@ func among(counts []float64, n, sum int) float64 {
 	return min(1, 2*p)
 }
 
-// inversions returns, for each number of pairs in descending order, the share of all orders of n
-// values that have it.
+// inversions returns, for each number of pairs in descending order, which share of all orders of n
+// values has it.
 func inversions(n int) []float64 {
 	counts := []float64{1}
 	for size := 2; size <= n; size++ {
@@ -201,10 +201,10 @@ func inversions(n int) []float64 {
 	return counts
 }
 
-// Median returns the median of at least one value.
+// Median returns the median. There must be at least one value.
 func Median(values []float64) float64 { return order.Middle(slices.Sorted(slices.Values(values))) }
 
-// Mean returns the mean of at least one value.
+// Mean returns the mean. There must be at least one value.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {

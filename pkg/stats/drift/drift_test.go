@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The distribution of Kendall's sum is that of all orders of five values.
+// Kendall's sum is distributed as over all orders of five values.
 func TestProbability(t *testing.T) {
 	counts := map[int]int{}
 	var each func(order, rest []float64)
@@ -53,8 +53,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Of series with a drift of the smallest size, about as many are found as promised, and the
-// interval contains the drift.
+// If series have the smallest drift, about as many are found as promised, and the interval contains
+// the drift.
 func TestSmallest(t *testing.T) {
 	const series = 200
 	found, within := 0, 0

@@ -9,21 +9,21 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
 
-// run simulates a run: minutes of five measures.
+// run simulates a run: five measures in each minute.
 type run struct {
 	minutes int
-	// memory is the correlation of the levels of two successive seconds.
+	// memory is the correlation between the levels in two successive seconds.
 	memory float64
-	// deviation is the standard deviation of the level of p99, as a share. That of p50 is half.
+	// deviation is the standard deviation of p99's level, as a share. p50's is half.
 	deviation float64
-	// teeth is the length of a saw-tooth in minutes.
+	// teeth is how long a saw-tooth is, in minutes.
 	teeth float64
 	// drift is the planted growth per hour, as a share.
 	drift float64
 }
 
-// levels returns a level for each second of a run, with a standard deviation and the correlation
-// of neighbours.
+// levels returns a level for each second in a run, with a standard deviation and correlated
+// neighbours.
 func (r run) levels(random *rand.Rand, deviation float64) []float64 {
 	levels := make([]float64, 60*r.minutes)
 	z := random.NormFloat64()
@@ -40,10 +40,11 @@ func (r run) tooth(minute, phase float64) float64 {
 	return part
 }
 
-// grown returns the factor of the planted drift.
+// grown returns the planted drift's factor.
 func (r run) grown(minute float64) float64 { return 1 + r.drift*minute/60 }
 
-// latency returns the quantile of each second. Each tooth of a compaction or a collector raises it.
+// latency returns each second's quantile. Each saw-tooth from a compaction or a collector raises
+// it.
 func (r run) latency(random *rand.Rand, deviation, noise, height float64) []float64 {
 	phase, levels := random.Float64(), r.levels(random, deviation)
 	for i := range levels {
@@ -53,8 +54,8 @@ func (r run) latency(random *rand.Rand, deviation, noise, height float64) []floa
 	return levels
 }
 
-// perMinute joins seconds. The quantile of a minute is close to the mean of its seconds', for this
-// simulation alone: reports merge histograms.
+// perMinute joins seconds. For this simulation a minute's quantile is about the mean over its
+// seconds; reports merge histograms.
 func perMinute(seconds []float64) []float64 {
 	out := make([]float64, len(seconds)/60)
 	for i := range out {
@@ -65,7 +66,7 @@ func perMinute(seconds []float64) []float64 {
 	return out
 }
 
-// gauge returns the size of each minute: a level, teeth, and hardly any noise.
+// gauge returns a size for each minute: a level, teeth, and hardly any noise.
 func (r run) gauge(random *rand.Rand, height, noise float64) []float64 {
 	out, phase := make([]float64, r.minutes), random.Float64()
 	for i := range out {
@@ -75,7 +76,7 @@ func (r run) gauge(random *rand.Rand, height, noise float64) []float64 {
 	return out
 }
 
-// series returns p50, p99, memory, and the size and the part in use of the store.
+// series returns p50, p99, memory, and the store's size and used part.
 func (r run) series(random *rand.Rand) [][]float64 {
 	return [][]float64{
 		perMinute(r.latency(random, r.deviation/2, 0.02, 0.05)), perMinute(r.latency(random, r.deviation, 0.10, 0.15)),
@@ -102,7 +103,7 @@ var (
 	memories = []float64{0.3, 0.5, 0.7, 0.9}
 )
 
-// between returns a length of saw-teeth: short ones are as frequent as long ones of twice the length.
+// between draws a saw-tooth length log-uniformly: equal ratios are equally frequent.
 func between(random *rand.Rand, least, most float64) float64 {
 	return least * math.Exp(random.Float64()*math.Log(most/least))
 }
@@ -128,8 +129,8 @@ func count(runs int, r run, least, most float64) (alarms int, by [5]int) {
 	return alarms, by
 }
 
-// Flat runs of six hours have no drifts, whatever the correlation of their seconds and the length of
-// their saw-teeth, nor have shorter runs.
+// Flat six-hour runs have no drifts, however correlated their seconds and however long their
+// saw-teeth, nor have shorter runs.
 func TestFlat(t *testing.T) {
 	for _, c := range []struct {
 		runs, minutes int
@@ -143,7 +144,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// A growth of 1 % per hour is found in six hours. The noisier p99 is, the larger is the smallest
+// Growth by 1 % per hour is found in six hours. The noisier p99 is, the larger is the smallest
 // drift.
 func TestPlanted(t *testing.T) {
 	for _, c := range []struct{ deviation, memory float64 }{{0.05, 0}, {0.05, 0.9}, {0.10, 0}, {0.15, 0}, {0.15, 0.9}} {
@@ -157,9 +158,8 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// A test of single seconds or minutes, which assumes that they are independent, finds drifts in
-// flat runs. So does one whose variance is corrected for the correlation of minutes (Hamed and
-// Rao, 1998).
+// A test on single seconds or minutes, which assumes that they are independent, finds drifts in
+// flat runs. So does one whose variance is corrected for correlated minutes (Hamed and Rao, 1998).
 func TestOthers(t *testing.T) {
 	var seconds, minutes, corrected, parts int
 	const runs = 40

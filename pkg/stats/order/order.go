@@ -1,4 +1,4 @@
-// Package order has the interval of a median that its order statistics give, with the exact
+// Package order has the interval that order statistics give for a median, with the exact
 // probability that it covers the median, whatever the distribution.
 package order
 
@@ -15,14 +15,14 @@ type Median struct {
 	N         int
 	Is        float64
 	Low, High float64
-	// Coverage is the probability that [Low, High] has the median of the distribution of the
-	// values. With fewer values than [Least] it is 0, and Low and High are their range.
+	// Coverage is the probability that [Low, High] contains the median of the values' distribution.
+	// With fewer values than [Least] it is 0, and Low and High are their range.
 	Coverage float64
 }
 
 // Of returns the median of some values. Its interval goes from one value to the value at the same
 // distance from the other end; it is the shortest such interval that covers the median with at
-// least 95 %. The median of no values is NaN.
+// least 95 %. Without values the median is NaN.
 func Of(values []float64) Median {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -33,7 +33,7 @@ func Of(values []float64) Median {
 	if n < Least {
 		return m
 	}
-	// The number of n values below the median is binomial: outside is left out at each end.
+	// How many of n values lie below the median is binomial: outside is left out at each end.
 	tail := 0.0
 	for outside := 0; 2*outside < n; outside++ {
 		tail += math.Exp(logChoose(n, outside) - float64(n)*math.Ln2) // a product would underflow from 1075 values on
@@ -45,13 +45,13 @@ func Of(values []float64) Median {
 	return m
 }
 
-// Middle returns the median of sorted values, at least one.
+// Middle returns the median of sorted values. There must be at least one.
 func Middle(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// logChoose returns the logarithm of the number of ways to choose k of n.
+// logChoose returns the logarithm of how many ways there are to choose k from n.
 func logChoose(n, k int) float64 {
 	all, _ := math.Lgamma(float64(n + 1))
 	chosen, _ := math.Lgamma(float64(k + 1))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The intervals of small samples stand in every table of order statistics: of 6 values the
-// range covers the median with 1 - 2/64, of 10 the second to the ninth with 1 - 22/1024.
+// Intervals for small samples stand in every table of order statistics: with 6 values the range
+// covers the median with 1 - 2/64, with 10 the second to the ninth with 1 - 22/1024.
 func TestOf(t *testing.T) {
 	for _, tc := range []struct {
 		values []float64
@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 }
 
 // For many values it is the interval of the normal law: 1.96 deviations on each side, where a
-// deviation is half the root of the number of values.
+// deviation is half the root of n.
 func TestOfMany(t *testing.T) {
 	for _, n := range []int{400, 10_000} {
 		values := make([]float64, n)

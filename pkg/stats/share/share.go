@@ -1,5 +1,5 @@
-// Package share has the exact interval of a share: of how often something happens in the long run,
-// if it happened k times of n.
+// Package share has the exact interval for a share: how often something happens in the long run if
+// it happened k times in n.
 package share
 
 import "math"
@@ -7,9 +7,9 @@ import "math"
 // outside is the probability that an interval leaves out on each side.
 const outside = 0.025
 
-// Interval returns the interval of Clopper and Pearson for k of n, which has the share with a
-// probability of at least 95 %. At a share below it, k or more have a probability of less than
-// 2.5 %, as have k or fewer at a share above it.
+// Interval returns Clopper and Pearson's interval for k of n, which contains the share with a
+// probability of at least 95 %. At a share below it, k or more have a probability less than 2.5 %,
+// as have k or fewer at a share above it.
 func Interval(k, n int) (low, high float64) {
 	low, high = 0, 1
 	if k > 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Values of tables of Clopper and Pearson's intervals.
+// The values are from tables of Clopper and Pearson's intervals.
 func TestInterval(t *testing.T) {
 	for _, tt := range []struct {
 		k, n      int

@@ -1,13 +1,12 @@
-// Package stationary finds out whether a series of equal intervals, such as the
-// throughput of each second, keeps its level.
+// Package stationary finds out whether a series of equal intervals, such as the throughput in each
+// second, keeps its level.
 //
-// A change of level is found by Pettitt's test (A. N. Pettitt, "A non-parametric approach
-// to the change-point problem", 1979), which compares ranks, so that neither the
-// distribution of the values nor single outliers matter. It assumes that the values are
-// independent; seconds of a load are not quite. So a change must also be large: see
-// [Series.Change]. A series steps if two levels describe it better than the line of Theil
-// and Sen, else it drifts. The steady part is the longest one in which the test finds no
-// further change.
+// Pettitt's test (A. N. Pettitt, "A non-parametric approach to the change-point problem", 1979)
+// finds a change of level. It compares ranks, so that neither the values' distribution nor single
+// outliers matter. It assumes that the values are independent; a load's seconds are not quite. So a
+// change must also be large: see [Series.Change]. A series steps if two levels describe it better
+// than Theil and Sen's line, else it drifts. The steady part is the longest one in which the test
+// finds no further change.
 package stationary
 
 import (
@@ -20,12 +19,12 @@ import (
 // Level is the probability, by Pettitt's test, below which a change is not by chance.
 const Level = 0.001
 
-// Shortest is the least number of values in which a change can be found: with fewer, even
-// the clearest step has a higher probability than [Level].
+// Shortest is the fewest values in which a change can be found: with fewer, even the clearest step
+// has a higher probability than [Level].
 const Shortest = 22
 
-// mostBins bounds the values that are compared: more are averaged, because a change of one
-// per cent of a series is not a change of its level.
+// mostBins bounds the values that are compared: more are averaged, because a change that lasts for
+// one per cent of a series is not a change of its level.
 const mostBins = 120
 
 // Kind is how a series changes.
@@ -38,22 +37,21 @@ const (
 	Drifts Kind = "drifts"
 )
 
-// Series are the values of equal intervals.
+// Series has one value for each of equal intervals.
 type Series struct {
 	Values []float64
-	// Change is the least change of the medians, as a share of the larger one, that
-	// counts: 0.1 is 10 %.
+	// Change is the least change between medians that counts, as a share of the larger one: 0.1 is
+	// 10 %.
 	Change float64
 }
 
-// Finding is the result of a test of a series.
+// Finding is the result from testing a series.
 type Finding struct {
 	Kind Kind
 	// At is the first interval after the change, P its probability by chance.
 	At int
 	P  float64
-	// Before and After are the levels: for a step the medians of both sides, for a drift
-	// the ends of the line.
+	// Before and After are the levels: for a step both sides' medians, for a drift the line's ends.
 	Before, After float64
 	// From and To bound the steady part, half open; equal if no quarter of the series is
 	// steady. Median is its level.
@@ -98,8 +96,7 @@ func (s Series) longest(values []float64, offset int) (from, to int) {
 	return from, to
 }
 
-// split returns the place of the largest change, its probability by chance, and whether
-// it counts.
+// split returns where the largest change is, its probability by chance, and whether it counts.
 func (s Series) split(values []float64) (at int, p float64, changed bool) {
 	if len(values) < Shortest {
 		return 0, 1, false
@@ -112,8 +109,8 @@ func (s Series) split(values []float64) (at int, p float64, changed bool) {
 	return at, p, math.Abs(after-before) >= s.Change*max(math.Abs(before), math.Abs(after))
 }
 
-// pettitt returns where the ranks change most, and how probable such a change is in
-// values of one distribution.
+// pettitt returns where the ranks change most, and how probable such a change is in values from one
+// distribution.
 func pettitt(values []float64) (at int, p float64) {
 	n := float64(len(values))
 	most, doubled := 0.0, 0
@@ -126,8 +123,8 @@ func pettitt(values []float64) (at int, p float64) {
 	return at, min(1, 2*math.Exp(-6*most*most/(n*n*n+n*n)))
 }
 
-// line returns the ends of the line of Theil and Sen, whose slope is the median of the
-// slopes between all pairs, and the total distance of the values from it.
+// line returns the ends of Theil and Sen's line, whose slope is the median over the slopes between
+// all pairs, and the values' total distance from it.
 func line(values []float64) (first, last, apart float64) {
 	var slopes []float64
 	for i := range values {
@@ -147,7 +144,7 @@ func line(values []float64) (first, last, apart float64) {
 	return first, first + slope*float64(len(values)-1), apart
 }
 
-// spreadOf returns the total distance of the values from their median.
+// spreadOf returns the values' total distance from their median.
 func spreadOf(values []float64) (apart float64) {
 	m := median(values)
 	for _, v := range values {
@@ -165,7 +162,7 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// binned returns the means of width values each; the last bin may have fewer.
+// binned returns means over width values each; the last bin may have fewer.
 func binned(values []float64, width int) (out []float64) {
 	for part := range slices.Chunk(values, width) {
 		sum := 0.0

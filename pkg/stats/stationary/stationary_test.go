@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// noisy are n values around a level for each, with a deviation of 5 % of it.
+// noisy returns n values, each around its level with a deviation of 5 %.
 func noisy(seed uint64, n int, level func(i int) float64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 1))
 	values := make([]float64, n)
@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		level          func(int) float64
 		kind           Kind
 		before, after  float64
-		from, to, near int // bounds of the steady part, give or take near
+		from, to, near int // the steady part's bounds, give or take near
 	}{
 		{"constant", 60, constant, Steady, 0, 0, 0, 60, 0},
 		{"a change too small to matter", 60, small, Steady, 0, 0, 0, 60, 0},
@@ -68,8 +68,8 @@ func TestFind(t *testing.T) {
 
 func abs(n int) int { return max(n, -n) }
 
-// Among series without a change, with noise of one third of the level and with similar
-// neighbours, at most a few count as changing.
+// Among series without a change, whose noise is a third of the level and whose neighbours are
+// similar, at most a few count as changing.
 func TestFewFalseFindings(t *testing.T) {
 	for _, alike := range []float64{0, 0.5} {
 		found := 0
