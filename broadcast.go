@@ -139,20 +139,6 @@ func (c *Config) ToRequest(id string, op Operation, member int) (proto.Message, 
 	}
 }
 
-// one returns a copy of the experiment with one database and one trial, and that
-// database, whose fields the caller may change.
-func (c *Config) one(id string) (*config.Experiment, *config.Database, error) {
-	e := *c.Experiment
-	if err := e.Select(id); err != nil {
-		return nil, nil, err
-	}
-	if len(e.Databases) > 1 {
-		return nil, nil, fmt.Errorf("%q has %d points of a sweep: give the id of one, such as %q", id, len(e.Databases), e.Databases[0].ID)
-	}
-	e.Trials = 1
-	return &e, &e.Databases[0], nil
-}
-
 // responsesOf returns the responses to a Start or a Stop that a run recorded, nil if the
 // operation was refused before it began.
 func responsesOf(out *control.Outcome, op Operation) (map[int]Response, error) {

@@ -12,6 +12,7 @@ package dbtester
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -96,6 +97,20 @@ func (c *Config) conduct(ctx context.Context, e *config.Experiment, report func(
 // connect returns a connection to the agent at an address. The caller closes it.
 func (c *Config) connect(addr string, dial ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+addr, slices.Concat(c.Dial, dial)...)
+}
+
+// one returns a copy of the experiment with one database and one trial, and that
+// database, whose fields the caller may change.
+func (c *Config) one(id string) (*config.Experiment, *config.Database, error) {
+	e := *c.Experiment
+	if err := e.Select(id); err != nil {
+		return nil, nil, err
+	}
+	if len(e.Databases) > 1 {
+		return nil, nil, fmt.Errorf("%q has %d points of a sweep: give the id of one, such as %q", id, len(e.Databases), e.Databases[0].ID)
+	}
+	e.Trials = 1
+	return &e, &e.Databases[0], nil
 }
 
 // Analyze turns result folders into a report next to the first folder.

@@ -10,6 +10,7 @@ import (
 // inOrder are packages whose files use one another in one direction, so that they can be read from
 // the lowest to the highest.
 var inOrder = []string{
+	".",
 	"agent", "agent/generator",
 	"analyze/abilities/cause", "analyze/answers", "analyze/answers/compare", "analyze/answers/headline", "analyze/figure", "analyze/publish/live", "analyze/publish/page", "analyze/publish/submission", "analyze/table",
 	"cmd/dbtester",
