@@ -11,48 +11,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"slices"
 	"time"
-
-	"github.com/dustin/go-humanize/english"
 
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
 func main() { experiment.Main("observer", observe) }
-
-// load puts values of 1 KiB.
-type load struct {
-	clients, connections int
-	rate                 int // a second; 0 is a closed loop
-	requests             int // in a run that takes some nine seconds
-}
-
-func (l load) String() string {
-	by := english.Plural(l.clients, "client", "") + " on " + english.Plural(l.connections, "connection", "")
-	if l.rate > 0 {
-		return fmt.Sprintf("%d a second, %s", l.rate, by)
-	}
-	return by
-}
-
-// loads leave a small machine's processors mostly idle, because every answer is held back: waits
-// for a processor, in the client or in the proxy, would be differences that neither side caused.
-func loads() []load {
-	return []load{
-		{clients: 1, connections: 1, requests: 60},
-		{clients: 100, connections: 100, requests: 6_000},
-		{clients: 1000, connections: 100, requests: 50_000},
-		{clients: 500, connections: 100, rate: 1000, requests: 9_000},
-		{clients: 1000, connections: 100, rate: 4000, requests: 36_000},
-	}
-}
-
-// How far a mean and a 99th percentile may differ from the proxy's, as shares.
-const (
-	mostMean = 0.01
-	mostP99  = 0.02
-)
 
 func observe(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("observer", flag.ContinueOnError)
@@ -93,10 +57,4 @@ func observe(ctx context.Context, args []string, out, progress io.Writer) error 
 	fmt.Fprintf(out, "The observer is a proxy between dbtester and one member of etcd, both on this machine. It stamps a put when the last of its bytes has come from the client, and again when it sends the client the end of the answer. It holds back each answer by %v and a random time with a mean of %v, so that the processors are mostly idle. What is left between the stamps and dbtester's is loopback, the waking of either process, and the delay that a request had in dbtester. Where requests have a rate, times are from when they were due, evenly from the latest start that no put contradicts by its arrival.\n\n", *least, *mean)
 	fmt.Fprintf(out, "%d runs of each load, in turn; medians, and medians of the ratios of reported to observed within runs with the interval of their order statistics. The mean must be within %.0f %% and p99 within %.0f %%.\n\n", *runs, 100*mostMean, 100*mostP99)
 	return print(out, all, seen)
-}
-
-// percentile returns the smallest value that a share of all values does not exceed.
-func percentile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(int(share*float64(len(sorted))+0.999999)-1, 0)]
 }

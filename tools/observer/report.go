@@ -9,6 +9,12 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
+// How far a mean and a 99th percentile may differ from the proxy's, as shares.
+const (
+	mostMean = 0.01
+	mostP99  = 0.02
+)
+
 // print prints a row for each load, and returns which bars were missed.
 func print(out io.Writer, loads []load, seen [][]sides) error {
 	fmt.Fprint(out, "| load | mean, observed | reported | ratio (interval) | p99, observed | reported | ratio (interval) | p99 lateness, observed | reported | bars |\n|---|---|---|---|---|---|---|---|---|---|\n")
