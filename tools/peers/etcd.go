@@ -8,18 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/dustin/go-humanize/english"
-)
-
-// The programs in etcd's tables.
-const (
-	benchmarkName = "etcd benchmark"
-	controlName   = "dbtester control"
-	withRequests  = "dbtester, pings: with-requests"
-	judgedName    = "dbtester, consistency: true"
-	clientv3Name  = "clientv3 alone"
-	floorName     = "floor"
 )
 
 // program names a table row, with its bars.
@@ -103,21 +91,6 @@ func etcdLoad(ctx context.Context, o options, out io.Writer, programs []program)
 	return rows, nil
 }
 
-// what returns the noun for a request in a load, and a text that describes the load.
-func (l load) what() (each, what string) {
-	by := fmt.Sprintf("%s by %s on %s", l.atRate(), english.Plural(l.clients, "client", ""), english.Plural(l.connections, "connection", ""))
-	switch {
-	case l.keepalive:
-		return "renewal", fmt.Sprintf("%d renewals of leases, each in a stream of its own, as KeepAliveOnce sends them,%s", l.requests, by)
-	case l.watchers > 0:
-		return "event", fmt.Sprintf("%d events of %d watchers of one key on %d connections, a stream each, to which %d puts of a %d-byte key and as large a value bring them, %d a second and one after the other; the puts are part of the cost", l.requests, l.watchers, l.connections, l.puts(), watchedKey, l.rate)
-	}
-	return "put", fmt.Sprintf("%d puts of a 256-byte key and a 1 KiB value%s", l.requests, by)
-}
-
-// puts returns how many puts cause the events.
-func (l load) puts() int { return l.requests / l.watchers }
-
 // missed returns an error if a row misses a bar.
 func missed(rows []row) error {
 	var errs []error
@@ -127,14 +100,6 @@ func missed(rows []row) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// atRate states at which rate requests are due.
-func (l load) atRate() string {
-	if l.rate == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %d a second,", l.rate)
 }
 
 // etcdRows returns a row for each program.

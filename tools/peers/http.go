@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -159,12 +158,4 @@ func getLoop(req *http.Request, head []byte, next *atomic.Int64, requests int64)
 		}
 	}
 	return nil
-}
-
-// toolVersion returns the first line that a tool prints about itself.
-func toolVersion(name string, arg string) string {
-	text, _ := exec.Command(name, arg).CombinedOutput() // wrk exits with 1
-	line, _, _ := strings.Cut(string(text), "\n")
-	line, _, _ = strings.Cut(line, " Copyright")
-	return strings.TrimSpace(line)
 }

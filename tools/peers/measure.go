@@ -4,19 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 )
 
@@ -25,58 +21,6 @@ type usage struct {
 	requests   int
 	cpu, wall  time.Duration
 	anon, peak int64 // bytes: largest RssAnon seen, largest RSS
-}
-
-// row is one program and its runs.
-type row struct {
-	name string
-	argv []string
-	// notValid also accepts dbtester runs that were recorded but are not valid: the store failed
-	// requests, and their cost to the client is measured all the same.
-	notValid bool
-	// count reads from the program's output how many requests it made; nil if the number is an
-	// argument.
-	count func(output string) (int, error)
-	bars  []bar
-	runs  []usage
-}
-
-// alternate runs every program o.pairs times, in turn. If before is not nil, it is called
-// before each turn.
-func alternate(ctx context.Context, o options, rows []row, before func() error) error {
-	for pair := range o.pairs {
-		if before != nil {
-			if err := before(); err != nil {
-				return err
-			}
-		}
-		for i := range rows {
-			u, err := rows[i].run(ctx, o)
-			if err != nil {
-				return fmt.Errorf("%s: %w", rows[i].name, err)
-			}
-			rows[i].runs = append(rows[i].runs, u)
-			fmt.Fprintf(os.Stderr, "pair %d: %-26s %7d requests, %6.2f CPU s, %6.2f s, RssAnon %3d MB, peak RSS %3d MB\n",
-				pair+1, rows[i].name, u.requests, u.cpu.Seconds(), u.wall.Seconds(), u.anon/1e6, u.peak/1e6)
-		}
-	}
-	return nil
-}
-
-func (r row) run(ctx context.Context, o options) (usage, error) {
-	u, output, err := measure(ctx, o.dir, r.argv)
-	const recorded = 3 // dbtester's exit code
-	if exit := (*exec.ExitError)(nil); r.notValid && errors.As(err, &exit) && exit.ExitCode() == recorded {
-		err = nil
-	}
-	if err != nil {
-		return u, err
-	}
-	u.requests = o.requests
-	if r.count != nil {
-		u.requests, err = r.count(output)
-	}
-	return u, err
 }
 
 // measure runs a program and returns its usage by the kernel's accounts and its
@@ -190,71 +134,3 @@ func cpuOf(u usage) float64  { return float64(u.cpu.Nanoseconds()) / 1e3 / float
 func anonOf(u usage) float64 { return float64(u.anon) / 1e6 }
 func peakOf(u usage) float64 { return float64(u.peak) / 1e6 }
 func paceOf(u usage) float64 { return float64(u.requests) / u.wall.Seconds() }
-
-// printTable prints one row for each program, with ratios to the first, and to the floor if there is
-// one.
-func printTable(out io.Writer, request string, rows []row) {
-	w := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
-	floor, hasFloor := floorOf(rows)
-	columns := []string{"program", "CPU per " + request, "ratio (interval)", "to the floor (interval)", "RssAnon", "ratio (interval)", "peak RSS", "ratio (interval)", request + "s/s", "bars"}
-	if !hasFloor {
-		columns = slices.Delete(columns, 3, 4)
-	}
-	fmt.Fprintf(w, "| %s\t|\n", strings.Join(columns, "\t| "))
-	fmt.Fprintln(w, "|"+strings.Repeat("---\t|", len(columns)))
-	for _, r := range rows {
-		cells := []string{r.name, fmt.Sprintf("%.1f us", median(r.runs, cpuOf)), ratioCell(r, rows[0], cpuOf)}
-		if hasFloor {
-			cells = append(cells, ratioCell(r, floor, cpuOf))
-		}
-		cells = append(cells, fmt.Sprintf("%.1f MB", median(r.runs, anonOf)), ratioCell(r, rows[0], anonOf),
-			fmt.Sprintf("%.0f MB", median(r.runs, peakOf)), ratioCell(r, rows[0], peakOf),
-			fmt.Sprintf("%.0f", median(r.runs, paceOf)), r.verdicts(rows))
-		fmt.Fprintf(w, "| %s\t|\n", strings.Join(cells, "\t| "))
-	}
-	w.Flush()
-}
-
-// ratioCell formats the ratio between two rows with its interval.
-func ratioCell(r, to row, of func(usage) float64) string {
-	mid, lo, hi := ratio(r.runs, to.runs, of)
-	return fmt.Sprintf("%s (%s-%s)", times(mid), times(lo), times(hi))
-}
-
-// times prints a ratio, below 1 with three digits after the point and else with two.
-func times(ratio float64) string {
-	if ratio < 1 {
-		return fmt.Sprintf("%.3f", ratio)
-	}
-	return fmt.Sprintf("%.2f", ratio)
-}
-
-// conditions describes the versions, the machine and the time for the runs that have ended, and how
-// busy the machine was before them.
-func (o options) conditions(before string) string {
-	return fmt.Sprintf("%s, %s; %s, %d processors, %s/%s, %s, with a load average of %s before", toolVersion(o.dbtester, "version"), runtime.Version(),
-		cpuModel(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly), before)
-}
-
-// busy returns the load average over the last minute.
-func busy() string {
-	data, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(data), " ")
-	return one
-}
-
-func cpuModel() string {
-	data, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown processor"
-	}
-	for line := range strings.Lines(string(data)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
-}
