@@ -73,7 +73,7 @@ type Card struct {
 // Indent begins a detail's label in a [Card].
 const Indent = "  "
 
-// Leading returns the rows that are no details.
+// Leading returns the rows that are not details.
 func (c *Card) Leading() (rows [][]string) {
 	for _, row := range c.Rows {
 		if !strings.HasPrefix(row[0], Indent) {

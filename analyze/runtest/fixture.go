@@ -25,7 +25,7 @@ type Fixture struct {
 	t   testing.TB
 	Dir string
 	M   *results.Manifest
-	// rate, if not 0, makes databases that waited 1 ms for a client before each request, and left
+	// Rate, if not 0, makes databases that waited 1 ms for a client before each request, and left
 	// 100 requests in the first step unsent.
 	Rate float64
 	// Alike makes databases whose steps both have 10 clients, so their numbers cover the

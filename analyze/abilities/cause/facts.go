@@ -104,7 +104,7 @@ func whole(seconds run.Measure) bool {
 	return math.Abs(ms-math.Round(ms)) < 1e-4
 }
 
-// pending returns how many requests were in flight, in the mean, by Little's law.
+// pending returns how many requests were in flight on average, by Little's law.
 func pending(g *run.Stage) run.Measure {
 	l := &g.Latency
 	service := l.OK.Mean

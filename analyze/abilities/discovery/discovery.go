@@ -75,7 +75,7 @@ func cell(of func(*run.Run, *discovery.Outcome) (run.Measure, string)) func(*run
 
 func count(n int) string { return humanize.Comma(int64(n)) }
 
-// seconds formats a time as long as a session's TTL, and short one as long as a fan-out.
+// seconds formats times about as long as a session's TTL, and short times about as long as a fan-out.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
 func short(d time.Duration) string {

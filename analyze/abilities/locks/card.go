@@ -156,7 +156,7 @@ type line struct {
 	// returns how many times are behind them.
 	of   func(*locks.Outcome, *locks.Stage) []float64
 	text func(float64) string
-	// middle means that several trials have their median alone.
+	// middle means that several trials show only their median.
 	middle bool
 	count  func(*locks.Stage) int64
 	// say, in place of all these, is the line's cell.

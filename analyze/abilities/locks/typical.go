@@ -16,7 +16,7 @@ type typical struct {
 	word, phrase, name string
 	// head is the column heading for it and its percentiles.
 	head string
-	// q is the quantile that it is, 0 for the mean.
+	// q is its quantile; 0 means the mean.
 	q  float64
 	of func(*results.Spread) int64 // ns
 }

@@ -19,8 +19,8 @@ const MaxSize = 256 << 20
 
 // Profile is the processor time by function.
 type Profile struct {
-	// Self is the time in which a function ran that no other function had called from it,
-	// by its name. Inlined functions count alone.
+	// Self is the time by function name in which the function itself ran, without its callees.
+	// Inlined functions count separately.
 	Self map[string]time.Duration
 	// Total is the sum.
 	Total time.Duration
