@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keeper keeps the names of keys whose calls fail, as a client may.
+// keeper keeps key names whose calls fail, as a client may.
 type keeper struct {
 	WholeKeys // not called
 

@@ -71,7 +71,7 @@ func TestRecipesFrom(t *testing.T) {
 	for _, tt := range []struct {
 		name, where, version string
 		tools                []string
-		want                 string // want is part of the error, or ""
+		want                 string // want is in the error, or ""
 	}{
 		{"the server", file, "v1", []string{"toy"}, ""},
 		{"the server behind a proxy", file, "1", []string{"proxy", "toy"}, `mine" is one file, which would pass for toy: a release of d holds only that`},
@@ -95,7 +95,7 @@ func TestRecipesFrom(t *testing.T) {
 func TestRecipes(t *testing.T) {
 	for _, tt := range []struct {
 		driver        database.Driver
-		version, want string // want is part of the error, or ""
+		version, want string // want is in the error, or ""
 	}{
 		{installable{}, "v1", ""},
 		{installable{}, "2", "there is no recipe for toy 2"},

@@ -20,7 +20,7 @@ type (
 	}
 )
 
-// TestOperationsOf: transports together support the operations that each of them supports.
+// TestOperationsOf: transports together support the operations that each one supports.
 func TestOperationsOf(t *testing.T) {
 	plain := []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
 	for _, test := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPromises: every read mode of every database states its promise, and only these modes are
+// TestPromises: every read mode in every database states its promise, and only these modes are
 // judged as linearizable. ZooKeeper's modes never are.
 func TestPromises(t *testing.T) {
 	var linearizable []string

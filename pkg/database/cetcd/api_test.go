@@ -215,7 +215,7 @@ func counter(t *testing.T, s *area) {
 	}
 }
 
-// area is one check's part of a store. Its methods fail the test on errors.
+// area is one check's part in a store. Its methods fail the test on errors.
 type area struct {
 	t      *testing.T
 	kv     *api.KV

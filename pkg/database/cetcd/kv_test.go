@@ -17,7 +17,7 @@ import (
 )
 
 // The requests below are sent to Consul and to the proxy. Both must give the same
-// answers, equal to the recorded answers of Consul in testdata/kv.txt.
+// answers, equal to Consul's recorded answers in testdata/kv.txt.
 //
 // Three differences are known and left out. Consul answers invalid numbers with 500,
 // the proxy with 400; a put that changes nothing moves no index in Consul; and the
@@ -28,7 +28,7 @@ func TestKVInterface(t *testing.T) {
 }
 
 // exchanges returns the requests, as "METHOD PATH [BODY]". {x} is the ModifyIndex that
-// the key x had when it was last read, {bytes N} a body of that many bytes.
+// the key x had when it was last read, {bytes N} a body with that many bytes.
 func exchanges() []string {
 	return strings.Split(strings.TrimSpace(`
 GET /v1/kv/?keys
@@ -139,7 +139,7 @@ DELETE /v1/kv/?recurse`), "\n")
 // transcript makes the requests and returns the answers, one a line.
 func transcript(t *testing.T, base string) []byte {
 	t.Helper()
-	indexes := map[string]uint64{} // of keys
+	indexes := map[string]uint64{} // by key
 	var lines []string
 	for _, exchange := range exchanges() {
 		method, rest, _ := strings.Cut(exchange, " ")
@@ -159,8 +159,8 @@ func transcript(t *testing.T, base string) []byte {
 	return []byte(ranked(strings.Join(lines, "\n") + "\n"))
 }
 
-// ask makes one request and describes the answer. Bodies of errors are left out:
-// Consul and the proxy word them differently.
+// ask makes one request and describes the answer. Error bodies are left out: Consul and the proxy
+// word them differently.
 func ask(t *testing.T, base, method, path, body string, indexes map[string]uint64) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
@@ -211,8 +211,8 @@ func ask(t *testing.T, base, method, path, body string, indexes map[string]uint6
 	return out + " " + strconv.Quote(string(bytes.TrimSpace(got)))
 }
 
-// ranked replaces every index of pairs with its rank among all indexes: the indexes of
-// two databases differ, but not their order.
+// ranked replaces every index in pairs with its rank among all indexes: the indexes of two
+// databases differ, but not their order.
 func ranked(text string) string {
 	index := regexp.MustCompile(`(CreateIndex|ModifyIndex)(\\":)([0-9]+)`)
 	var all []int
@@ -230,8 +230,7 @@ func ranked(text string) string {
 	})
 }
 
-// startProxy starts one member of etcd with its proxy and returns the proxy's
-// URL.
+// startProxy starts one etcd member with its proxy and returns the proxy's URL.
 func startProxy(t testing.TB) string {
 	t.Helper()
 	s := suite()
@@ -239,7 +238,7 @@ func startProxy(t testing.TB) string {
 	return "http://" + databasetest.Start(t, s, 1).Target().Endpoints[0]
 }
 
-// startConsul starts one member of Consul and returns its URL.
+// startConsul starts one Consul member and returns its URL.
 func startConsul(t testing.TB) string {
 	t.Helper()
 	return "http://" + databasetest.Start(t, databasetest.Suite{

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A client of the proxy sees the right outcome and class for etcd's answer.
+// The proxy's client sees the right outcome and class for etcd's answer.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -109,7 +109,7 @@ func (f *fakeEtcd) DeleteRange(context.Context, *pb.DeleteRangeRequest) (*pb.Del
 	return &pb.DeleteRangeResponse{}, f.answered()
 }
 
-// dialProxy serves a proxy of the fake and returns a client of it.
+// dialProxy serves a proxy to the fake and returns a client for it.
 func dialProxy(t *testing.T, fake *fakeEtcd) database.Client {
 	t.Helper()
 	fake.server = grpc.NewServer()

@@ -20,7 +20,7 @@ func members(addrs ...string) database.Member {
 	return database.Member{Hosts: Database().Info.FillPorts(hosts), Dir: "/var/lib/dbtester/member"}
 }
 
-// With both executables nothing of this binary runs.
+// With both executables nothing in this binary runs.
 func TestPlanOfTools(t *testing.T) {
 	m := members("10.0.0.1", "10.0.0.2", "10.0.0.3")
 	m.Index, m.Tools = 1, map[string]string{Name: "/opt/cetcd", etcd.Name: "/opt/etcd"}

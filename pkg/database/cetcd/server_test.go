@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A key of another author is neither returned nor silently omitted from a list.
+// Another author's key is neither returned nor silently omitted from a list.
 func TestForeignKey(t *testing.T) {
 	s := suite()
 	s.Addrs = []string{"127.0.6.8"}

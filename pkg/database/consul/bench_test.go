@@ -14,11 +14,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkClients measures the cost of a thousand clients, each on its own connection,
-// for this process: CPU time per operation and memory per client. Clients of the lean
-// transport run as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes,
-// values 1 KiB. The server is another process; trust cpu-us/op, not ns/op, and
-// KiB/client only with one transport and operation per run.
+// BenchmarkClients measures what a thousand clients, each on its own connection, cost this process:
+// CPU time per operation and memory per client. Clients with the lean transport run as goroutines
+// and as fibers; loads run them as fibers. Keys have 256 bytes, values 1 KiB. The server is another
+// process; trust cpu-us/op, not ns/op, and KiB/client only with one transport and operation per
+// run.
 func BenchmarkClients(b *testing.B) {
 	c := startOne(b, "log_level: error")
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {
@@ -84,10 +84,10 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 
 func benchKey(n int64) []byte { return fmt.Appendf(nil, "%0256d", n) }
 
-// ones counts the clusters of one member: each has an address of its own.
+// ones counts the clusters with one member: each has its own address.
 var ones atomic.Int32
 
-// startOne starts a cluster of one member.
+// startOne starts a cluster with one member.
 func startOne(t testing.TB, options string) *databasetest.Cluster {
 	t.Helper()
 	s := suite(t)

@@ -110,7 +110,7 @@ func checkTxn(resp *http.Response) (*http.Response, error) {
 	return nil, errors.Join(api.StatusError{Code: resp.StatusCode, Body: string(body)}, err, resp.Body.Close())
 }
 
-// boundedBody fails after that many bytes.
+// boundedBody fails once more bytes come than it allows.
 type boundedBody struct {
 	io.ReadCloser
 	left, most int64

@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// testMaxBody is more than any body of the tests.
+// testMaxBody is more than any body in the tests.
 const testMaxBody = 1 << 60
 
 func read(in input) (responseHead, []byte, error) {
@@ -110,8 +110,8 @@ func read(in input) (responseHead, []byte, error) {
 	return a, body, err
 }
 
-// For any bytes the result equals that of net/http, if it accepts them too, and does not
-// depend on how they are split.
+// For any bytes the result equals net/http's, if it accepts them too, and does not depend on how
+// they are split.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
@@ -260,7 +260,7 @@ func testLeanIdleClose(t *testing.T, o way) {
 					if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
 						requests.Add(1)
 						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue")
-						<-answered // so that the next bytes arrive in a packet of their own
+						<-answered // so that the next bytes arrive in their own packet
 						if name != "closed" {
 							_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\n\r\n")
 						}

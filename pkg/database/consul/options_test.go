@@ -13,7 +13,7 @@ func TestValidate(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Options)
-		want   []string // parts of the error, none for a valid one
+		want   []string // parts of the error, empty for a valid one
 	}{
 		{"defaults", func(*Options) {}, nil},
 		{"upstream's multiplier", func(o *Options) { o.RaftMultiplier = 5 }, nil},
@@ -103,7 +103,7 @@ func TestRecipes(t *testing.T) {
 	tests := []struct {
 		version string
 		kinds   string // empty for an error
-		notes   int    // of the build
+		notes   int    // from the build
 	}{
 		{"1.16.0", "archive, go build", 1},
 		{"1.21.0", "archive, go build", 0},

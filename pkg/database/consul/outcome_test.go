@@ -73,7 +73,7 @@ func TestOutcomes(t *testing.T) {
 					w.WriteHeader(tt.status)
 					_, _ = io.WriteString(w, tt.body)
 				})
-				for range 2 { // the second time on the connection of the first
+				for range 2 { // the second time on the same connection
 					err := c.Put(t.Context(), []byte("secret"), []byte("value"))
 					mustClass(t, err, tt.class, tt.outcome)
 					mustClass(t, c.Delete(t.Context(), []byte("secret")), tt.class, tt.outcome)
@@ -113,7 +113,7 @@ func TestSwapOutcomes(t *testing.T) {
 	})
 }
 
-// The refusal of a large value is understood even if the server does not read the value.
+// It is understood that a large value was refused even if the server does not read the value.
 func TestTooLarge(t *testing.T) {
 	overBoth(t, func(t *testing.T, o way) {
 		c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
@@ -278,8 +278,8 @@ func overLean(t *testing.T, run func(*testing.T, way)) {
 // inFibers sends each request as a fiber.
 type inFibers struct{ *lean }
 
-// newInFibers connects the client, because a fiber waits as one from the second exchange of a
-// connection on.
+// newInFibers connects the client, because a fiber waits as one from the connection's second
+// exchange on.
 func newInFibers(t *testing.T, c *lean) *inFibers {
 	t.Helper()
 	if _, err := c.conn.Begin(t.Context()); err != nil {
@@ -312,7 +312,7 @@ func (f *inFibers) Swap(ctx context.Context, key, old, value []byte) (err error)
 	return err
 }
 
-// openTo returns a client of a server that the test plays.
+// openTo returns a client for a server that the test plays.
 func openTo(t *testing.T, o way, handler http.HandlerFunc) allOps {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -333,7 +333,7 @@ func open(t *testing.T, o way, addr string) allOps {
 	return c.(allOps)
 }
 
-// allOps are the operations of both transports' clients.
+// allOps are the operations that both transports' clients have.
 type allOps interface {
 	database.Client
 	database.Deleter
@@ -361,7 +361,7 @@ func TestClassify(t *testing.T) {
 	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, workload.Unknown)
 	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, workload.Unknown)
 
-	// A proxy's answer may overtake the end of the request that caused it.
+	// A proxy's answer may arrive before the request that caused it has ended.
 	left, leave := context.WithCancel(context.Background())
 	canceled := api.StatusError{Code: 500, Body: "etcd: rpc error: code = Canceled desc = context canceled"}
 	mustClass(t, classify(left, canceled), database.ClassOther, workload.Unknown)

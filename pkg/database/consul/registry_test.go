@@ -12,8 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Instances register as services at the agent of a server: consumers learn of deaths and deploys, none
-// is declared dead before its TTL, and no registration is left, neither of dead instances.
+// Instances register as services at a server's agent: consumers learn about deaths and deploys, no
+// instance is declared dead before its TTL, and no registration is left, not even for dead
+// instances.
 func TestRegistry(t *testing.T) {
 	c := startOne(t, "{}")
 	plan := discovery.Plan{
@@ -30,7 +31,7 @@ func TestRegistry(t *testing.T) {
 	if err := errors.Join(plan.Await(ctx, driver, c.Target()), s.Register(ctx), s.Follow(ctx), s.Run(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	awaitPassing(ctx, t, c.Target(), plan.Instances-plan.Deaths) // the rest of the load
+	awaitPassing(ctx, t, c.Target(), plan.Instances-plan.Deaths) // the load's rest
 	s.End(ctx)
 	o := s.Outcome()
 	if o.Registered.Registered != plan.Instances || o.Watching != plan.Consumers || o.Left > 0 || o.BehindWhy != "" || o.Beside == "" {

@@ -70,7 +70,7 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
-// hasEvents reports whether the log rules find all these kinds of events.
+// hasEvents reports whether the log rules find all these event kinds.
 func hasEvents(t *testing.T, c *databasetest.Cluster, want ...string) bool {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
@@ -121,7 +121,7 @@ func TestOneAddress(t *testing.T) {
 	}
 }
 
-// With TLS, members and clients need a certificate of the CA.
+// With TLS, members and clients need a certificate from the CA.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := suite(t)
@@ -176,7 +176,7 @@ func TestNoQuorum(t *testing.T) {
 	}
 	c.Kill(1)
 	within := func() context.Context {
-		// Consul holds a request for 7 s in the hope of a leader.
+		// Consul holds a request for 7 s while it hopes for a leader.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		t.Cleanup(cancel)
 		return ctx
@@ -207,7 +207,7 @@ func TestSecure(t *testing.T) {
 		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)
 		if transport == database.Lean {
-			s.Elsewhere = []string{"sessions", "watches"} // over connections of Consul's library, whatever the transport
+			s.Elsewhere = []string{"sessions", "watches"} // over connections in Consul's library, whatever the transport
 		}
 		t.Run(string(transport), func(t *testing.T) { databasetest.Run(t, s) })
 	}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPages: as few listings as answers of bounded size allow, each of one block of
-// numbers below one prefix.
+// TestPages: as few listings as bounded answers allow, each with one block of numbers below one
+// prefix.
 func TestPages(t *testing.T) {
 	for _, tt := range []struct {
 		format      string
@@ -21,7 +21,7 @@ func TestPages(t *testing.T) {
 		{"%08d", 0, 1000, 512 << 10, 100, 0},
 		{"%08d", 0, 1000, 1 << 20, 0, 1000},
 		{"bench/9/%02d", 0, 100, 1280, 1, 0},
-		{"%03d", 0, 1000, 1280, 0, 1000},      // the prefix would be that of all keys
+		{"%03d", 0, 1000, 1280, 0, 1000},      // the prefix would cover all keys
 		{"bench/x%%%03d", 0, 10, 1280, 0, 10}, // stored under other names
 		{"bench/%c", 'a', 20, 1280, 0, 20},
 	} {

@@ -16,13 +16,13 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// watchedStore answers blocking queries of all keys as the test requires.
+// watchedStore answers blocking queries for all keys as the test requires.
 type watchedStore struct {
 	mu      sync.Mutex
 	queries []string // the indexes that were waited for, or ""
 	open    map[net.Conn]bool
-	// answer returns the index and the versions of keys, in the order of keys; nothing until the query
-	// is given up.
+	// answer returns the index and the keys' versions, in key order; it answers nothing until the
+	// query is given up.
 	answer func(wait string, query int) (index int, pairs string)
 }
 
@@ -51,7 +51,7 @@ func (s *watchedStore) connected(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// watch begins to watch all keys of the store.
+// watch begins to watch all keys in the store.
 func (s *watchedStore) watch(t *testing.T, to database.Receiver) *watches {
 	t.Helper()
 	s.open = map[net.Conn]bool{}
@@ -138,7 +138,7 @@ func TestWatchIndexFalls(t *testing.T) {
 	}
 }
 
-// Close leaves no connections: a member limits the connections of a client.
+// Close leaves no connections: a member limits a client's connections.
 func TestWatchClose(t *testing.T) {
 	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
 		if wait == "5" {
@@ -149,7 +149,7 @@ func TestWatchClose(t *testing.T) {
 	w := s.watch(t, make(told, 1))
 	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 	defer cancel()
-	if err := w.Barrier(ctx); err != nil { // over a connection of its own
+	if err := w.Barrier(ctx); err != nil { // over its own connection
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// answersSuite is for recorded answers of the embedded etcd. Only recording them starts a server.
+// answersSuite is for recorded answers from the embedded etcd. Only recording them starts a server.
 func answersSuite(t testing.TB, transport string) databasetest.Suite {
 	t.Helper()
 	s := suite()

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// secure returns a suite of members with TLS that admit only root. Their passwords are
-// cheap to check.
+// secure returns a suite whose members have TLS and admit only root. Their passwords are cheap to
+// check.
 func secure(t testing.TB, transport database.Transport, addrs ...string) databasetest.Suite {
 	s := suite()
 	s.Addrs = addrs
@@ -81,8 +81,8 @@ func TestSecure(t *testing.T) {
 	})
 }
 
-// When a password changes, members drop the tokens of that user. Clients request new
-// tokens, and no request fails because of it.
+// When a password changes, members drop that user's tokens. Clients request new tokens, and no
+// request fails for that reason.
 func TestForgottenTokens(t *testing.T) {
 	t.Parallel()
 	c := databasetest.Start(t, secure(t, database.Lean, "127.0.2.14"), 1)
@@ -94,7 +94,7 @@ func forgottenTokens(t *testing.T, c *databasetest.Cluster, transport database.T
 	users, closes := usersOf(t, c)
 	defer closes()
 	root := c.Target().Auth
-	for range 3 { // and tokens of more than one age
+	for range 3 { // and tokens with more than one age
 		_, err := users.UserChangePassword(t.Context(), &pb.AuthUserChangePasswordRequest{Name: root.User, Password: root.Password})
 		if err != nil {
 			t.Fatalf("user change password: %v", err)

@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkPut measures the cost of a put for this process, with a 256-byte key and a
-// 1 KiB value and 100 callers on 10 connections, by transport. The server is another
-// process; trust cpu-us/op, not ns/op.
+// BenchmarkPut measures what a put costs this process, with a 256-byte key and a 1 KiB value and
+// 100 callers on 10 connections, by transport. The server is another process; trust cpu-us/op, not
+// ns/op.
 func BenchmarkPut(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard, transportLibrary} {
@@ -40,8 +40,7 @@ func BenchmarkPut(b *testing.B) {
 	})
 }
 
-// BenchmarkGet measures a linearizable read of a value of 1 KiB as [BenchmarkPut] does a
-// put.
+// BenchmarkGet measures a linearizable read of a 1 KiB value as [BenchmarkPut] does a put.
 func BenchmarkGet(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	key := make([]byte, 256)
@@ -70,9 +69,9 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkKeepAlive measures a renewal of a lease as [BenchmarkPut] does a put: with requests of a
-// load, with the holder of sessions, with the library's KeepAliveOnce, and with its KeepAlive. The
-// last renews by itself three times in a TTL, so its ns/op means nothing.
+// BenchmarkKeepAlive measures a lease renewal as [BenchmarkPut] does a put: with a load's requests,
+// with a session holder, with the library's KeepAliveOnce, and with its KeepAlive. The last renews
+// by itself three times in a TTL, so its ns/op means nothing.
 func BenchmarkKeepAlive(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	const held = 1000
@@ -118,8 +117,8 @@ func BenchmarkKeepAlive(b *testing.B) {
 	b.Run("library held", func(b *testing.B) { benchmarkHeld(b, bareLibrary(b, c.Target())) })
 }
 
-// benchmarkHeld counts renewals that the library makes by itself of 3000 leases with the shortest
-// TTL.
+// benchmarkHeld counts the renewals that the library makes by itself for 3000 leases with the
+// shortest TTL.
 func benchmarkHeld(b *testing.B, library *clientv3.Client) {
 	const leases = 3000
 	ctx, cancel := context.WithCancel(b.Context())

@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Of twenty instances of a service some die and some are deployed: five consumers, spread over three
-// members, learn of all of it, none lives that was declared dead, and the parts of each time add up.
-// A prober with a watch of its own has seen the same deaths.
+// Among a service's twenty instances some die and some are deployed: five consumers, spread over
+// three members, learn about all changes, no instance lives that was declared dead, and the parts
+// of each time add up. A prober with its own watch has seen the same deaths.
 func TestServiceDiscovery(t *testing.T) {
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.66", "127.0.2.67", "127.0.2.68"},
@@ -67,7 +67,7 @@ func TestServiceDiscovery(t *testing.T) {
 	}
 }
 
-// prober counts ends of keys by a watch of its own.
+// prober counts which keys end, by its own watch.
 type prober struct {
 	mu   sync.Mutex
 	ends int
@@ -108,7 +108,7 @@ func probe(ctx context.Context, t *testing.T, dial func(context.Context, int) (d
 	return p
 }
 
-// await waits for a number of ends.
+// await waits for n ends.
 func (p *prober) await(ctx context.Context, t *testing.T, n int) {
 	t.Helper()
 	for {

@@ -27,8 +27,8 @@ func suite() databasetest.Suite {
 	}
 }
 
-// raftEntries returns how many entries the log of the cluster has. It sends no
-// credentials, because every token is an entry.
+// raftEntries returns how many entries the cluster's log has. It sends no credentials, because
+// every token is an entry.
 func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	target := c.Target()

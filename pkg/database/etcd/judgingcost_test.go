@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// BenchmarkJudgingCost measures the cost of judging for clients of one etcd. `make consistency-cost`
+// BenchmarkJudgingCost measures what judging costs clients of one etcd. `make consistency-cost`
 // runs it.
 func BenchmarkJudgingCost(b *testing.B) {
 	member := databasetest.Start(b, databasetest.Suite{

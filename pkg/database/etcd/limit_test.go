@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A flag that changes the size of requests also changes the size of values, for the
-// server and for every client.
+// A flag that changes the request size also changes the value size, for the server and for every
+// client.
 func TestLimitOfFlags(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"4000000", "4096"} {
@@ -53,8 +53,8 @@ func TestRequestBytes(t *testing.T) {
 }
 
 func TestMaxValue(t *testing.T) {
-	// 1.5 MiB, less 3+11 of header with an id of 10 bytes, 1+3 for the put, 1+2 for
-	// the key's length, 1+3 for the value's, and the key.
+	// 1.5 MiB, less 3+11 for the header with a 10-byte id, 1+3 for the put, 1+2 for the key's
+	// length, 1+3 for the value's, and the key.
 	if got, want := maxValue(defaultRequestBytes, 256), 1572864-14-4-3-4-256; got != want {
 		t.Errorf("got %d, want %d", got, want)
 	}

@@ -52,11 +52,11 @@ type load struct {
 	stopped bool
 	counts  map[string]int
 	ends    [3]int64 // by outcome
-	keys    [][]byte // of ok writes
+	keys    [][]byte // from ok writes
 	failed  [][]byte
 }
 
-// await waits until something holds of the outcomes.
+// await waits until something holds for the outcomes.
 func (l *load) await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(databasetest.Patience); ; time.Sleep(10 * time.Millisecond) {

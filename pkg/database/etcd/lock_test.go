@@ -40,7 +40,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// Names with "/" do not become parts of other queues.
+// Names with "/" do not become parts in other queues.
 func TestQueueName(t *testing.T) {
 	for name, want := range map[string]string{"a": "a", "a/b": "a%2Fb", "a%2Fb": "a%252Fb", "": ""} {
 		if got := queueName([]byte(name)); got != want {
@@ -129,7 +129,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// leaseOf returns the lease of a contender.
+// leaseOf returns a contender's lease.
 func leaseOf(c database.Contender) int64 {
 	if direct, ok := c.(*contender); ok {
 		return direct.lease.id

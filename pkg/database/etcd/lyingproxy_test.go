@@ -19,13 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// lyingProxy forwards requests to etcd. It answers one of some reads of an overwritten key with the
-// previous value, or acknowledges and drops one of some updates.
+// lyingProxy forwards requests to etcd. Once in every requests it answers a read of an overwritten
+// key with the previous value, or acknowledges an update and drops it.
 type lyingProxy struct {
 	pb.UnimplementedKVServer
 	etcd                pb.KVClient
 	olderReads, dropped bool
-	every               int64 // requests of such a kind
+	every               int64 // requests for each lie
 
 	lying atomic.Bool
 	count atomic.Int64
@@ -101,7 +101,7 @@ type judgedSink struct{ *judging.Load }
 func (judgedSink) Second(loading.Second) error { return nil }
 func (judgedSink) Total(loading.Total) error   { return nil }
 
-// TestLyingProxy: the errors of a proxy in front of etcd, one in 100 requests of a kind, are found,
+// TestLyingProxy: the errors that a proxy in front of etcd makes, in one request in 100, are found,
 // and etcd alone has no violation. Many errors, too, are all stale reads.
 func TestLyingProxy(t *testing.T) {
 	member := databasetest.Start(t, databasetest.Suite{
@@ -126,7 +126,7 @@ func TestLyingProxy(t *testing.T) {
 			}
 			spec := loading.Spec{Seed: 7, Load: workload.Load{
 				Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
-				Sizing:   workload.Sizing{KeySize: 24 + n, ValueSize: 40}, // keys of its own: the value before the first update is no other load's
+				Sizing:   workload.Sizing{KeySize: 24 + n, ValueSize: 40}, // its own keys: the value before the first update is no other load's
 				Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
 				Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 			}}
@@ -139,7 +139,7 @@ func TestLyingProxy(t *testing.T) {
 				t.Fatalf("judge the load: %v", err)
 			}
 			rec := loading.NewRecorder(judgedSink{l}, spec.Operations(), nil)
-			const requests = 6_000 // of 30 lies, some are read before another update hides them
+			const requests = 6_000 // among 30 lies, some are read before another update hides them
 			step := loading.Step{Step: workload.Step{Clients: clients, Requests: requests}}
 			if _, err := loading.NewEngine(spec, rec).Step(t.Context(), step, conns); err != nil {
 				t.Fatalf("run the step: %v", err)

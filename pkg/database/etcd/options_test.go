@@ -12,7 +12,7 @@ func TestValidate(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Options)
-		want   []string // parts of the error, none for a valid one
+		want   []string // parts of the error, empty for a valid one
 	}{
 		{"defaults", func(*Options) {}, nil},
 		{"quota of the server", func(o *Options) { o.QuotaBackendBytes = 0 }, nil},
@@ -95,8 +95,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// The server in this binary must understand the flags of a plan, value for value, and
-// must refuse flags that it does not understand.
+// The server in this binary must understand a plan's flags, value for value, and must refuse flags
+// that it does not understand.
 func TestParse(t *testing.T) {
 	o := New()
 	o.UnsafeNoFsync = true

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// planArgs returns the flags of member 1 of two, by name.
+// planArgs returns the flags for the first of two members, by name.
 func planArgs(t *testing.T, dir, addr string) map[string]string {
 	t.Helper()
 	hosts := Database().Info.FillPorts([]database.Host{{Addr: addr}, {Addr: "10.0.0.2"}})
@@ -27,8 +27,8 @@ func planArgs(t *testing.T, dir, addr string) map[string]string {
 	return flags
 }
 
-// The text of a directory's name or an address never becomes a flag or a member, and
-// every URL reads back as the given address.
+// The text in a directory's name or an address never becomes a flag or a member, and every URL
+// reads back as the given address.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range [][2]string{{"/data/m", "10.0.0.1"}, {"/data/a b --x=1", "fe80::1%eth0"}, {"/é", "::1"}, {"/x", "db-1.example.org"}} {
 		f.Add(seed[0], seed[1])

@@ -42,8 +42,7 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// Each module of release/ requires the version of its folder and no other of
-// etcd's own modules.
+// Each module in release/ requires the version that its folder names, and no other etcd modules.
 func TestReleaseModules(t *testing.T) {
 	versions := built()
 	if len(versions) == 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// answers is a stream of grpc-go that answers renewals when the test does.
+// answers is a grpc-go stream that answers renewals when the test does.
 type answers struct {
 	pb.Lease_LeaseKeepAliveClient
 	pb.LeaseClient
@@ -82,7 +82,7 @@ func TestLateRenewal(t *testing.T) {
 	})
 }
 
-// keeper is a member that answers renewals: each by the next TTL of the test, in order.
+// keeper is a member that answers renewals: each by the test's next TTL, in order.
 type keeper struct {
 	pb.UnimplementedLeaseServer
 	ttls    chan int64 // in seconds; 0 ends the stream with an error
@@ -136,8 +136,8 @@ func leanly(t *testing.T, endpoints ...string) *leaseRenewals {
 	return r
 }
 
-// Over our own stream, answers belong to the renewals of their lease in order, including abandoned
-// ones, and a stream that has ended is replaced.
+// Over our own stream, answers belong to their lease's renewals in order, including abandoned ones,
+// and a stream that has ended is replaced.
 func TestLeanRenewals(t *testing.T) {
 	k := &keeper{ttls: make(chan int64)}
 	r := leanly(t, keepers(t, k))
@@ -205,8 +205,8 @@ func TestLeanRenewalsDial(t *testing.T) {
 	}
 }
 
-// Over both kinds of streams a member renews each of many leases, many at a time, and continues
-// after it was killed and restarted.
+// Over both kinds of stream a member renews many leases, many at a time, and continues after it was
+// killed and restarted.
 func TestManyRenewals(t *testing.T) {
 	t.Parallel()
 	each(t, []database.Transport{database.Lean, database.Standard}, func(t *testing.T, transport database.Transport) {
@@ -281,7 +281,7 @@ func TestManyRenewals(t *testing.T) {
 	})
 }
 
-// BenchmarkKeep measures the cost of a renewal for this process, 100 callers over one stream, by
+// BenchmarkKeep measures what a renewal costs this process, 100 callers over one stream, by
 // transport. The server is another process; trust cpu-us/op, not ns/op.
 func BenchmarkKeep(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// startOne starts a cluster of one member.
+// startOne starts a cluster with one member.
 func startOne(t testing.TB, options string) *databasetest.Cluster {
 	t.Helper()
 	return databasetest.Start(t, databasetest.Suite{
@@ -69,8 +69,8 @@ func each(t *testing.T, transports []database.Transport, run func(*testing.T, da
 	}
 }
 
-// The limit is exact: computed from the bits of the member's id, the largest value
-// passes and one byte more does not.
+// The limit is exact: computed from the bits in the member's id, the largest value passes and one
+// byte more does not.
 func TestExactLimit(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "")
@@ -159,7 +159,7 @@ func TestLogRules(t *testing.T) {
 	}
 }
 
-// eventsIn returns the kinds of event in a member's log, in the rules' order.
+// eventsIn returns the event kinds in a member's log, in the rules' order.
 func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
@@ -219,7 +219,7 @@ func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transpor
 	}
 }
 
-// memberThatAnswers makes one read and returns the id of the member that answered.
+// memberThatAnswers makes one read and returns the answering member's id.
 func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 	t.Helper()
 	request := &pb.RangeRequest{Key: []byte("k"), Serializable: true}

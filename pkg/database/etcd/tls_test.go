@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// With TLS, members and clients need a certificate of the CA.
+// With TLS, members and clients need a certificate from the CA.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	files := databasetest.Certificates(t, "127.0.2.8")
@@ -49,7 +49,7 @@ func TestTLS(t *testing.T) {
 
 const sharers = 8
 
-// shareTLS makes callers write and read values of many frames over one connection.
+// shareTLS makes callers write and read values in many frames over one connection.
 func shareTLS(t *testing.T, conn database.Client) {
 	t.Helper()
 	var wg sync.WaitGroup

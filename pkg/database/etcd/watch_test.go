@@ -15,8 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// The fields of events are read as protobuf's own decoder reads them, and broken messages are
-// errors.
+// Event fields are read as protobuf's own decoder reads them, and broken messages are errors.
 func TestWatchMessages(t *testing.T) {
 	resp := &pb.WatchResponse{
 		Header: &pb.ResponseHeader{ClusterId: 1 << 60, Revision: 12}, WatchId: 42, Fragment: true,
@@ -53,7 +52,7 @@ func TestWatchMessages(t *testing.T) {
 }
 
 // A watcher that was behind the oldest revision after a compaction ends with that reason: etcd
-// names none.
+// names no reason.
 func TestWatchOvertaken(t *testing.T) {
 	err := (&watches{past: newPast()}).told(&pb.WatchResponse{WatchId: 4, Canceled: true, CompactRevision: 7})
 	if want := "etcd cancelled watch 4: compaction discarded changes that it had not sent, and left those from revision 7 on"; err == nil || err.Error() != want {
@@ -62,7 +61,7 @@ func TestWatchOvertaken(t *testing.T) {
 }
 
 // A watcher that resumes after a revision that was compacted is notified of the gap and gets everything
-// behind it; others of the connection miss nothing. A barrier ends after all of that.
+// behind it; others on the connection miss nothing. A barrier ends after all that.
 func TestWatchCompacted(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")

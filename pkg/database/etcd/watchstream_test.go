@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// A watch over one stream with a small window delivers each of 100,000 events once and in order, of
-// transactions and of single puts.
+// A watch over one stream with a small window delivers 100,000 events, each once and in order, from
+// transactions and from single puts.
 func TestWatchStream(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")

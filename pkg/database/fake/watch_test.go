@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// slow is a receiver that takes a second for the events of a read.
+// slow is a receiver that takes a second for a read's events.
 type slow struct{ received atomic.Int64 }
 
 func (s *slow) Receive(_ time.Time, events []database.WatchEvent) {
@@ -55,7 +55,7 @@ func TestBarrier(t *testing.T) {
 	})
 }
 
-// dated is a receiver that keeps the time of each event.
+// dated is a receiver that keeps each event's time.
 type dated struct{ times chan time.Time }
 
 func (d dated) Receive(at time.Time, events []database.WatchEvent) {
@@ -66,8 +66,8 @@ func (d dated) Receive(at time.Time, events []database.WatchEvent) {
 
 func (dated) Broken(error) {}
 
-// An event of which a part has come before has the time at which the rest came: otherwise it might be
-// older than the write that it is of.
+// An event that came in parts has the time at which its last part came: otherwise it might be older
+// than its write.
 func TestEventInParts(t *testing.T) {
 	var b bytes.Buffer
 	w := bufio.NewWriter(&b)

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// answersSuite is for recorded answers of zetcd. Only recording them starts a server.
+// answersSuite is for recorded answers from zetcd. Only recording them starts a server.
 func answersSuite(t testing.TB, transport string) databasetest.Suite {
 	t.Helper()
 	s := databasetest.Suite{Database: Database(), Addrs: []string{"127.0.8.7"}, Options: "key_parents: 20\ntransport: " + transport}

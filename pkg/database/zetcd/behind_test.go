@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Version and leader are those of the etcd behind each proxy, on its own port.
+// Version and leader come from the etcd behind each proxy, on its own port.
 func TestBehind(t *testing.T) {
 	hosts := Database().Info.FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "::1", Ports: map[string]int{roleEtcdClient: 12379}}})
 	name, driver, target := New().Behind(hosts)

@@ -37,8 +37,7 @@ func TestConformanceStandard(t *testing.T) {
 	databasetest.Run(t, s)
 }
 
-// A hundred clients create keys at once, none fails another, and the count is
-// exact.
+// A hundred clients create keys at once, no client makes another fail, and the count is exact.
 func TestClientsAtOnce(t *testing.T) {
 	const clients, each = 100, 5
 	s := suite(t)
@@ -80,7 +79,7 @@ func member(tools map[string]string) database.Member {
 	return database.Member{Index: 1, Hosts: hosts, Dir: "/m", Tools: tools}
 }
 
-// The proxy speaks to its own etcd, which is that of this binary or the tool.
+// The proxy speaks to its own etcd, which is this binary's or the tool.
 func TestPlan(t *testing.T) {
 	built, err := New().Plan(member(map[string]string{Name: "/opt/zetcd"}))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // elects: instances elect a leader by an ephemeral znode. It dies, all consumers know the next one, and
-// the parts of that time add up and follow the rule of sessions.
+// the parts of that time add up and follow the session rule.
 func elects(t *testing.T, c *databasetest.Cluster) {
 	driver := c.Driver().(*Options)
 	facts := driver.SessionFacts()
@@ -21,7 +21,7 @@ func elects(t *testing.T, c *databasetest.Cluster) {
 		Instances: 4, Consumers: 3, TTL: facts.Least, Keep: facts.Least / 4,
 		After: 100 * time.Millisecond, Within: 100 * time.Millisecond, Elections: 1,
 	}
-	const changes = 4 // the first leader, the ends of its two keys, and the next one
+	const changes = 4 // the first leader, its two keys' ends, and the next one
 	told := make(chan struct{}, changes*plan.Consumers)
 	s := service.New(service.Options{
 		Dial: func(ctx context.Context, _ int) (database.Sessions, error) {

@@ -15,7 +15,7 @@ import (
 func TestPath(t *testing.T) {
 	k := Keyspace{Parents: 1000}
 	tests := []struct{ key, want string }{
-		// CRC-32 of "a" is e8b7be43, 3904355907.
+		// "a" has the CRC-32 e8b7be43, 3904355907.
 		{"a", "/907/a"},
 		{"", "/000/%"},
 		{"%", "/570/%25"},
@@ -87,7 +87,7 @@ func TestPathIsInjective(t *testing.T) {
 	})
 }
 
-// The parents of a load's keys, numbers with zeros in front, are evenly used.
+// The parents for a load's keys, numbers with zeros in front, are evenly used.
 func TestParentsAreEven(t *testing.T) {
 	const keys, parents = 100_000, 100
 	k := Keyspace{Parents: parents}
@@ -107,7 +107,7 @@ func TestParentsAreEven(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	p := Protocol{Keys: Keyspace{Parents: 1000}, MaxPacket: DefaultMaxPacket}
-	// 47 bytes of request, "/123/" and the key.
+	// 47 bytes in the request, "/123/" and the key.
 	if got, want := p.MaxValue(256), 1048575-47-5-256; got != want {
 		t.Errorf("largest value: %d, want %d", got, want)
 	}

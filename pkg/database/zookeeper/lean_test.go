@@ -28,7 +28,7 @@ func openLeanTo(t testing.TB, target database.Target) *lean {
 	return l
 }
 
-// way runs a part of a test: as a goroutine, as a fiber, or in turn.
+// way runs a step in a test: as a goroutine, as a fiber, or in turn.
 type way func(ctx context.Context, run func(ctx context.Context))
 
 // eachWay runs a test in each way.
@@ -55,7 +55,7 @@ func (w way) set(ctx context.Context, l *lean) (err error) {
 	return err
 }
 
-// mustClass fails the test unless err is of a class and an outcome.
+// mustClass fails the test unless err has a class and an outcome.
 func mustClass(t testing.TB, err error, wantClass database.Class, want workload.Outcome) {
 	t.Helper()
 	if outcome, class := database.Classify(err); outcome != want || class != wantClass {
@@ -244,8 +244,8 @@ func testLeanPings(t *testing.T, do way) {
 	}
 }
 
-// pingedSession keeps a session by pings, and returns how many connections that took, and the error
-// of a request.
+// pingedSession keeps a session by pings, and returns how many connections that took, and a
+// request's error.
 func pingedSession(t *testing.T, do way, milliseconds uint32) (connections int64, err error) {
 	var pings, conns atomic.Int64
 	target := script{func(c *talk) {

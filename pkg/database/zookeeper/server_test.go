@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// requestLimit is the least jute.maxbuffer of the member of TestMember.
+// requestLimit is the least jute.maxbuffer, which TestMember's member has.
 const requestLimit = 100_000
 
 // TestMember has the tests with one member, which need no quorum.
@@ -49,12 +49,12 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// spread returns the protocol for the member of TestMember, with that many parents.
+// spread returns the protocol for TestMember's member, with that many parents.
 func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }
 
-// children asks how many children a znode has, -1 if there is none.
+// children asks how many children each znode has, -1 if it does not exist.
 func children(t testing.TB, target database.Target, paths ...string) []int {
 	t.Helper()
 	s, err := open(t.Context(), target, 4096)
@@ -134,7 +134,7 @@ func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 }
 
 // A put costs one transaction: always with a right hint, and without a hint if the
-// previous put was of the same kind.
+// previous put needed the same request.
 func putCost(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(7, by)
 	conn := dial(t, protocol, c.Target())
@@ -188,7 +188,7 @@ func putCost(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	}
 }
 
-// lastTransaction returns the number of the newest transaction that a member applied.
+// lastTransaction returns the newest transaction's number that a member applied.
 func lastTransaction(t testing.TB, c *databasetest.Cluster, member int) int64 {
 	t.Helper()
 	text, err := ask(t.Context(), c.Target(), member, "srvr")
@@ -279,7 +279,7 @@ func rulesFind(t *testing.T, c *databasetest.Cluster) {
 	}
 }
 
-// events adds the kinds of event in a member's log.
+// events adds the event kinds in a member's log.
 func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]bool) {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(member, Name))
@@ -404,7 +404,7 @@ func thousandClients(t *testing.T, c *databasetest.Cluster, protocol Protocol) {
 	}
 }
 
-// memory returns the bytes of live heap and of stacks, and of RssAnon.
+// memory returns the bytes in the live heap and in stacks, and in RssAnon.
 func memory(t testing.TB) (heap, rss int64) {
 	t.Helper()
 	runtime.GC()

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Every code of the protocol has its outcome and class, with both clients: failed only
-// where no server can have applied the request.
+// Every protocol code has its outcome and class, with both clients: failed only where no server can
+// have applied the request.
 func TestServerCodes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -24,7 +24,7 @@ import (
 // request with "no such node".
 type script []func(*talk)
 
-// talk is one connection of a script.
+// talk is one connection in a script.
 type talk struct {
 	net.Conn
 	t testing.TB
@@ -68,7 +68,7 @@ func (s script) serve(t testing.TB) database.Target {
 	return database.Target{Endpoints: []string{l.Addr().String()}}
 }
 
-// read returns the next packet, nil when there are no more.
+// read returns the next packet, nil when no more come.
 func (c *talk) read() []byte {
 	var length [4]byte
 	if _, err := io.ReadFull(c, length[:]); err != nil {
@@ -90,7 +90,7 @@ func (c *talk) welcome(session uint64) {
 	if c.read() == nil {
 		return
 	}
-	answer := binary.BigEndian.AppendUint32(make([]byte, 4), 10_000) // version, time-out
+	answer := binary.BigEndian.AppendUint32(make([]byte, 4), 10_000) // version, timeout
 	answer = binary.BigEndian.AppendUint64(answer, session)
 	answer = binary.BigEndian.AppendUint32(answer, 16)
 	c.write(append(answer, make([]byte, 16)...))
@@ -103,7 +103,7 @@ func (c *talk) answer() {
 	}
 }
 
-// noNode is that there is no such node.
+// noNode means that the node does not exist.
 const noNode = -101
 
 // refuse answers a request with an error.
@@ -212,7 +212,7 @@ func TestNoSession(t *testing.T) {
 // memory: neither in its answer to connect nor in another.
 func TestAnnouncedLengths(t *testing.T) {
 	announce := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
-	// An answer to get whose value is announced as 1 GiB, in a packet of 100 bytes.
+	// An answer to get whose value is announced as 1 GiB, in a 100-byte packet.
 	value := append(append(announce(100), 0, 0, 0, 1), make([]byte, 12)...)
 	value = append(append(value, announce(1<<30)...), make([]byte, 80)...)
 	session := append(append(announce(36), make([]byte, 16)...), announce(1<<30)...)
@@ -245,8 +245,8 @@ func TestAnnouncedLengths(t *testing.T) {
 	}
 }
 
-// A list of -1 elements is refused: go-zookeeper would make one of 4,294,967,295. A value of -1
-// bytes is an empty one.
+// A list with -1 elements is refused: go-zookeeper would make 4,294,967,295. A value with -1 bytes
+// is empty.
 func TestPacketLimitOfLists(t *testing.T) {
 	answer := func(xid, length int32) []byte {
 		body := binary.BigEndian.AppendUint32(nil, uint32(xid))

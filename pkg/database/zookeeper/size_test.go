@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// TestHeap compares with the heap that a member of 3.9.5 had after a full collection.
+// TestHeap compares with the heap that a 3.9.5 member had after a full collection.
 func TestHeap(t *testing.T) {
 	t.Parallel()
 	const kib = 1 << 10
@@ -25,7 +25,7 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-// TestSnapshots: they grow with the square of the keys, and an empty java_xmx is no limit.
+// TestSnapshots: they grow with the keys squared, and an empty java_xmx is no limit.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 	o := New()
@@ -43,8 +43,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestAskedSnapshots: a snapshot that control requests has the keys of that moment, which are
-// all keys only if the load creates none.
+// TestAskedSnapshots: a snapshot that control requests has the keys at that moment, which are all
+// keys only if the load creates no keys.
 func TestAskedSnapshots(t *testing.T) {
 	t.Parallel()
 	o := New()

@@ -37,7 +37,7 @@ func TestServes(t *testing.T) {
 	}{
 		{"leader", 3, true, true},
 		{"follower", 3, true, false},
-		// A member that did not find the others is not part of their cluster.
+		// A member that did not find the others is not in their cluster.
 		{"standalone", 3, false, false},
 		{"standalone", 1, true, true},
 		{"observer", 3, false, false},

@@ -11,7 +11,7 @@ func TestValidate(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*Options)
-		want   []string // parts of the error, none for a valid one
+		want   []string // parts of the error, empty for a valid one
 	}{
 		{"defaults", func(*Options) {}, nil},
 		{"the JVM's heap", func(o *Options) { o.JavaXms, o.JavaXmx = "", "" }, nil},

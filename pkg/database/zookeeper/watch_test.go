@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// slowReceiver takes a while for the events of a read, and keeps the last version.
+// slowReceiver takes a while for a read's events, and keeps the last version.
 type slowReceiver struct{ version atomic.Int64 }
 
 func (s *slowReceiver) Receive(_ time.Time, events []database.WatchEvent) {
@@ -27,14 +27,14 @@ func answerTo(request []byte, zxid int64, code int32, body ...byte) []byte {
 	return sealed(append(appendInt(appendLong(appendInt(packet(nil), lengthOf(request)), zxid), code), body...))
 }
 
-// eventOf encodes the event of a changed path in a transaction.
+// eventOf encodes the event for a changed path in a transaction.
 func eventOf(path string, zxid int64) []byte {
 	const connected = 3
 	b := appendInt(appendLong(appendInt(packet(nil), xidNotice), zxid), 0)
 	return sealed(appendBytes(appendInt(appendInt(b, eventChanged), connected), path))
 }
 
-// valueAt returns the body of the answer to a read, of a value that a transaction wrote.
+// valueAt returns the body in the answer to a read, with a value that a transaction wrote.
 func valueAt(zxid int64) []byte {
 	b := appendLong(appendLong(appendBytes([]byte(nil), "v"), 1), zxid)
 	return append(b, make([]byte, lengthField+1+statSize-len(b))...)

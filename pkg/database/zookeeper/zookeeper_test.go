@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Versions that are tested: the newest, and the last of the oldest line.
+// Tested versions: the newest, and the last one in the oldest line.
 const (
 	newest = "3.9.5"
 	oldest = "3.4.14"
@@ -35,7 +35,7 @@ func suite(t testing.TB, version string) databasetest.Suite {
 	}
 }
 
-// newestTransaction returns the newest transaction of any member.
+// newestTransaction returns the newest transaction on any member.
 func newestTransaction(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	var newest int64
@@ -54,7 +54,7 @@ func TestConformanceStandard(t *testing.T) {
 	databasetest.Run(t, s)
 }
 
-// The oldest line of versions runs with the same files: it ignores newer settings.
+// The oldest version line runs with the same files: it ignores newer settings.
 func TestConformanceOldest(t *testing.T) {
 	s := suite(t, oldest)
 	s.Version, s.Part = oldest, databasetest.Servers

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestList has a server of the keys k0 to k6 with 10 bytes each, at the revision 42.
+// TestList has a server with the keys k0 to k6, 10 bytes each, at revision 42.
 func TestList(t *testing.T) {
 	var asked []string
 	read := func(r *pb.RangeRequest) (*pb.RangeResponse, error) {

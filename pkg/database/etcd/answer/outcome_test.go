@@ -80,7 +80,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestWithoutTxn: only the answer of a server that does not know the call says that it has no
+// TestWithoutTxn: only the answer from a server that does not know the call says that it has no
 // transactions.
 func TestWithoutTxn(t *testing.T) {
 	for _, c := range []struct {

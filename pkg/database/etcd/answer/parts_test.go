@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestParts: the sums of a stream hold only if its last part came, and count the parts that came.
+// TestParts: a stream's sums hold only if its last part came, and count the parts that came.
 func TestParts(t *testing.T) {
 	part := func(values ...string) *pb.RangeResponse {
 		r := &pb.RangeResponse{}
@@ -55,7 +55,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestWithoutStream: only the answer of a server that does not know the call says which release is needed.
+// TestWithoutStream: only the answer from a server that does not know the call says which release
+// is needed.
 func TestWithoutStream(t *testing.T) {
 	for _, c := range []struct {
 		err  error

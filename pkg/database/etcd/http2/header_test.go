@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestReplyHeads decodes blocks of an encoder whose table changes all the time: a block
-// that came before may mean something else now.
+// TestReplyHeads decodes blocks from an encoder whose table changes all the time: a block that came
+// before may mean something else now.
 func TestReplyHeads(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var out bytes.Buffer
@@ -26,7 +26,7 @@ func TestReplyHeads(t *testing.T) {
 			fields = []hpack.HeaderField{{Name: "grpc-status", Value: want.grpc}, {Name: "grpc-message", Value: want.message}}
 		}
 		switch random.IntN(40) {
-		case 0: // moves the indexes of all others, or drives them out
+		case 0: // moves all other indexes, or drives them out
 			fields = append(fields, hpack.HeaderField{Name: "x-" + strconv.Itoa(n), Value: strings.Repeat("v", random.IntN(2000))})
 		case 1:
 			fields = append(fields, hpack.HeaderField{Name: "secret", Value: strconv.Itoa(n), Sensitive: true})
@@ -84,7 +84,7 @@ func TestGRPCDuration(t *testing.T) {
 }
 
 // TestBuffers: a connection with nothing to send holds no buffer, and data that is appended while
-// a batch is written has memory of its own.
+// a batch is written has its own memory.
 func TestBuffers(t *testing.T) {
 	w := Writer{refill: func() {}}
 	send := func(size int) (batch []byte) {

@@ -28,7 +28,7 @@ func TestNotSent(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		attempts []attempt
-		end      error // of the call
+		end      error // from the call
 		outcome  workload.Outcome
 		class    database.Class
 	}{
@@ -60,8 +60,8 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// lateContext ends after its deadline, as those of a load do: the deadline has passed once
-// the member has the request, and whoever asks for it then ends the context.
+// lateContext ends after its deadline, as a load's contexts do: the deadline has passed once the
+// member has the request, and whoever asks for it then ends the context.
 type lateContext struct {
 	context.Context
 	member *member
@@ -95,7 +95,7 @@ func (c *lateContext) Deadline() (time.Time, bool) {
 }
 
 // TestDeadlineIsNotResent: a request whose deadline the member reports before the load has
-// ended the call is a time-out, and is not sent again.
+// ended the call is a timeout, and is not sent again.
 func TestDeadlineIsNotResent(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)

@@ -32,14 +32,14 @@ type member struct {
 	fail     atomic.Pointer[failures]
 }
 
-// failures are the errors of the next requests.
+// failures are the errors for the next requests.
 type failures struct {
 	errs []error
 	next atomic.Int64
 }
 
 var (
-	// errGivenUp is the deadline of the member alone: the request may be applied later.
+	// errGivenUp is the member's deadline alone: the request may be applied later.
 	errGivenUp = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	// errOther answers a transaction: the keys are not as it expects.
 	errOther = errors.New("other")
@@ -105,7 +105,7 @@ func (m *member) Txn(_ context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, erro
 	return &pb.TxnResponse{Succeeded: true, Header: &pb.ResponseHeader{Revision: 7}}, err
 }
 
-// dial returns a client of some members.
+// dial returns a client for some members.
 func dial(t *testing.T, members ...*member) *Client {
 	t.Helper()
 	var config Config
@@ -124,7 +124,7 @@ func dial(t *testing.T, members ...*member) *Client {
 	return c
 }
 
-// operations returns the requests of a load; a read of the servers above finds no key.
+// operations returns a load's requests; a read from the servers above finds no key.
 func operations() map[string]func(context.Context, *Client) error {
 	key := []byte("k")
 	found := func(err error) error {
@@ -159,7 +159,7 @@ func operations() map[string]func(context.Context, *Client) error {
 	}
 }
 
-// TestResent: which requests the library sends again, how often, and the outcome of the others.
+// TestResent: which requests the library sends again, how often, and how the others end.
 // docs/transports.md has this table.
 func TestResent(t *testing.T) {
 	m := start(t)
@@ -169,7 +169,7 @@ func TestResent(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		calls   []string
-		err     error // of the first attempt
+		err     error // from the first attempt
 		resent  int64
 		outcome workload.Outcome
 		class   database.Class
@@ -204,14 +204,13 @@ func TestResent(t *testing.T) {
 	}
 }
 
-// TestUnsure: the result of the last attempt of a write does not show the outcome of earlier
-// attempts.
+// TestUnsure: the result of a write's last attempt does not show how earlier attempts ended.
 func TestUnsure(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
 	for _, tt := range []struct {
 		call    string
-		errs    []error // of the attempts
+		errs    []error // from the attempts
 		outcome workload.Outcome
 		class   database.Class
 	}{
@@ -271,8 +270,8 @@ func TestReads(t *testing.T) {
 // patience is how long anything may take on a busy machine: only a hang takes longer.
 const patience = 5 * time.Minute
 
-// TestEndpoints: a client of one endpoint asks that member alone, also after it died; a
-// client of all asks all in turn, and those that are left when one dies.
+// TestEndpoints: a client for one endpoint asks that member alone, also after it died; a client for
+// all asks all in turn, and the remaining ones when one dies.
 func TestEndpoints(t *testing.T) {
 	members := []*member{start(t), start(t), start(t)}
 	one, all := dial(t, members[1]), dial(t, members...)
@@ -338,8 +337,7 @@ func TestDialNobody(t *testing.T) {
 	}
 }
 
-// TestClosed: calls of a closed client fail at once, where the library would try a hundred
-// times.
+// TestClosed: calls to a closed client fail at once, where the library would try a hundred times.
 func TestClosed(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)

@@ -13,8 +13,8 @@ import (
 	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// Whatever a server sends, in whatever pieces, every stream ends once, and the messages are those of
-// any other pieces.
+// Whatever a server sends, in whatever pieces, every stream ends once, and the messages do not
+// depend on the pieces.
 func FuzzServer(f *testing.F) {
 	for _, seed := range seeds() {
 		f.Add(seed, uint8(255), uint16(1000))
@@ -30,18 +30,18 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// story records the events of one stream.
+// story records one stream's events.
 type story struct {
 	texts []string
 	ends  int
 	why   error
 }
 
-// hears plays the bytes of a server to four streams.
+// hears plays a server's bytes to four streams.
 func hears(t *testing.T, said []byte, window uint16, cut func(int) int) [4]*story {
 	t.Helper()
 	nc := &canned{settings: slices.Clone(emptySettings), opened: make(chan struct{}), said: slices.Clone(said), cut: cut}
-	var kept [][2]string // until the end of a read: a message, and its copy
+	var kept [][2]string // until a read ends: a message, and its copy
 	read := func() {
 		for _, one := range kept {
 			if one[0] != one[1] {

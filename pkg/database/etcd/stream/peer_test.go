@@ -30,12 +30,12 @@ type peer struct {
 	encoded bytes.Buffer
 	encoder *hpack.Encoder
 
-	first   int64            // window of a new stream
+	first   int64            // a new stream's window
 	windows map[uint32]int64 // bytes that may be sent on a stream
-	updates int              // WINDOW_UPDATE frames of streams
+	updates int              // WINDOW_UPDATE frames for streams
 	opened  []uint32
 	paths   map[uint32]string
-	said    map[uint32][]byte // DATA of the client
+	said    map[uint32][]byte // DATA from the client
 	resets  map[uint32]http2.ErrCode
 	lost    error // why nothing more is read
 }
@@ -246,7 +246,7 @@ func (p *peer) end(id uint32) { p.fieldsOf(id, true, "grpc-status", "0") }
 // say sends messages in one frame.
 func (p *peer) say(id uint32, texts ...string) { _ = p.WriteData(id, false, encode(texts...)) }
 
-// listener keeps the messages and the end of a stream.
+// listener keeps a stream's messages and its end.
 type listener struct {
 	messages chan string
 	over     chan error
@@ -286,7 +286,7 @@ func (l *listener) hears(t *testing.T, want ...string) {
 	}
 }
 
-// end waits for the end of the stream.
+// end waits until the stream ends.
 func (l *listener) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -298,7 +298,7 @@ func (l *listener) end(t *testing.T) error {
 	}
 }
 
-// quick are time-outs in tests, in which servers are idle.
+// quick returns timeouts for tests in which servers are idle.
 func quick() own.Timing {
 	return own.Timing{Keepalive: time.Hour, PingTimeout: 5 * time.Second, Linger: 50 * time.Millisecond}
 }
@@ -331,7 +331,7 @@ type canned struct {
 	settings []byte        // comes first
 	opened   chan struct{} // closed when the rest may be said
 	said     []byte
-	cut      func(left int) int // bytes of the next read at most
+	cut      func(left int) int // bytes in the next read at most
 	waits    chan struct{}      // closed when it waits to be opened; may be nil
 	closed   chan struct{}      // after which nothing more is read; nil to end after the last byte
 	once     sync.Once

@@ -94,7 +94,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// frames returns the frames of a server that sends messages on stream 1, cut into frames at some
+// frames returns the frames from a server that sends messages on stream 1, cut into frames at some
 // places.
 func frames(said []byte, at ...int) (b []byte) {
 	b = own.AppendHead(b, 1, own.FrameHeaders, own.FlagEndHeaders, 1)
@@ -166,15 +166,15 @@ func TestTimes(t *testing.T) {
 		start := time.Now()
 		close(nc.opened)
 		<-over
-		// The frame is not there in whole after the first read.
+		// The frame is incomplete after the first read.
 		if want := start.Add(time.Second); len(times) != 3 || !times[0].Equal(want) || times[2] != times[0] {
 			t.Errorf("times %v, want 3 times %v", times, want)
 		}
 	})
 }
 
-// The end of a stream, the frame that is then sent to the server, and that others on the
-// connection continue.
+// How a stream ends, which frame is then sent to the server, and that others on the connection
+// continue.
 func TestEnds(t *testing.T) {
 	reset := func(code http2.ErrCode) func(*peer, uint32) {
 		return func(p *peer, id uint32) { _ = p.WriteRSTStream(id, code) }
@@ -260,7 +260,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The end of a connection ends its streams, and no others can be opened.
+// When a connection ends, its streams end, and no others can be opened.
 func TestConnectionEnds(t *testing.T) {
 	for name, script := range map[string]func(*peer){
 		"closed":            func(p *peer) { _ = p.net.(*net.TCPConn).CloseWrite(); p.message(1) },
@@ -310,7 +310,7 @@ func TestConnectionEnds(t *testing.T) {
 	}
 }
 
-// After GOAWAY the server's streams are served on, and the connection ends with the last of them.
+// After GOAWAY the server's streams are served on, and the connection ends with the last one.
 func TestGoAway(t *testing.T) {
 	left := make(chan struct{})
 	c := dials(t, Config{Address: listen(t, func(p *peer) {
@@ -348,7 +348,7 @@ func TestGoAway(t *testing.T) {
 }
 
 // A window is renewed by exactly the bytes that were taken, padding included: a server that
-// counts is never given more than the window, and never less than half of it once all was taken.
+// counts is never given more than the window, and never less than half once everything was taken.
 func TestWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 7, 1000, 70_000} {
 		t.Run(strconv.Itoa(window), func(t *testing.T) {
@@ -403,7 +403,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestLongStream: a stream does not stop after the bytes of a window. With DBTESTER_LONG it carries 4
+// TestLongStream: a stream does not stop after a window's bytes. With DBTESTER_LONG it carries 4
 // GiB, more than any window can have: a window that is not renewed ends within 2 GiB.
 func TestLongStream(t *testing.T) {
 	total, window := int64(32<<20), 64<<10
@@ -454,7 +454,7 @@ func TestLongStream(t *testing.T) {
 	}
 }
 
-// A function that is slow makes the server wait after a window of bytes.
+// A slow function makes the server wait after one window.
 func TestSlowReceiver(t *testing.T) {
 	const window, size = 10_000, 100
 	sent, release := make(chan int64), make(chan struct{})
@@ -549,7 +549,7 @@ func TestPause(t *testing.T) {
 }
 
 // Goroutines that open streams and send on one connection at a time, as far as the server's windows and
-// limits allow, disturb neither the frames nor the order of each other.
+// limits allow, disturb neither each other's frames nor their order.
 func TestSendersTogether(t *testing.T) {
 	const senders, streams, messages = 20, 10, 150
 	size := func(m int) int { return m * m % 5000 }
@@ -559,7 +559,8 @@ func TestSendersTogether(t *testing.T) {
 		"few streams":   {window: 30_000, most: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The window is renewed within the answers of a stream, but is more than all of them.
+			// The window is renewed within a stream's answers, but is larger than all answers
+			// together.
 			c := dials(t, Config{Window: 500_000, Address: listen(t, func(p *peer) { server.serve(p) })})
 			var opening, group sync.WaitGroup
 			var all [streams]*Stream
@@ -612,15 +613,15 @@ func TestSendersTogether(t *testing.T) {
 	}
 }
 
-// echoes returns messages as they come, and checks windows and the limit of streams.
+// echoes returns messages as they come, and checks windows and the stream limit.
 type echoes struct {
-	window int64 // of a new stream, in bytes
+	window int64 // a new stream's, in bytes
 	most   int   // streams at a time
 }
 
 func (e echoes) serve(p *peer) {
 	p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(e.window)}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: uint32(e.most)})
-	// Before the settings have arrived nothing is limited: none opens a stream by then.
+	// Before the settings have arrived nothing is limited: nobody opens a stream by then.
 	windows, connection := map[uint32]int64{}, int64(own.FirstWindow)
 	for {
 		f, ok := p.read()
@@ -663,7 +664,7 @@ func (e echoes) serve(p *peer) {
 			_ = p.WriteData(id, false, b[:size])
 			p.said[id] = b[size:]
 			p.windows[id] -= int64(size)
-			if size%3 == 0 { // which the client acknowledges between the frames of others
+			if size%3 == 0 { // which the client acknowledges between other frames
 				_ = p.WritePing(false, [8]byte{1})
 			}
 		}
@@ -702,8 +703,8 @@ func TestServerDoesNotRead(t *testing.T) {
 	}
 }
 
-// An idle stream is pinged, but not more often than a member of etcd allows, and not without a stream;
-// a server that does not answer ends the connection.
+// An idle stream is pinged, but not more often than an etcd member allows, and not without a
+// stream; a server that does not answer ends the connection.
 func TestIdle(t *testing.T) {
 	for name, answers := range map[string]bool{"alive": true, "dead": false} {
 		t.Run(name, func(t *testing.T) {
@@ -822,7 +823,7 @@ func TestClose(t *testing.T) {
 	c.Close()
 }
 
-// A dial that fails says why, and a window must be one.
+// A dial that fails says why, and a window must be valid.
 func TestDialFails(t *testing.T) {
 	leavesNothing(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -845,7 +846,7 @@ func TestDialFails(t *testing.T) {
 	}
 }
 
-// reads returns a function that has a connection read frames of stream 1, without a network.
+// reads returns a function that makes a connection read frames for stream 1, without a network.
 func reads(t testing.TB, receive func(time.Time, []byte) error) func(frames []byte) {
 	nc := &canned{
 		settings: slices.Clone(emptySettings), opened: make(chan struct{}), closed: make(chan struct{}), waits: make(chan struct{}),
@@ -883,8 +884,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkReceive measures the cost of a message of 100 bytes that comes in a frame of its own,
-// as etcd sends events, with as many as fit in a read, without the network.
+// BenchmarkReceive measures what a 100-byte message costs that comes in its own frame, as etcd
+// sends events, with as many as fit in a read, without the network.
 func BenchmarkReceive(b *testing.B) {
 	var heard int
 	read := reads(b, func(time.Time, []byte) error { heard++; return nil })

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// fiberContext is the context of a fiber's calls.
+// fiberContext is the context for a fiber's calls.
 type fiberContext struct {
 	context.Context
 	cancel context.CancelFunc

@@ -19,7 +19,7 @@ type canned struct {
 	settings []byte        // comes first
 	listened chan struct{} // closed when the rest may be said
 	said     []byte
-	cut      int // bytes of one read at most
+	cut      int // bytes in one read at most
 }
 
 func (c *canned) Read(b []byte) (int, error) {

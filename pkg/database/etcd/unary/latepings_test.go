@@ -13,11 +13,11 @@ import (
 	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// measures does as a server of grpc-go that measures its bandwidth: before each answer it sends
+// measures does as a grpc-go server that measures its bandwidth: before each answer it sends
 // WINDOW_UPDATE and, once the last one was acknowledged, a PING.
 type measures struct {
 	*scripted
-	acks   chan string // payloads of acknowledgements
+	acks   chan string // payloads in acknowledgements
 	unread bool        // the last PING was not acknowledged
 }
 
@@ -66,7 +66,7 @@ func (m *measures) ping() {
 	}
 }
 
-// latePinger returns a client with late acknowledgements of such a server.
+// latePinger returns a client with late acknowledgements, connected to such a server.
 func latePinger(t *testing.T, timing timing, script func(*measures)) *Client {
 	t.Helper()
 	address := listen(t, func(s *scripted) {
@@ -79,14 +79,14 @@ func latePinger(t *testing.T, timing timing, script func(*measures)) *Client {
 	return c
 }
 
-// calm are time-outs of a client that does not look after its connection during a test.
+// calm returns timeouts for a client that does not look after its connection during a test.
 func calm() timing {
 	timing := quick()
 	timing.conn.Keepalive = time.Hour
 	return timing
 }
 
-// state returns how many bytes of acknowledgements wait, and how many bytes wake the client.
+// state returns how many acknowledgement bytes wait, and how many bytes wake the client.
 func state(c *Client) (late, wakeAt int, ok bool) {
 	link := c.peers[0].conn.Load().link
 	link.Mu.Lock()

@@ -2,12 +2,12 @@ package unary
 
 import "testing"
 
-// A server announces a length before it sends a byte of the message, and the caller knows its
+// A server announces a length before it sends the message's first byte, and the caller knows its
 // limit.
 func TestReplyLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit  int
-		length byte // of the message, in MiB
+		length byte // the message's, in MiB
 		ok     bool
 	}{
 		"within":      {2 << 20, 2, true},

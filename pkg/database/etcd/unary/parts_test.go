@@ -30,7 +30,7 @@ func each(t *testing.T, c *Client, m Message, take func(string) error) (got []st
 	return got, err
 }
 
-// However a server cuts the messages of a stream into frames, they arrive in order and whole.
+// However a server cuts a stream's messages into frames, they arrive in order and whole.
 func TestStreamOfReplies(t *testing.T) {
 	long := strings.Repeat("long ", 20_000)
 	frames := func(s *scripted, id uint32, b []byte, size int) {
@@ -63,7 +63,7 @@ func TestStreamOfReplies(t *testing.T) {
 			c := dial(t, listen(t, func(s *scripted) {
 				s.greet()
 				for id := s.request(); id != 0; id = s.request() {
-					if len(s.bodies[id]) == own.Prefix { // of an empty request
+					if len(s.bodies[id]) == own.Prefix { // for an empty request
 						s.reply(id, "one message")
 						continue
 					}
@@ -71,7 +71,7 @@ func TestStreamOfReplies(t *testing.T) {
 					s.end(id)
 				}
 			}))
-			for range 2 { // the second uses the memory of the first
+			for range 2 { // the second uses the first one's memory
 				got, err := each(t, c, Message{One: []byte("k")}, nil)
 				if err != nil || !slices.Equal(got, tc.want) {
 					t.Fatalf("got %d messages %.60q, %v; want %d %.60q", len(got), got, err, len(tc.want), tc.want)
@@ -138,7 +138,7 @@ func TestStreamOfRepliesFails(t *testing.T) {
 	}
 }
 
-// A stream of which the caller wants no more ends with RST_STREAM.
+// A stream ends with RST_STREAM if the caller wants no more from it.
 func TestStreamOfRepliesIsCancelled(t *testing.T) {
 	resets := make(chan uint32, 10)
 	c := dial(t, listen(t, func(s *scripted) {
@@ -163,7 +163,7 @@ func TestStreamOfRepliesIsCancelled(t *testing.T) {
 	}
 }
 
-// The server may send on when half of the window of a stream is used.
+// The server may send on when half a stream's window is used.
 func TestStreamWindow(t *testing.T) {
 	c := newConn(quick(), own.NewRequestHeads("http", "a:1", nil))
 	k := &call{id: 1}

@@ -23,7 +23,7 @@ import (
 // within is how long anything may take on a busy machine: only a hang takes longer.
 const within = 5 * time.Minute
 
-// quick are a client's time-outs in tests.
+// quick returns a client's timeouts in tests.
 func quick() timing {
 	return timing{
 		connect: within, firstPause: 5 * time.Millisecond, longestPause: 20 * time.Millisecond,
@@ -34,7 +34,7 @@ func quick() timing {
 // scripted is a server's side of one connection, spoken by golang.org/x/net.
 type scripted struct {
 	t      *testing.T
-	number int // of the connection, from 0
+	number int // the connection's, from 0
 	net    net.Conn
 	*http2.Framer
 	fields   *hpack.Decoder
@@ -108,8 +108,7 @@ func (s *scripted) greet(settings ...http2.Setting) bool {
 	return s.WriteSettings(settings...) == nil
 }
 
-// request reads until a request is there in whole, and returns its stream; 0 when
-// the connection ends.
+// request reads until a request is complete, and returns its stream; 0 when the connection ends.
 func (s *scripted) request() uint32 {
 	for {
 		f, err := s.ReadFrame()

@@ -95,7 +95,7 @@ func TestReplies(t *testing.T) {
 					want <- reply(s, id)
 				}
 			}))
-			for range 3 { // the tables of both sides stay in step
+			for range 3 { // both sides' tables stay in step
 				got, _, err := ask(t.Context(), c, "/s/m", Message{One: []byte("k")})
 				if err != nil {
 					t.Fatalf("ask the server: %v", err)
@@ -108,7 +108,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// The error of a call, and whether it was surely not processed.
+// A call's error, and whether the call was surely not processed.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script func(*scripted, uint32)
@@ -275,7 +275,7 @@ func asksSoon(t *testing.T, c *Client) {
 	t.Fatalf("ask the server: %v", err)
 }
 
-// A server of another protocol fails calls at once, with its protocol in the error.
+// A server with another protocol fails calls at once, and the error names its protocol.
 func TestOtherProtocols(t *testing.T) {
 	for name, tt := range map[string]struct{ says, want string }{
 		"TLS":     {"\x15\x03\x01\x00\x02\x02\x46", "speaks TLS"},
@@ -602,7 +602,7 @@ func TestClose(t *testing.T) {
 	c.Close()
 }
 
-// Many callers of several methods on one connection each get their own reply.
+// Many callers for several methods on one connection each get their own reply.
 func TestManyCallers(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) {
 		s.greet(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 70})
@@ -626,7 +626,7 @@ func TestManyCallers(t *testing.T) {
 }
 
 // Every request carries the time left until its deadline when it is sent, also one
-// that waited for the server's flow control; without a deadline it carries none.
+// that waited for the server's flow control; without a deadline it carries no time.
 func TestTimeoutHeader(t *testing.T) {
 	hold := make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
@@ -654,7 +654,7 @@ func TestTimeoutHeader(t *testing.T) {
 			t.Errorf("%s: grpc-timeout is %v, want at most %v and little less", path, left, timeout-waited)
 		}
 	}
-	for range 3 { // the header must not disturb the compression of later requests
+	for range 3 { // the header must not disturb how later requests are compressed
 		hears("/s/m", 30*time.Minute, 0)
 		hears("/s/m", 20*time.Hour, 0)
 		if got := read(t.Context(), "/s/m"); got != "" {
@@ -671,7 +671,7 @@ func TestTimeoutHeader(t *testing.T) {
 	wg.Wait()
 }
 
-// Calls of fibers carry the time that their context knows, and less if they were sent later.
+// Fibers' calls carry the time that their context knows, and less if they were sent later.
 func TestTimeoutHeaderOfFibers(t *testing.T) {
 	const late, left = 200 * time.Millisecond, 30 * time.Minute
 	hold, begin := make(chan struct{}), make(chan struct{})

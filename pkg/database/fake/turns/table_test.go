@@ -46,7 +46,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A lottery serves all of many alike, in no order.
+// A lottery serves many sessions alike, in no order.
 func TestLottery(t *testing.T) {
 	table, _ := table(Rules{})
 	const sessions, turns = 4, 4000
