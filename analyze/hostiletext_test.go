@@ -223,8 +223,8 @@ func checkSVG(t *testing.T, name, text string) {
 	}
 }
 
-// checkCSV fails for a field that a spreadsheet reads as a formula, and for values in
-// numbers.csv that are no numbers.
+// checkCSV fails for a field that a spreadsheet reads as a formula, and for values in numbers.csv
+// that are not numbers.
 func checkCSV(t *testing.T, name string, data []byte) {
 	t.Helper()
 	checkVisible(t, name, string(data))

@@ -222,7 +222,7 @@ func TestLostServer(t *testing.T) {
 	}
 }
 
-// A store that refuses from some second on is no slow store.
+// A store that refuses from some second on is not a slow store.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	m := one([]string{"etcd"}, map[string][2]float64{"etcd": {2000, 5}})

@@ -140,7 +140,7 @@ func TestDifferentStepsHavePanels(t *testing.T) {
 	}
 }
 
-// Durations logged by members are marks and a note. They are no request latencies, so the axis
+// Durations logged by members are marks and a note. They are not request latencies, so the axis
 // ends with the latencies.
 func TestLoggedDurationsAreNotOnTheLatencyAxis(t *testing.T) {
 	d := stepped(t)

@@ -115,7 +115,7 @@ func (r *heatReader) bin(second time.Time) int64 {
 	return floorDiv(second.Unix()-r.start, r.heat.Seconds)
 }
 
-// add adds the requests in a series that ended from a second on, within one bin and one minute.
+// add adds a series' requests that ended at or after from, all within one bin and one minute.
 func (r *heatReader) add(s results.Series, from time.Time, b histogram.Buckets) {
 	if s.Phase == results.PhaseMeasure {
 		r.minutes.add(s.Step, from, b)

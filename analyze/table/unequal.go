@@ -17,8 +17,8 @@ func Unequal(runs []*run.Run, names map[string]string) []string {
 	return append([]string{}, setting.Unequal(runs, names, machines()...)...)
 }
 
-// machines returns the aspects that are no settings: hardware, placement, and versions of programs and
-// records.
+// machines returns the aspects that are not settings: hardware, placement, program versions and
+// record versions.
 func machines() []setting.Aspect {
 	ofManifest := func(get func(m *results.Manifest) string) func(*run.Run) string {
 		return func(r *run.Run) string {

@@ -14,11 +14,12 @@ func outsideRule() Rule {
 	}
 }
 
-// outside leaves the time inside the members. At least the part is outside in which no client or
-// member thread waited for a processor, and no quota stopped a member, which does not read requests
-// then. On a machine that they share, the processors' work is no property of the way either. Where
-// all clients are connected to the leader, other members are not on the way. Clients that use
-// nearly all their processors may let answers wait in their own runtime, which no thread shows.
+// outside leaves the time inside the members. The lower bound counts only the time in which no
+// client or member thread waited for a processor and no quota stopped a member: a stopped member
+// does not read requests. If clients and members share a machine, the time in which its processors
+// worked is left out too. Where all clients are connected to the leader, other members are not on
+// the way. Clients that use nearly all their processors may let answers wait in their own runtime,
+// which no thread shows.
 func outside(f *Facts, at above) run.Measure {
 	if !f.Inside.Known() {
 		return f.Inside

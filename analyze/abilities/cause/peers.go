@@ -48,10 +48,10 @@ func (f *Facts) beyond(at above) run.Measure {
 	return run.Measured(max(f.Trip.Value+f.FollowersSync.Value-f.Sync.Value, 0), f.Trip.N)
 }
 
-// peers returns the time for the other members. Its lower bound is without the time in which a
-// thread in the leader or in the other members of a majority waited for a processor, or the quota
-// stopped the leader. Agreements and round trips that the leader measured itself also contain the
-// leader's work, which is left out too.
+// peers returns the time for the other members. Its lower bound leaves out the time in which a
+// thread in the leader or in the majority's other members waited for a processor, or the quota
+// stopped the leader. It also leaves out the leader's work if the leader itself measured the
+// agreements or round trips, which then contain it.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {

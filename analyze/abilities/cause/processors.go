@@ -25,8 +25,7 @@ func processorsRule() Rule {
 	}
 }
 
-// saturation is the used share of processors from which on they limit a closed loop, whatever else
-// takes time.
+// saturation is the used share at which processors limit a closed loop, whatever else takes time.
 const saturation = .75
 
 // saturated reports whether a closed loop's clients use nearly all processors. If each of N clients

@@ -6,7 +6,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// allPeriods is the share of quota periods from which on the leader uses its quota up all the time.
+// allPeriods is the share of periods with a stop at which the leader counts as always using its
+// quota up.
 const allPeriods = 0.9
 
 // quotaRule names the leader's processor quota.
@@ -28,9 +29,8 @@ func quotaRule() Rule {
 }
 
 // usedUp returns the share of the response time that the leader's quota certainly takes in a closed
-// loop: the quota's used share if it is nearly all, as for saturated processors. The share is at
-// most that of the periods in which the quota stopped the leader: in others it did not delay
-// requests.
+// loop: the quota's used share if it is nearly all, as for saturated processors. It is at most the
+// share of periods in which the quota stopped the leader: in others it did not delay requests.
 func (f *Facts) usedUp() float64 {
 	if f.Service.Known() || !f.Periods.Known() || !f.Used.Known() || !f.Allowed.Known() || f.Allowed.Value <= 0 {
 		return 0

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Rule names a cause that takes a part of the response time. It has its own file, with the lines
-// that convict.
+// Rule names a cause that takes a part of the response time. It has its own file, with its ledger
+// lines.
 type Rule struct {
 	// Name is a word for programs. Words name it for readers, and Shared where members and
 	// clients share a machine, "" for the same. Rules with the same words are one.

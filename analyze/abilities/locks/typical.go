@@ -52,8 +52,8 @@ func (t typical) cell(is *results.Spread) string {
 	return fmt.Sprintf("%s, n %s", text, count(is.N))
 }
 
-// enough reports whether there are enough hand-offs for the quantile q. There always are for the
-// mean, which is 0, and their number stands beside it.
+// enough reports whether there are enough hand-offs for the quantile q. The mean, for which q is 0,
+// needs no minimum, because the count is shown beside it.
 func enough(s *results.Spread, q float64) bool { return q == 0 || s.Enough(q) }
 
 // lacksMean reports whether the record has hand-offs without a mean, as by earlier releases.

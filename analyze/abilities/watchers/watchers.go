@@ -170,7 +170,7 @@ func unheard(*watchers.Outcome) run.Measure {
 	return run.Missing("no write was heard of while the number of watchers stayed")
 }
 
-// spent formats times from a write on by stage. If writers and watchers have several clocks, the
+// spent formats times since a write by stage. If writers and watchers have several clocks, the
 // times are exact to within the clocks' error.
 func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {

@@ -153,7 +153,7 @@ func TestProfilesOfSteps(t *testing.T) {
 	}
 }
 
-// TestSignedNumbers: large numbers are no powers of 10.
+// TestSignedNumbers: large numbers are not written as powers of 10.
 func TestSignedNumbers(t *testing.T) {
 	for v, want := range map[float64]string{0: "+0", -1e-12: "+0", .0123: "+0.0123", -12.34: "-12.3", 99.96: "+100", 1234.5: "+1234", -98765: "-98765"} {
 		if got := signedNumber(v); got != want {

@@ -51,7 +51,7 @@ func TestCapacity(t *testing.T) {
 		if r.Verdict != tt.want || r.Interleaved != tt.interleaved || !strings.Contains(r.Sentence(), tt.sentence) {
 			t.Errorf("%s: %s, interleaved %v, %q; want %s, %v, %q", tt.name, r.Verdict, r.Interleaved, r.Sentence(), tt.want, tt.interleaved, tt.sentence)
 		}
-		// The last windows' numbers, and their rates, are no part of it.
+		// It leaves out the last windows' numbers and rates.
 		if text := r.Text(); len(r.Findings) != 1 || strings.Contains(text, "throughput") || strings.Contains(text, "rates") {
 			t.Errorf("%s: %d metrics, want the capacity alone and no rate that differs:\n%s", tt.name, len(r.Findings), text)
 		}

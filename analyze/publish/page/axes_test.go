@@ -10,8 +10,8 @@ import (
 )
 
 // TestVerticalTitles shows figures whose vertical axes have long titles, on the first screen and
-// below it: each line in a title lies beside its plot, and left of its tick labels. A panel on the
-// first screen may be lower than a word is long, which then uses the gap above it.
+// below it: each line in a title lies beside its plot, and left of its tick labels. If a word is
+// longer than its panel on the first screen is high, it uses the gap above.
 func TestVerticalTitles(t *testing.T) {
 	p := pageOf()
 	p.Figures = nil

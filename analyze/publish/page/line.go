@@ -14,7 +14,7 @@ type Line struct {
 	xs, ys []byte
 }
 
-// dot is a point on a line. A gap has no number as y.
+// dot is a point on a line. A gap's y is NaN.
 type dot struct{ x, y float64 }
 
 // bin is a part of the axis with its lowest and its highest point. They are the same if it has one
@@ -24,7 +24,7 @@ type bin struct {
 	at        int // the part's number, from 1; 0 has no points
 }
 
-// Add adds a point. A y that is no number is a gap.
+// Add adds a point. A NaN y is a gap.
 func (l *Line) Add(x, y float64) {
 	one := bin{low: dot{x, y}, high: dot{x, y}, at: 1}
 	switch {

@@ -319,7 +319,7 @@ func (t *writer) slice(process, thread int, s slice) {
 	t.add(one)
 }
 
-// counter writes a counter's values from a time on. Each has its own line in a track.
+// counter writes the values that a counter has from a time on. Each has its own line in a track.
 func (t *writer) counter(process int, name string, at int64, values args) {
 	t.add(record{Name: name, Phase: "C", Time: micros(at - t.zero), Process: process, Args: values})
 }
