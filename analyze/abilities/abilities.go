@@ -42,8 +42,8 @@ type Sectioner interface {
 	SectionRows([]*run.Run) []Row
 }
 
-// Actor is an ability that disturbs the load: for runs in which it acted, reports have a
-// sentence about the throughput and the longest pause.
+// Actor is an ability that disturbs the load. Reports on runs in which it acted have a sentence
+// about the throughput and the longest pause.
 type Actor interface {
 	// Name is the experiment's kind.
 	Name() string

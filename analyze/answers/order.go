@@ -14,8 +14,8 @@ import (
 type phrases struct {
 	// have states a column's value, and further the next column's value in a list.
 	have, further func(name, value string) string
-	// ahead states the value of a column that leads some others, and most the value of one that
-	// leads all of several others.
+	// ahead states the value of a column that leads some others, and most that of one that leads
+	// all others, if there are several.
 	ahead, most func(name, value string) string
 	// behind compares with a column that trails by ratio.
 	behind func(ratio float64, name, value string) string

@@ -11,8 +11,8 @@ import (
 // database gets its own panel.
 
 const (
-	// overlapPlaces is how many x positions bands are compared at. mostOverlap is the share of
-	// these positions at which three bands may overlap.
+	// overlapPlaces is the number of x positions at which bands are compared. mostOverlap is the
+	// share of these positions at which three bands may overlap.
 	overlapPlaces = 100
 	mostOverlap   = 0.1
 	// thinBand is the height, as a share of the vertical axis, below which a band hides nothing.

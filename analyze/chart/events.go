@@ -25,7 +25,7 @@ func shownEvents() map[string]string {
 	}
 }
 
-// shownAs returns the kind as which figures mark an event; "" if they do not.
+// shownAs returns the kind under which figures mark an event; "" if they do not.
 func shownAs(e results.Event) string {
 	if strings.HasPrefix(e.Kind, "snapshot") {
 		return "snapshot"

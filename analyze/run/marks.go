@@ -81,8 +81,8 @@ func (r *Run) sharedHostMark() *results.Mark {
 	return &m
 }
 
-// wrongValueMark marks wrong values in a run that control did not finish judging, or that was
-// judged by a version that did not mark a few of them. Otherwise it returns nil.
+// wrongValueMark marks wrong values in a run that control did not finish judging, or that a version
+// judged without marking a few of them. Otherwise it returns nil.
 func (r *Run) wrongValueMark() *results.Mark {
 	at := slices.IndexFunc(r.Load.Errors, func(e ErrorCount) bool { return e.Class == workload.ClassWrongValue && e.Count > 0 })
 	if at < 0 || slices.ContainsFunc(r.Info.Record.Validity, func(m results.Mark) bool { return m.Code == mark.WrongValue }) {

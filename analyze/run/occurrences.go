@@ -107,8 +107,8 @@ func (r *Run) Pauses() iter.Seq[Happening] {
 	}
 }
 
-// OtherLoad yields the seconds in spans in which others than this client and the members used much
-// of a machine's processors.
+// OtherLoad yields the seconds in spans in which programs other than this client and the members
+// used much of a machine's processors.
 func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, h := range r.hostsUsed() {
@@ -140,7 +140,7 @@ const (
 )
 
 // Happenings yields the load's events, the last one first. An event lasts until a later event at
-// the same member says that it is over, which is then not yielded. A log line's time is when its
+// the same member says that it is over; that event is not yielded. A log line's time is when its
 // happening ended.
 func (r *Run) Happenings() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {

@@ -15,7 +15,8 @@ type Own struct {
 	Answers packed.Answers
 	// lostAt has the times of unanswered questions.
 	lostAt []int64
-	// windows are those for which known holds numbers from metrics whose answers were dropped.
+	// windows are the windows for which known has metrics' numbers after their answers were
+	// dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
 	// stages hold the same for each stage's windows in a load with several.
@@ -164,8 +165,8 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	return o.grown(enclosed, n)
 }
 
-// fewestInside is the smallest number of samples inside a window between which a counter's growth
-// stands for the window.
+// fewestInside is how many samples a window must contain for the first and the last to give its
+// counter growth.
 const fewestInside = 3
 
 // Inside returns a counter's growth from the first to the last answer inside each window. Two

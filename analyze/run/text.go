@@ -22,7 +22,7 @@ func Plural(n int) string {
 	return "s"
 }
 
-// RateText formats a rate at which requests are due, which changes linearly to end unless end is 0.
+// RateText formats a rate of due requests, which changes linearly to end unless end is 0.
 func RateText(rate, end float64) string {
 	if rate == 0 {
 		return "closed loop"

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Long adds a database with one closed step with 100 clients that lasts that many seconds and is as
+// Long adds a database with one closed step that has 100 clients, lasts that many seconds and is as
 // noisy as a real one: about 500 requests per second, with latencies around base, and three members
 // on separate machines. The same seed gives the same records.
 func (f *Fixture) Long(tag string, seed uint64, seconds int, base time.Duration) *results.DatabaseRun {

@@ -219,7 +219,8 @@ func Limits(r *run.Run) string {
 	}
 }
 
-// client names the code that sends the requests. Two databases' libraries belong to one class.
+// client names the kind of code that sends the requests. Every database's own library counts as the
+// same kind.
 func client(r *run.Run) string {
 	const lean = "lean"
 	switch r.Info.Transport() {

@@ -117,7 +117,7 @@ const (
 	NoteWidth                   = 100
 )
 
-// cellWidth returns the width at which cells in n columns wrap, next to a column with row names.
+// cellWidth returns the width at which cells wrap in n columns next to a column with row names.
 func cellWidth(names []string, n int) int {
 	longest := 0
 	for _, name := range names {
@@ -257,7 +257,7 @@ func Fold(s string, width int, indent string) string {
 // breaks are the characters after which a long word may be cut.
 const breaks = "-_.:,/"
 
-// cutAt returns where to cut the word with which letters begins.
+// cutAt returns where to cut the word at the beginning of letters.
 func cutAt(letters []rune, indent int) int {
 	for at := len(letters); at > indent+1; at-- {
 		if strings.ContainsRune(breaks, letters[at-1]) {

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// conditionRows describe under which conditions the run was made.
+// conditionRows describe the conditions under which the run was made.
 func conditionRows() []Row {
 	return []Row{
 		{Name: "VERSION", Definition: "the version that the running members reported", Cell: func(r *run.Run) Cell {

@@ -206,7 +206,7 @@ func alone(runs []*run.Run) (groups []trials.Group) {
 	return groups
 }
 
-// builtIn returns the text that points out a server that is part of dbtester.
+// builtIn returns text that points out a server included in dbtester.
 func builtIn(r *run.Run) string {
 	if r.Info.Record.Built == run.BuiltIn && !r.Info.Unattended() {
 		return " (" + run.BuiltIn + ")"

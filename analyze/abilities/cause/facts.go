@@ -78,8 +78,8 @@ func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	return f
 }
 
-// direct reports whether all clients were connected to the leader all the time: it was the target, and no
-// connection was lost, which may have moved to another member.
+// direct reports whether all clients were connected to the leader all the time: it was the target,
+// and no client lost a connection, because reconnecting may lead to another member.
 func direct(r *run.Run) bool {
 	lost := func(s results.Step) bool { return s.ConnectionsLost > 0 }
 	return r.Info.Record.Load.Target == "leader" && !slices.ContainsFunc(r.Info.Record.Steps, lost)

@@ -20,7 +20,7 @@ func fsyncRule() Rule {
 // fsync returns the syncs' share in the time left without the wait for other members beyond the
 // leader's sync, or one whole sync if that is longer. Only one whole sync, without waits for a
 // processor, is certain: while the leader syncs for others, a request may also be elsewhere.
-// Requests do not wait until a sync ends that takes longer than most members' agreement.
+// Requests do not wait for the rest of a sync that takes longer than most members' agreement.
 func fsync(f *Facts, at above) run.Measure {
 	if !f.Syncing.Known() {
 		return f.Syncing

@@ -15,8 +15,8 @@ type Facts struct {
 	// Inside is the mean time that a write spends in the members, from when they have it until the
 	// answer.
 	Inside run.Measure
-	// Throttled and Syncing are the shares of time, from 0 to 1, in which the leader was stopped by
-	// its processor quota, and in which it synced its log. The kernel adds up the former over
+	// Throttled and Syncing are the shares of time, from 0 to 1, in which the leader's processor
+	// quota stopped it and in which it synced its log. The kernel adds up the former over
 	// processors.
 	Throttled, Syncing run.Measure
 	// Periods is the share of quota periods in which the leader was stopped.
@@ -35,8 +35,8 @@ type Facts struct {
 	Whole bool
 	// Waiting is how many leader threads waited for a processor, on average.
 	Waiting run.Measure
-	// ClientsBusy is the share that clients used of the processors that they may use on their
-	// machine.
+	// ClientsBusy is how much clients used of the processors available to them on their machine, as
+	// a share.
 	ClientsBusy run.Measure
 	// Used is how many processors the leader used, on average. Processors are those in its machine,
 	// Allowed those that it may use at once.
@@ -73,8 +73,8 @@ type Line struct {
 
 // above sums up the lines above a line, in milliseconds.
 type above struct {
-	// left is the response time that they leave. within is the time in the members that is left
-	// after the lines outside them.
+	// left is the response time that they leave. within is the time in the members that the lines
+	// outside them leave.
 	left, within float64
 	// unsure is how much of the lines may have been waits for a processor.
 	unsure float64
@@ -108,8 +108,8 @@ func atLeast(m run.Measure, low float64) run.Measure {
 	return m
 }
 
-// during returns the part of the time left that an activity took which lasts for a share of the
-// window. Closed-loop clients always wait, so that it takes the same share of their time.
+// during returns how much of the time left an activity took, if it lasts for a share of the window.
+// Closed-loop clients always wait, so it takes the same share of their time.
 func during(share run.Measure, left float64) run.Measure {
 	if !share.Known() {
 		return share

@@ -16,8 +16,8 @@ type Rule struct {
 	// clients share a machine, "" for the same. Rules with the same words are one.
 	Name, Words, Shared string
 	Lines               []string
-	// Over is the share, in percent, over which it is named, and Partly that from which it is named
-	// as a part, by the lines' lower bounds.
+	// Over is the share, in percent, above which it is named, and Partly the share from which it is
+	// named as a part, by the lines' lower bounds.
 	Over, Partly float64
 	// Numbers returns the numbers behind the lines, which all have a value.
 	Numbers func(*Facts) string
@@ -58,7 +58,7 @@ type Verdict struct {
 	// Suspects are ordered by their lower bounds, and by their values where these are equal.
 	Suspects []Suspect
 	// Unexplained is the rest's share. Queued is the share of the total in which requests waited
-	// for a free client, which all other shares leave out: it follows from the others.
+	// for a free client. All other shares leave it out, because it follows from the others.
 	Unexplained, Queued float64
 	// Shared is copied from the facts.
 	Shared bool

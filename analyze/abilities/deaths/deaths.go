@@ -189,8 +189,8 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return strings.Join(asked, ", ") + ": all their keys are gone after " + strings.Join(parts, ", ") + "."
 }
 
-// grantedBy states whether the databases granted the requested TTLs, and else which, as a part of
-// the sentence.
+// grantedBy is the part of the sentence that states whether the databases granted the requested
+// TTLs or, if not, which TTLs they granted.
 func grantedBy(names []string, runs [][]*run.Run) string {
 	var others []string
 	some := 0

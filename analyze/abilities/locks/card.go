@@ -35,7 +35,7 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 const fewClauses = 3
 
 // clause is the part of a sentence about one database: a number for each trial, how its locks are
-// acquired, and which quantity the numbers are.
+// acquired, and what the numbers measure.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
@@ -279,7 +279,8 @@ func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	return &o.Stages[i]
 }
 
-// orderIn is the order with so many contenders, with how many trials had which if they differ.
+// orderIn is the order with so many contenders. If trials differ, it states how many had each
+// order.
 func orderIn(trials []*locks.Outcome, contenders int) string {
 	var said []string
 	counts := map[locks.Order]int{}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Figures returns the hand-off by contender count, or by the time for which a lock is held where
-// databases differ in that, and how turns were shared.
+// Figures returns the hand-off by contender count, or by hold time where databases differ in that,
+// and how turns were shared.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{byContenders(columns), byHold(columns), turns(columns)} {
 		if len(f.Series) > 0 {

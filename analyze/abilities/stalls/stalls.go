@@ -61,7 +61,8 @@ func number(r *run.Run) (run.Measure, string) {
 	return run.Counted(int64(len(s.List))), strings.Join(append([]string{text}, limits(s)...), "; ")
 }
 
-// limits returns the limits when searching a run's stalls, which readers must know.
+// limits returns the limits within which a run's stalls were searched, because readers must know
+// them.
 func limits(s *run.Stalls) (texts []string) {
 	if s.Slot > results.ProgressTick {
 		texts = append(texts, fmt.Sprintf("ticks of %v, because few requests ended in 100 ms", s.Slot))

@@ -94,7 +94,7 @@ func varies(lines []figure.Series) bool {
 type served struct{ written, median, least float64 }
 
 // caughtUpByWrites has lines for each database's median and slowest connection, through all stages
-// in its runs, and one line on which watchers would be served as fast as is written.
+// in its runs, and one line where watchers are served as fast as the load writes.
 func caughtUpByWrites(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-CATCH-UP", Short: "How fast watchers that were behind caught up, by how much was written", Kind: figure.Points,

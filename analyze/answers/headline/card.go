@@ -31,7 +31,7 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
-// mostCardRows is the row count beyond which Markdown has only a card's leading rows, and text has
+// mostCardRows is the row count above which Markdown has only a card's leading rows, and text lists
 // these first.
 const mostCardRows = 28
 

@@ -88,7 +88,7 @@ type Cell struct {
 	High *float64 `json:"high,omitempty"`
 	// N is how many trials are behind the value.
 	N int `json:"n"`
-	// Doubt says which kind of bounds Low and High are; "" without bounds.
+	// Doubt says what kind of bounds Low and High are; "" without bounds.
 	Doubt string `json:"doubt,omitempty"`
 	// Spread formats Low, High and N; "" for a single trial.
 	Spread string `json:"spread,omitempty"`

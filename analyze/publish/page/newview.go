@@ -80,7 +80,7 @@ func newPicture(ids ids, f Figure, bins int) (picture, error) {
 	return p, nil
 }
 
-// crowded is the column count from which a table is printed smaller.
+// crowded is the column count from which a table is printed in smaller type.
 const crowded = 5
 
 // palette is the part of the style that defines a variable for each colour used in figures, so that

@@ -378,8 +378,8 @@ func (t *writer) counters(r *run.Run) {
 // tails are the quantiles for a second's latency.
 var tails = []float64{.5, .9, .99}
 
-// knownTails returns the indexes of the tails that any second has. The others, which seconds have too
-// few requests for, are left out.
+// knownTails returns the indexes of the tails that any second has. The others, for which seconds
+// have too few requests, are left out.
 func knownTails(seconds map[int64][]float64) (known []int) {
 	for i := range tails {
 		for _, of := range seconds {
