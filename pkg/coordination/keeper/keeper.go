@@ -20,7 +20,7 @@ import (
 type Options struct {
 	// Most is the largest number of sessions.
 	Most int
-	// TTL is the sessions' TTL, and Every the time between two renewals of one.
+	// TTL is the sessions' TTL, and Every the time between two renewals of one session.
 	TTL, Every time.Duration
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
@@ -33,7 +33,7 @@ type Options struct {
 // Keeper renews sessions. Its methods are safe for concurrent use.
 type Keeper struct {
 	Options
-	queue chan *Session // by the time of their next renewal
+	queue chan *Session // by when they are renewed next
 
 	mu     sync.Mutex
 	counts Counts
@@ -41,13 +41,13 @@ type Keeper struct {
 
 // Counts count all renewals.
 type Counts struct {
-	Times   *hdrhistogram.Histogram // of those that were answered
-	Longest time.Duration           // of them
+	Times   *hdrhistogram.Histogram // for answered renewals
+	Longest time.Duration           // the longest of these
 	Lost    int64                   // were not answered, or failed
-	Late    int64                   // were sent later than after Every by a tenth of the TTL or more
+	Late    int64                   // were sent later than Every by a tenth of the TTL or more
 }
 
-// New returns a keeper of no session yet.
+// New returns a keeper without sessions.
 func New(o Options) *Keeper {
 	return &Keeper{Options: o, queue: make(chan *Session, o.Most), counts: Counts{Times: histogram.New()}}
 }
@@ -69,7 +69,7 @@ func (k *Keeper) Each(n int, do func(int)) {
 	_ = group.Wait() // no call has an error
 }
 
-// Start renews the sessions from now on, by goroutines of a group, until ctx is over.
+// Start renews the sessions from now on, in goroutines of a group, until ctx is over.
 func (k *Keeper) Start(ctx context.Context, group *sync.WaitGroup) {
 	for range k.Workers {
 		group.Go(func() { k.renewAll(ctx) })
@@ -80,16 +80,16 @@ func (k *Keeper) Start(ctx context.Context, group *sync.WaitGroup) {
 func (k *Keeper) Keep(s *Session, over func() bool) { k.KeepFrom(s, k.Every, over) }
 
 // KeepFrom renews like [Keeper.Keep], with another time until the first renewal, at most Every.
-// Sessions that begin together are renewed together, unless these times differ; of such sessions
-// those with a longer time come later.
+// Sessions that begin together are renewed together, unless these times differ. Among such
+// sessions, those with a longer time must come later.
 func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
 	s.over, s.next, s.due = over, s.Sent.Add(first), s.Sent.Add(k.Every)
 	k.queue <- s // has room for all
 }
 
-// renewAll renews sessions in the order of the queue, which is the order of their next renewals,
-// because all have the same time between two. A session with a shorter first time may come after
-// one that is due earlier, but within Every.
+// renewAll renews sessions in the queue's order, which is the order of their next renewals, because
+// all have the same time between two. A session with a shorter first time may come after one that
+// is due earlier, but within Every.
 func (k *Keeper) renewAll(ctx context.Context) {
 	for {
 		var s *Session

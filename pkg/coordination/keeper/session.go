@@ -19,21 +19,21 @@ const RequestTimeout = 10 * time.Second
 type Session struct {
 	Is   database.Session
 	Busy sync.Mutex  // during a request
-	next time.Time   // of its next renewal
+	next time.Time   // for its next renewal
 	due  time.Time   // when that is late
 	over func() bool // reports whether renewals must end
 
-	Mu   sync.Mutex // of the following fields
-	Sent time.Time  // of the last renewal that was answered, or of its request
+	Mu   sync.Mutex // guards the following fields
+	Sent time.Time  // when the last answered renewal, or else the grant, was sent
 	// Answered is when that was, or when the last renewal without an answer was given up.
 	Answered   time.Time
 	Unanswered bool
-	// gaps are the times in which no renewal reached a member for over half of a TTL: a session that
-	// can begin again, such as a check of Consul, may have ended in one, and was renewed after it.
+	// gaps are the times in which no renewal reached a member for over half a TTL: a session that
+	// can begin again, such as a Consul check, may have ended in one, and was renewed after it.
 	gaps []gap
 }
 
-// gap is from the sending of a renewal to the answer of the next.
+// gap is from when a renewal was sent until the next was answered.
 type gap struct{ from, to time.Time }
 
 // Unrenewed returns for how long no renewal had reached a member at a time. It is below 0 if that is before
@@ -65,19 +65,19 @@ func (s *Session) Discard(ctx context.Context) {
 }
 
 // Slack returns how much earlier than the rule allows a session may end: members count TTLs with
-// clocks of their own, in milliseconds.
+// their own clocks, in milliseconds.
 func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
-// Keys names the keys of sessions by two numbers. All names begin with the same word.
+// Keys names sessions' keys by two numbers. All names begin with the same word.
 type Keys string
 
 // NewKeys returns names that no other run has.
 func NewKeys() Keys { return Keys(strings.ToLower(rand.Text()[:8])) }
 
-// Of returns the name of a key.
+// Of returns a key's name.
 func (k Keys) Of(a, b int) string { return fmt.Sprintf("%s-%d-%d", string(k), a, b) }
 
-// Numbers returns the numbers in the name of a key, and whether it is one of these.
+// Numbers returns the numbers in a key's name, and whether Keys names it.
 func (k Keys) Numbers(key string) (a, b int, ok bool) {
 	rest, ours := strings.CutPrefix(key, string(k)+"-")
 	first, second, two := strings.Cut(rest, "-")

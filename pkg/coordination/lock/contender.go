@@ -24,7 +24,7 @@ type contender struct {
 	pauses  backoff.Pauses // after requests that failed
 }
 
-// requestTimeout bounds a request of a contender, but not its wait for the lock.
+// requestTimeout bounds a contender's request, but not its wait for the lock.
 const requestTimeout = 10 * time.Second
 
 // open begins a session.
@@ -112,7 +112,7 @@ func (p *contender) turn(ctx context.Context, until time.Time, t *locks.Turn) (a
 	return p.release(ctx, t)
 }
 
-// hold keeps the lock, and returns how that ends. Who is elected dies, unless there is no time left
+// hold keeps the lock, and returns how that ends. An elected holder dies, unless no time is left
 // for another: then it keeps the lock until ctx ends.
 func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struct{}) locks.End {
 	over := passed()
@@ -139,7 +139,7 @@ func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struc
 	}
 }
 
-// passed returns the channel of a timer that has passed.
+// passed returns a channel like that of a timer that has fired.
 func passed() <-chan time.Time {
 	c := make(chan time.Time)
 	close(c)

@@ -1,4 +1,4 @@
-// Package lock has contenders compete for locks during a load, keeps all of their turns, and judges
+// Package lock has contenders compete for locks during a load, keeps all their turns, and judges
 // them: how fast a lock changes hands, how fairly, and whether two ever hold it at once.
 package lock
 
@@ -26,19 +26,19 @@ type Options struct {
 	On    database.Locks
 	Facts database.LockFacts
 	Plan  locks.Plan
-	// Stage is the length of a stage.
+	// Stage is how long a stage is.
 	Stage time.Duration
-	// Name begins the names of all locks, which are of this run alone.
+	// Name begins all locks' names, which no other run has.
 	Name string
 	// Workers is how many contenders are opened or closed at the same time.
 	Workers int
-	// Began is called when the contenders of a stage begin, and Died when a holder dies.
+	// Began is called when a stage's contenders begin, and Died when a holder dies.
 	Began func(at time.Time, contenders int)
 	Died  func(at time.Time)
 }
 
-// Contest has the contenders of a run. Its methods are called one after the other: Run, End,
-// Turns and Outcome.
+// Contest has a run's contenders. Its methods are called one after the other: Run, End, Turns and
+// Outcome.
 type Contest struct {
 	Options
 	recipe database.LockRecipe
@@ -52,13 +52,13 @@ type Contest struct {
 	left   *failures // to close contenders
 }
 
-// stage is one number of contenders.
+// stage has a fixed number of contenders.
 type stage struct {
 	number, each int
 	from, to     int64 // ns
 	names        []*name
 	all          []*contender
-	turns        []locks.Turn // of contenders that are over
+	turns        []locks.Turn // by contenders that are over
 	room         atomic.Int64 // for more turns
 	missing      failures
 	refused      failures
@@ -109,11 +109,11 @@ func New(o Options) (*Contest, error) {
 	return c, nil
 }
 
-// now reads the clock, of which 0 is no moment of a turn.
+// now reads the clock. 0 is never a turn's moment.
 func (c *Contest) now() int64 { return max(c.clock.Now(), 1) }
 
-// Run runs one stage after the other, the first after the time of a stage, until ctx ends. It returns
-// an error if a stage has no contenders.
+// Run runs one stage after the other, the first after a stage's time, until ctx ends. It returns an
+// error if a stage has no contenders.
 func (c *Contest) Run(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	var watchdog sync.WaitGroup
@@ -194,10 +194,10 @@ func (c *Contest) parallel(n int, do func(int)) {
 	_ = group.Wait() // no call has an error
 }
 
-// closeTimeout bounds the end of the contenders of a stage.
+// closeTimeout bounds closing a stage's contenders.
 const closeTimeout = time.Minute
 
-// close closes the contenders of a stage, also after ctx is over.
+// close closes a stage's contenders, also after ctx is over.
 func (c *Contest) close(ctx context.Context, s *stage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -216,7 +216,7 @@ func (c *Contest) End(ctx context.Context) {
 	}
 }
 
-// Turns returns the turns of all stages, in the order in which they were asked for.
+// Turns returns all stages' turns, in the order in which they were asked for.
 func (c *Contest) Turns() (turns []locks.Turn) {
 	for _, s := range c.stages {
 		from := len(turns)

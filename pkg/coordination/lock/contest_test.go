@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// facts returns the facts of the store's locks.
+// facts returns the facts about the store's locks.
 func facts(s *store) database.LockFacts {
 	return database.LockFacts{
 		What: "mutex", Recipes: []database.LockRecipe{{Name: "direct", Queue: !s.lottery, Places: s.places, Fence: "a number", Waits: "a channel"}},
@@ -21,7 +21,7 @@ func facts(s *store) database.LockFacts {
 	}
 }
 
-// run has contenders compete in stages of a length.
+// run has contenders compete in stages that last length.
 func run(t *testing.T, s *store, p locks.Plan, length time.Duration) (locks.Outcome, []locks.Turn) {
 	t.Helper()
 	if p.Names == 0 {
@@ -129,7 +129,7 @@ func TestLottery(t *testing.T) {
 	})
 }
 
-// Holders that are elected die one after the other, and none that has no time for a successor.
+// Elected holders die one after the other, but not without time for a successor.
 func TestElect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(2 * time.Millisecond)

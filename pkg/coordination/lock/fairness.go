@@ -9,16 +9,16 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/share"
 )
 
-// fairness is how the turns of a stage were shared. Locks are added one after the other.
+// fairness is how a stage's turns were shared. Locks are added one after the other.
 type fairness struct {
 	names, contenders int
 
 	is     locks.Fairness
-	shares []float64 // of all contenders, 1 is an equal share
+	shares []float64 // every contender's; 1 is an equal share
 	chance float64   // sum over chances
 }
 
-// add takes the turns of a lock. place is when the place of a turn was certainly confirmed.
+// add takes a lock's turns. place tells when a turn's place was certainly confirmed.
 func (f *fairness) add(name int, j *judge, all, held []*locks.Turn, place func(*locks.Turn) int64) {
 	f.share(name, held)
 	f.waits(j, all, held)
@@ -26,7 +26,7 @@ func (f *fairness) add(name int, j *judge, all, held []*locks.Turn, place func(*
 	f.again(all, held)
 }
 
-// share counts the turns of each contender. Contenders of a lock are as far apart as there are
+// share counts each contender's turns. A lock's contenders are numbered as far apart as there are
 // locks.
 func (f *fairness) share(name int, held []*locks.Turn) {
 	counts := make([]int64, f.contenders)
@@ -68,7 +68,7 @@ func (f *fairness) waits(j *judge, all, held []*locks.Turn) {
 func (f *fairness) order(all, held []*locks.Turn, place func(*locks.Turn) int64) {
 	asking := slices.Clone(all)
 	slices.SortStableFunc(asking, func(a, b *locks.Turn) int { return cmp.Compare(a.Asked, b.Asked) })
-	var placed, asked sorted // of the waiting turns
+	var placed, asked sorted // for the waiting turns
 	next := 0
 	for _, t := range held {
 		for ; next < len(asking) && asking[next].Asked < t.Acquired; next++ {
@@ -118,10 +118,10 @@ func (f *fairness) again(all, held []*locks.Turn) {
 	}
 }
 
-// shownShares bounds the points of the curve of shares.
+// shownShares bounds the points on the share curve.
 const shownShares = 100
 
-// outcome returns the fairness of all locks.
+// outcome returns the fairness over all locks.
 func (f *fairness) outcome(assumed bool) locks.Fairness {
 	is := f.is
 	is.Assumed = assumed
@@ -147,15 +147,15 @@ func (f *fairness) outcome(assumed bool) locks.Fairness {
 	return is
 }
 
-// seldom is the share of decided turns that overtook others up to which contenders are in a queue:
-// members confirm places a little after they gave them.
+// Contenders are in a queue if up to this share of decided turns overtook others: members confirm
+// places a little after they gave them.
 const seldom = 0.05
 
-// enough turns decide the order: the interval of a share of more turns is narrow enough.
+// enough turns decide the order: the interval for their share is narrow enough.
 const enough = 2000
 
-// order decides whether contenders are in a queue, from the number of turns that overtook others:
-// the interval of their share must lie on one side of seldom.
+// order decides whether contenders are in a queue, from how many turns overtook others: the
+// interval for their share must lie on one side of seldom.
 func order(overtook, decided int64) locks.Order {
 	if decided == 0 {
 		return locks.Undecided

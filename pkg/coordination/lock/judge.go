@@ -18,22 +18,21 @@ type Rules struct {
 	Names, Contenders int
 	// Places means that the recipe reports places.
 	Places bool
-	// Expires is the longest time for which a session lasts after its last renewal, and Risky the
-	// shortest stop of this process that may end one. Earliest is when a lock passes after its
-	// holder's death.
+	// Expires is how long a session lasts at most after its last renewal, and Risky how short a
+	// stop of this process may end one. Earliest is when a lock passes after its holder's death.
 	Expires, Risky, Earliest int64
-	// Stops are the long stops of this process.
+	// Stops are this process's long stops.
 	Stops stops.List
 }
 
 // slack returns how much earlier than the rule allows a lock may pass on: members count TTLs with
-// clocks of their own, in milliseconds.
+// their own clocks, in milliseconds.
 func slack(ns int64) int64 { return int64(2*time.Millisecond) + ns/1000 }
 
-// Seen is called with each observation: a value of the group of locks, when, and its number.
+// Seen is called with each observation: a value's name in the locks group, when, and its number.
 type Seen func(name string, at, number int64)
 
-// Judge judges the turns of one stage.
+// Judge judges one stage's turns.
 func Judge(turns []locks.Turn, r Rules, seen Seen) locks.Stage {
 	s := locks.Stage{Contenders: r.Contenders, From: r.From, To: r.To}
 	j := &judge{Rules: r, seen: seen, stage: &s}
@@ -73,7 +72,7 @@ func inOrder(all []*locks.Turn) (held []*locks.Turn) {
 	return held
 }
 
-// judge judges the turns of a stage.
+// judge judges a stage's turns.
 type judge struct {
 	Rules
 	seen  Seen
@@ -104,7 +103,7 @@ func (j *judge) one(t *locks.Turn) {
 	}
 }
 
-// places returns when the place of a turn was certainly confirmed, 0 if that is not known.
+// places returns a function that tells when a turn's place was certainly confirmed, 0 if unknown.
 func (j *judge) places() func(*locks.Turn) int64 {
 	if j.Places {
 		return func(t *locks.Turn) int64 { return t.Placed }
@@ -146,12 +145,12 @@ func (j *judge) safety(held []*locks.Turn) {
 	s.Believed += int64(len(deceived))
 }
 
-// stopped reports whether a stop of this process may be why two turns seem to overlap.
+// stopped reports whether two turns may seem to overlap because this process stopped.
 func (j *judge) stopped(a, b *locks.Turn) bool {
 	return j.Stops.MayEnd(min(a.Acquired, b.Acquired), max(a.Sent, b.Acquired), j.Risky)
 }
 
-// passing judges how a lock passed from one holder to the next. all are the turns of its name.
+// passing judges how a lock passed from one holder to the next. all are the turns for its name.
 func (j *judge) passing(all, held []*locks.Turn) {
 	w := newWaiting(all)
 	for i, t := range held {
@@ -181,7 +180,7 @@ func (j *judge) passing(all, held []*locks.Turn) {
 	}
 }
 
-// waiting counts the turns of a lock that wait at a time.
+// waiting counts a lock's turns that wait at a time.
 type waiting struct{ asked, over []int64 } // in order
 
 func newWaiting(all []*locks.Turn) *waiting {

@@ -11,8 +11,8 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// simulated returns the turns of contenders, each of whom asks again when its release is
-// answered. draw picks the next holder among those who wait, in the order in which they asked.
+// simulated returns turns by contenders, each of whom asks again when its release is answered. draw
+// picks the next holder among those who wait, in the order in which they asked.
 func simulated(rng *rand.Rand, contenders, rounds int, draw func(waiting int) int) (turns []locks.Turn) {
 	var waiting []*locks.Turn
 	ask := func(contender int32, at int64) {

@@ -10,7 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// store is a lock of each name, which passes to the next contender a known time after its release.
+// store has a lock for each name, which passes to the next contender a known time after its
+// release.
 type store struct {
 	// hands is that time, and trip how long a request takes.
 	hands, trip time.Duration
@@ -47,7 +48,7 @@ type one struct {
 	granted chan int64
 	second  bool // holds a lock that another holds too
 	lost    chan struct{}
-	over    error // of its session
+	over    error // its session's
 }
 
 func newStore(hands time.Duration) *store {
@@ -112,7 +113,7 @@ func (o *one) Acquire(ctx context.Context, name []byte, placed func()) (database
 	return database.Held{}, ctx.Err()
 }
 
-// grant gives a lock to the next contender. The lock of the store is held.
+// grant gives a lock to the next contender. The store's mutex is held.
 func (s *store) grant(m *mutex) {
 	m.busy = len(m.wait) > 0
 	if !m.busy {
@@ -140,7 +141,7 @@ func (s *store) grant(m *mutex) {
 	}
 }
 
-// free passes the lock of a holder on. The lock of the store is held.
+// free passes a holder's lock on. The store's mutex is held.
 func (s *store) free(o *one) {
 	if o.second {
 		o.second = false

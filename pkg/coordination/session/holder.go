@@ -25,27 +25,27 @@ type Options struct {
 	On    database.Sessions
 	Facts database.SessionFacts
 	Plan  deaths.Plan
-	// ValueSize is the size of the keys' values in bytes.
+	// ValueSize is how large the keys' values are, in bytes.
 	ValueSize int
-	// Keys are the names of all keys, of this run alone.
+	// Keys are all keys' names, which no other run has.
 	Keys keeper.Keys
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
-	// Stated is a time of this process in the clock of the run; nil is the same one.
+	// Stated converts a time in this process to the run's clock; nil means that both are the same.
 	Stated func(time.Time) time.Time
-	// Seen records observations under the names of package deaths, at times of this process. It
-	// is safe for concurrent use.
+	// Seen records observations under package deaths' names, at times in this process. It is safe
+	// for concurrent use.
 	Seen func(name string, at time.Time, number int64)
 	// Died is called when holders begin to die, with how many are held.
 	Died func(at time.Time, held int)
 }
 
-// Holder holds the sessions of a run. Its methods are called one after the other: Grant, Run,
-// End, Outcome.
+// Holder holds a run's sessions. Its methods are called one after the other: Grant, Run, End,
+// Outcome.
 type Holder struct {
 	Options
 	all    []*held
-	by     []*held // by number, nil for those that were not granted
+	by     []*held // by number, nil if not granted
 	keeper *keeper.Keeper
 	keep   context.CancelFunc
 	tasks  sync.WaitGroup
@@ -56,10 +56,10 @@ type Holder struct {
 	gone   atomic.Int64  // abandoned sessions whose keys are all gone
 	clock  clock.Clock
 	stops  *stops.Stops
-	heard  int64 // when the watch of the keys ran last
+	heard  int64 // when the watch on the keys ran last
 
-	mu      sync.Mutex // of the following fields
-	why     error      // the first failure of a grant
+	mu      sync.Mutex // guards the following fields
+	why     error      // why the first grant failed
 	left    int
 	whyLeft error
 }
@@ -76,7 +76,7 @@ type held struct {
 	stopped time.Duration
 }
 
-// New returns a holder of no session yet.
+// New returns a holder that holds no session yet.
 func New(o Options) *Holder {
 	h := &Holder{Options: o, over: make(chan struct{}), clock: clock.New()}
 	h.stops = stops.New(h.clock)
@@ -117,7 +117,7 @@ func (h *Holder) Grant(ctx context.Context) error {
 	return nil
 }
 
-// grant begins one session, nil if that failed.
+// grant begins one session. It returns nil if that failed.
 func (h *Holder) grant(ctx context.Context, i int) *held {
 	ctx, cancel := context.WithTimeout(ctx, keeper.RequestTimeout)
 	defer cancel()
@@ -155,8 +155,8 @@ func (s *held) ended() bool {
 	return s.abandoned || s.released || !s.end.At.IsZero()
 }
 
-// Run lets the holders die when that is due, and returns when the database has noticed all of
-// it, or ctx is over.
+// Run lets the holders die when that is due, and returns when the database has noticed all deaths,
+// or ctx is over.
 func (h *Holder) Run(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	ready, ended := make(chan struct{}), make(chan error, 1)
@@ -235,7 +235,7 @@ func (h *Holder) count() {
 	}
 }
 
-// ended notes the end of a key.
+// ended notes that a key has ended.
 func (h *Holder) ended(g database.Change) {
 	if g.New {
 		return
@@ -265,7 +265,7 @@ func (h *Holder) ended(g database.Change) {
 	}
 }
 
-// endTimeout bounds the end of all sessions.
+// endTimeout bounds ending all sessions.
 const endTimeout = time.Minute
 
 // End ends the sessions that are left, also after ctx is over.

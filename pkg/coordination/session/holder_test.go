@@ -15,13 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 )
 
-// store grants sessions of a table, in no time.
+// store grants sessions from a table, in no time.
 type store struct {
 	table *expiry.Table
 	mu    sync.Mutex
 	// deaf means that renewals have no answer.
 	deaf bool
-	// every is the time between two lists of the keys.
+	// every is the time from one key list to the next.
 	every time.Duration
 	// open are the sessions that were neither abandoned nor released.
 	open map[int64]bool
@@ -80,8 +80,8 @@ func (o *one) Keep(context.Context) error {
 	return nil
 }
 
-// run holds sessions under a law, with a time between lists of their keys, until all is over or
-// the load has lasted a minute.
+// run holds sessions under a law, with a time between lists of their keys, until all is over or the
+// load has lasted a minute.
 func run(t *testing.T, law expiry.Law, early int, plan deaths.Plan, every time.Duration, meanwhile func(*store, *Holder)) (o deaths.Outcome, left int) {
 	t.Helper()
 	s := &store{table: expiry.NewTable(law, early, time.Now().Add(-time.Hour)), every: every, open: map[int64]bool{}}
@@ -111,9 +111,8 @@ func plan(held int) deaths.Plan {
 	return deaths.Plan{Held: held, TTL: 8 * time.Second, Keep: 3 * time.Second, Release: deaths.AllAtOnce, After: 10 * time.Second, Keys: 1}
 }
 
-// The laws of the fake are found again, within a hundredth: by how much the first, the median
-// and the last session end late, and at which rate. Lists are
-// 5 ms apart.
+// The fake's laws are found again, within a hundredth: by how much the first, the median and the
+// last session end late, and at which rate. Lists are 5 ms apart.
 func TestLaws(t *testing.T) {
 	const every = 5 * time.Millisecond
 	for law, want := range map[expiry.Law]struct {
@@ -188,7 +187,8 @@ func TestReleases(t *testing.T) {
 	})
 }
 
-// Sessions that end because renewals had no answer are not those that the client did not renew.
+// Sessions that end because renewals had no answer are told from those that the client did not
+// renew.
 func TestUnrenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan(10)
@@ -211,7 +211,7 @@ func TestUnrenewed(t *testing.T) {
 	}
 }
 
-// An end that is read right after a stop of the client may have come during it.
+// An end that is read right after the client had stopped may have come during the stop.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(Options{Facts: database.SessionFacts{Ends: expiry.Exact.Ends}, Plan: plan(1), Keys: "r", Seen: func(string, time.Time, int64) {}})

@@ -14,14 +14,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// shownSurvivors bounds the points of the curve of survivors.
+// shownSurvivors bounds the points on the survivor curve.
 const shownSurvivors = 200
 
-// Outcome returns the record of the sessions, after End.
+// Outcome returns the sessions' record, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
 
-// Part returns this machine's record of its sessions, after End. Its times are stated in the
-// clock of the run.
+// Part returns this machine's record about its sessions, after End. Its times are stated in the
+// run's clock.
 func (h *Holder) Part() Part {
 	p := Part{Took: h.grants}
 	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)
@@ -88,7 +88,7 @@ func (h *Holder) judge(s *held, p *Part) {
 	p.FirstSent, p.LastSent = earlier(p.FirstSent, sent), later(p.LastSent, sent)
 }
 
-// earlier and later return one of two times, of which the zero time is none.
+// earlier and later return one of two times. A zero time does not count.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -103,8 +103,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Merge makes one outcome of the parts of several machines, whose times are of one clock. Counts add
-// up, and percentiles cover the times of all.
+// Merge makes one outcome from several machines' parts, whose times are on one clock. Counts add
+// up, and percentiles cover all times.
 func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.Outcome {
 	o := deaths.Outcome{Plan: plan, Facts: deaths.Facts{What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}}
 	var all merged
@@ -132,7 +132,7 @@ func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.
 	return o
 }
 
-// merged are the parts of an outcome that are computed of all sessions.
+// merged holds the parts of an outcome that are computed over all sessions.
 type merged struct {
 	took                time.Duration
 	keeps               *hdrhistogram.Histogram // nil before the first renewal
@@ -164,8 +164,8 @@ func (m *merged) add(o *deaths.Outcome, p *Part) {
 // fewEnds are too few for a rate.
 const fewEnds = 100
 
-// rate returns the number of ends in a second, by their unix times in nanoseconds, without the
-// first and the last twentieth of them.
+// rate returns how many sessions ended a second, from the ends' unix times in nanoseconds, without
+// the first and the last twentieth.
 func rate(ends []int64) float64 {
 	if len(ends) < fewEnds {
 		return 0

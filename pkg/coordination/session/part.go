@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Part is one machine's record of the sessions that it held. It has judged them with its own
-// clock and its own watch, so that no clock of another machine is in a lateness.
+// Part is one machine's record about the sessions that it held. It has judged them with its own
+// clock and its own watch, so that no other machine's clock affects how late they ended.
 type Part struct {
 	deaths.Tally
 	// Took is how long it took to grant the sessions.
 	Took time.Duration `json:"took_ns"`
-	// Keeps are the times of renewals that were answered, Longest the longest of them.
+	// Keeps are the answered renewals' times, Longest the longest one.
 	Keeps   histogram.Buckets `json:"keeps,omitempty"`
 	Longest time.Duration     `json:"longest_ns,omitempty"`
-	// FirstSent and LastSent bound the last renewals of sessions that ended.
+	// FirstSent and LastSent bound when sessions that ended were last renewed.
 	FirstSent time.Time `json:"first_sent,omitzero"`
 	LastSent  time.Time `json:"last_sent,omitzero"`
 	Ends      Ends      `json:"ends,omitempty"`
@@ -31,7 +31,7 @@ type Part struct {
 // at least, and at which unix time.
 type End struct{ Late, Least, At int64 }
 
-// Ends are in the order of their times.
+// Ends are in order of time.
 type Ends []End
 
 // MarshalJSON encodes the ends in a dozen bytes each.
@@ -47,7 +47,7 @@ func (e Ends) MarshalJSON() ([]byte, error) {
 	return json.Marshal(base64.StdEncoding.EncodeToString(b))
 }
 
-// errEnds is the error of ends that another program has encoded.
+// errEnds is the error for ends that another program has encoded.
 var errEnds = errors.New("the ends of sessions are not encoded as they should be")
 
 // UnmarshalJSON decodes them.

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// random returns a part of some sessions that died and ended.
+// random returns a part with some sessions that died and ended.
 func random(r *rand.Rand, n int, start time.Time) Part {
 	keeps := histogram.New()
 	p := Part{
@@ -36,8 +36,8 @@ func random(r *rand.Rand, n int, start time.Time) Part {
 	return p
 }
 
-// The records of several machines merge into one outcome, as if one had held all sessions, also
-// after they were encoded.
+// Several machines' records merge into one outcome, as if one had held all sessions, also after
+// they were encoded.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	start := time.Unix(1000, 0).UTC()
@@ -98,7 +98,7 @@ func TestEndsDamaged(t *testing.T) {
 	}
 }
 
-// The plans of several machines are one together.
+// Several machines' plans are one together.
 func TestSplit(t *testing.T) {
 	whole := deaths.Plan{Held: 10, TTL: 4 * time.Second, Keep: time.Second, Keys: 2, Release: "5/s"}
 	held, rate := 0, 0.0

@@ -14,14 +14,14 @@ import (
 // Plan is how many sessions are held, and how they end.
 type Plan = deaths.Plan
 
-// Remote is another machine's record of the sessions that it held.
+// Remote is another machine's record about the sessions that it held.
 type Remote struct {
-	// Machine names it, and Lost is why nothing is known of its sessions.
+	// Machine names it, and Lost is why nothing is known about its sessions.
 	Machine string
 	Lost    error
 	Part    Part
 	Seconds []observation.Second
-	// ClockError is to which time its clock is known.
+	// ClockError is to within what time its clock is known.
 	ClockError time.Duration
 }
 
@@ -38,11 +38,11 @@ func (r *Remote) Decode(part, seconds []byte) error {
 	return nil
 }
 
-// Observed describes the observations of holders.
+// Observed describes what holders observe.
 func Observed() observation.Group { return deaths.Observed() }
 
-// Split returns the plans of several machines that hold the sessions of one together. Those of a
-// rate let their holders die at equal parts of it.
+// Split returns plans for several machines that together hold one plan's sessions. If holders die
+// at a rate, each machine's share of the rate is its share of the sessions.
 func Split(p Plan, machines int) (plans []Plan) {
 	for i := range machines {
 		own := p
@@ -55,7 +55,7 @@ func Split(p Plan, machines int) (plans []Plan) {
 	return plans
 }
 
-// The bounds of a plan that another program sends.
+// Bounds on a plan that another program sends.
 const (
 	mostHeld = 200_000
 	mostKeys = 100

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 )
 
-// Writes of a clock that is ahead or behind are judged as those of the same clock: each lie is found, and
-// nothing else, also where watchers are added.
+// Writes timed by a clock that is ahead or behind are judged as by the same clock: each lie is
+// found, and nothing else, also where watchers are added.
 func TestClocks(t *testing.T) {
 	for _, facts := range []database.WatchFacts{stream1, byVersion} {
 		for _, ahead := range []time.Duration{-400 * time.Millisecond, 400 * time.Millisecond} {

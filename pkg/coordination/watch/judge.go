@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// mostKept bounds the memory of deliveries whose entries are open, in bytes: then the oldest
-	// entry is not judged.
+	// mostKept bounds, in bytes, the memory for deliveries whose entries are open: beyond it the
+	// oldest entry is not judged.
 	mostKept = 256 << 20
 	// shownFaults is how many wrong deliveries a record names.
 	shownFaults = 20
-	// skippedAfter is how long after its end a write that no watcher received is taken for replaced
-	// by a newer one of its key, if they received such a one.
+	// skippedAfter is how long after its end a write that no watcher received counts as replaced,
+	// if they received a newer one to its key.
 	skippedAfter = 30 * time.Second
-	// leastNumbered is the size of the smallest values that begin with the number of their request.
+	// leastNumbered is how large values are at least that begin with their request's number.
 	leastNumbered = 16
-	// listedSlots is the memory of an entry in its sequence's list and of its write, some 240 bytes, in
-	// slots of 8.
+	// listedSlots is the memory for an entry in its sequence's list and its write, some 240 bytes,
+	// in slots of 8.
 	listedSlots = 30
 )
 
-// newJudge returns a judge of a load. unsure bounds the error between the times of writes and of events.
+// newJudge returns a judge for a load. unsure bounds the error between write times and event times.
 func newJudge(facts database.WatchFacts, of watchers.Of, l *workload.Load, unsure int64) *judge {
 	j := &judge{facts: facts, most: mostKept, keys: keysOf(l), unsure: unsure, waiting: map[request]*write{}, unknown: map[*entry]struct{}{}, numbers: map[request]*entry{}, times: newTimes(facts.Values)}
 	for _, op := range l.Operations() {
@@ -91,7 +91,7 @@ func (j *judge) lose(ids []int32) {
 	}
 }
 
-// receive takes the events of one read.
+// receive takes the events from one read.
 func (j *judge) receive(at int64, events []database.WatchEvent) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -128,7 +128,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	if e.done && w.since == 0 {
 		return // it begins after that
 	}
-	if e.done && e.write == nil { // not a write of this load
+	if e.done && e.write == nil { // not this load's write
 		j.counts.Foreign++
 		if j.facts.Coalesces {
 			j.skip(w, e, at)
@@ -167,7 +167,7 @@ func (j *judge) resolve(w *watcher, e *entry, at int64) {
 	j.kept += int64(len(e.heard) - size)
 }
 
-// sentOf returns when an entry's write was sent, or when that is not known another time.
+// sentOf returns when an entry's write was sent, or another time if that is not known.
 func sentOf(e *entry, at int64) int64 {
 	if e.write != nil {
 		return e.write.sent
@@ -189,7 +189,7 @@ func (j *judge) skip(w *watcher, e *entry, at int64) {
 	}
 }
 
-// discover returns the entry of a version that is received for the first time, nil for one that
+// discover returns the entry for a version that is received for the first time, nil for one that
 // does not count.
 func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *entry {
 	key, known := j.keys.number(event.Key)
@@ -239,7 +239,7 @@ func (j *judge) insert(s *sequence, e *entry) {
 	}
 }
 
-// identify notes that the request of an entry is known, or will not be.
+// identify notes that an entry's request is known, or will not be.
 func (j *judge) identify(e *entry) {
 	delete(j.unknown, e)
 	if r := (request{e.key, e.number}); j.numbers[r] == e {
@@ -247,7 +247,7 @@ func (j *judge) identify(e *entry) {
 	}
 }
 
-// fault counts n faults of a delivery.
+// fault counts n faults in a delivery.
 func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry, n int64) {
 	switch f {
 	case watchers.Lost:
@@ -286,13 +286,14 @@ func (j *judge) close(s *sequence, e *entry, all bool) {
 	j.drop(s, e)
 }
 
-// drop ends an entry, of which nothing more is kept.
+// drop ends an entry and keeps nothing about it.
 func (j *judge) drop(s *sequence, e *entry) {
 	j.kept -= int64(len(e.heard))
 	j.kept -= listedSlots * s.close(e)
 }
 
-// bound drops the oldest entries if too much is kept: of a sequence, or of others if it has none.
+// bound drops the oldest entries if too much is kept: a sequence's, or others' if it has no
+// entries.
 func (j *judge) bound(s *sequence) {
 	for j.kept*8 > j.most {
 		if s.head == nil {
@@ -319,7 +320,7 @@ func (j *judge) bound(s *sequence) {
 	}
 }
 
-// observe takes requests that ended, and a moment: all that were sent before it have ended and were
+// observe takes requests that ended, and a moment: all requests sent before it have ended and were
 // passed. It implements [load.Observer].
 func (j *judge) observe(ended []load.Ended, before int64) {
 	j.mu.Lock()
@@ -376,12 +377,12 @@ func (j *judge) wrote(ended *load.Ended) {
 		if j.waiting[request{one.key, one.number}] = one; one.acked && s.replaced != nil {
 			s.replaced.wait(one)
 		}
-	case one.acked: // no event can be known to be of it
+	case one.acked: // no event can be known to come from it
 		j.counts.Unjudged += int64(len(j.watching(one)))
 	}
 }
 
-// forget drops entries whose requests are not of this load, and writes that were surely replaced.
+// forget drops entries whose requests are not this load's, and writes that were surely replaced.
 func (j *judge) forget(before int64) {
 	j.disownUnknown(before)
 	if j.facts.Coalesces {
@@ -416,7 +417,7 @@ func (j *judge) disownUnknown(before int64) {
 	}
 }
 
-// disown counts the deliveries of an entry as foreign, and none as replaced.
+// disown counts an entry's deliveries as foreign, and no longer any as replaced.
 func (j *judge) disown(e *entry) {
 	for _, at := range e.heard {
 		switch {
@@ -430,8 +431,8 @@ func (j *judge) disown(e *entry) {
 	}
 }
 
-// replaced reports whether watchers received a write of the same key that may have come after. It may be
-// one of others, which was made before they received it.
+// replaced reports whether watchers received a write to the same key that may have come after. It
+// may be others' write, which was made before they received it.
 func (j *judge) replaced(one *write) bool {
 	last := j.ranges.sequence(one.key).last[one.key]
 	if last == nil {
@@ -454,8 +455,8 @@ func (j *judge) watching(one *write) (list []*watcher) {
 	return list
 }
 
-// skipped counts a write that no watcher received. All had received a newer one at a time, which is 0 if
-// it is not known.
+// skipped counts a write that no watcher received. All had received a newer one at a time, which is
+// 0 if unknown.
 func (j *judge) skipped(one *write, all int64) {
 	if n := int64(len(j.watching(one))); one.acked && n > 0 {
 		j.counts.Coalesced += n
@@ -515,8 +516,8 @@ func (j *judge) missing(passed bool, w *watcher, e *entry) {
 	}
 }
 
-// release notes that slow connections of a stage read again, and caughtUp that all of them have caught
-// up, or are not waited for any more.
+// release notes that a stage's slow connections read again, and caughtUp that all have caught up or
+// are not waited for any more.
 func (j *judge) release(stage int, conns []*connection, at int64) {
 	var ids []int32
 	for _, c := range conns {

@@ -7,11 +7,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keys computes the keys of a load from their numbers.
+// keys computes a load's keys from their numbers.
 type keys struct {
 	load     *workload.Load
 	existing int64  // that operations take
-	same     []byte // the one key of all requests, nil if they have several
+	same     []byte // all requests' one key, nil if they have several
 }
 
 func keysOf(l *workload.Load) keys {
@@ -22,10 +22,10 @@ func keysOf(l *workload.Load) keys {
 	return k
 }
 
-// name returns the key of a number.
+// name returns the key for a number.
 func (k keys) name(number int64) []byte { return requests.AppendKey(nil, k.load, number) }
 
-// number inverts name; known is false for a key that is not of the load.
+// number inverts name; known is false for a key that is not the load's.
 func (k keys) number(name []byte) (number int64, known bool) {
 	if k.same != nil {
 		return 0, bytes.Equal(name, k.same)

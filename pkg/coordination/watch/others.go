@@ -1,6 +1,6 @@
 package watch
 
-// mostOthers bounds how many versions of others a judge remembers.
+// mostOthers bounds how many versions by other writers a judge remembers.
 const mostOthers = 1 << 16
 
 // others holds versions that other writers turned out to have made, while watchers may still
@@ -8,10 +8,10 @@ const mostOthers = 1 << 16
 type others struct {
 	known map[other]struct{}
 	list  []other
-	next  int // the place of the oldest in a full list
+	next  int // where the oldest is in a full list
 }
 
-// other is a version of a sequence.
+// other is a version in a sequence.
 type other struct {
 	of      *sequence
 	version int64
@@ -33,7 +33,7 @@ func (o *others) add(s *sequence, version int64) {
 	o.next = (o.next + 1) % mostOthers
 }
 
-// has reports whether a version is one of them.
+// has reports whether a version is held.
 func (o *others) has(s *sequence, version int64) bool {
 	_, known := o.known[other{s, version}]
 	return known

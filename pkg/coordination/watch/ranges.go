@@ -8,16 +8,16 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// ranges are the keys that watchers watch, with a sequence for the watchers of each: all keys, or each of
-// several ranges of them, which watchers have in turn.
+// ranges are the keys that watchers watch: all keys, or several ranges, which watchers take in
+// turn. Each range has a sequence for its watchers.
 type ranges struct {
 	of   watchers.Of
 	keys keys
 	made func() *sequence // returns a new one
 
-	all *sequence           // of all keys, nil if there are several ranges
-	by  map[int64]*sequence // by number of the range, with at least one watcher
-	// each is the number of keys of a range, and several the number of ranges.
+	all *sequence           // for all keys, nil if there are several ranges
+	by  map[int64]*sequence // by range number, with at least one watcher
+	// each is how many keys a range has, and several how many ranges there are.
 	each, several int64
 }
 
@@ -31,7 +31,7 @@ func newRanges(of watchers.Of, k keys, made func() *sequence) ranges {
 	return r
 }
 
-// begin returns the sequence of a watcher that joins.
+// begin returns the sequence for a watcher that joins.
 func (r *ranges) begin(id int32) *sequence {
 	if r.all != nil {
 		return r.all
@@ -43,7 +43,7 @@ func (r *ranges) begin(id int32) *sequence {
 	return r.by[n]
 }
 
-// watched returns the range of a watcher.
+// watched returns a watcher's range.
 func (r *ranges) watched(id int32) (w database.WatchRange) {
 	if r.all != nil {
 		return w
@@ -56,7 +56,7 @@ func (r *ranges) watched(id int32) (w database.WatchRange) {
 	return w
 }
 
-// sequence returns the sequence of a key, nil if no watcher watches it.
+// sequence returns a key's sequence, nil if no watcher watches it.
 func (r *ranges) sequence(key int64) *sequence {
 	switch {
 	case r.all != nil:

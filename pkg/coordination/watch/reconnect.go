@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// reconnectTimeout bounds the time until the watchers of a connection watch again. It is less
-	// than addTimeout, because the beginning of a watch may wait for it.
+	// reconnectTimeout bounds the time until a connection's watchers watch again. It is less than
+	// addTimeout, because beginning a watch may wait for it.
 	reconnectTimeout = addTimeout / 2
 	// redialAfter is the wait before the next member is tried.
 	redialAfter = 100 * time.Millisecond
 )
 
-// reconnect closes the connections of a stage that are not slow, and opens them again, each once in
-// the plan's time and evenly spread over it, until the stage or ctx ends. It returns when all
-// watchers watch again.
+// reconnect closes a stage's connections that are not slow, and opens them again, each once in the
+// plan's time and evenly spread over it, until the stage or ctx ends. It returns when all watchers
+// watch again.
 func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection, start time.Time, length time.Duration) {
 	conns = slices.DeleteFunc(slices.Clone(conns), func(c *connection) bool { return c.slow })
 	if len(conns) == 0 {
@@ -40,7 +40,7 @@ func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection
 }
 
 // reopen closes a connection and opens it again. Its watchers continue after the last version that
-// they have received. The end of ctx ends only the wait until they have caught up.
+// they have received. When ctx ends, that ends only the wait until they have caught up.
 func (w *Watching) reopen(ctx context.Context, stage int, c *connection) {
 	on, cut, caught, done := w.renew(ctx, stage, c)
 	if on == nil {
@@ -59,7 +59,7 @@ func (w *Watching) renew(ctx context.Context, stage int, c *connection) (on data
 		return nil, 0, nil, nil
 	}
 	defer c.release()
-	if ctx.Err() != nil || c.ended() { // an end that is not ours is not repaired
+	if ctx.Err() != nil || c.ended() { // a connection that ended by itself is not repaired
 		return nil, 0, nil, nil
 	}
 	cut = w.moment(time.Now())
@@ -80,7 +80,7 @@ func (w *Watching) renew(ctx context.Context, stage int, c *connection) (on data
 	return c.on, cut, caught, done
 }
 
-// use returns when a connection is open, with adding of it counted.
+// use returns when a connection is open, after counting up its adding.
 func (c *connection) use(ctx context.Context) error {
 	for {
 		c.of.mu.Lock()
@@ -146,7 +146,7 @@ func (w *Watching) count(stage, n int, err error) {
 // resume closes a connection, dials until a member answers, and continues its watchers.
 func (w *Watching) resume(ctx context.Context, c *connection, cut int64) error {
 	// No event comes after Close, so that it is known which events the watchers have received.
-	// Nothing else of the old connection counts.
+	// Nothing else from the old connection counts.
 	_ = c.on.Close()
 	c.on = nil
 	if c.ended() {

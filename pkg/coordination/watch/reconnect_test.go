@@ -27,7 +27,8 @@ func TestReconnect(t *testing.T) {
 			for _, lie := range append(deliver.Lies(), deliver.Honest) {
 				t.Run(fmt.Sprintf("%s %s %s", facts.Kind, of, cmp.Or(string(lie), "honest")), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						// The last writes of 550 us end at 3.9 s, and three connections are opened again in each second.
+						// Writes take 550 us and end at 3.9 s, and three connections are opened
+						// again in each second.
 						const n, w, delay, conns, times = 7_000, 8, 5 * time.Millisecond, 3, 4
 						r := newRig(t, deliver.Law{Delay: delay, Lie: lie, Every: 997}, facts, watchers.Plan{Watchers: []int{w}, Of: of, Reconnect: time.Second})
 						r.load.Duration = times * time.Second
@@ -117,8 +118,8 @@ func TestReconnectStages(t *testing.T) {
 	})
 }
 
-// Events that the store discards while a connection is closed are lost if they are of this load,
-// and the gap is named. Without writes in it there is a gap and no loss.
+// Events that the store discards while a connection is closed are lost if they are this load's, and
+// the gap is named. Without writes in it there is a gap and no loss.
 func TestReconnectGap(t *testing.T) {
 	for _, missed := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d writes", missed), func(t *testing.T) {
@@ -137,7 +138,7 @@ func TestReconnectGap(t *testing.T) {
 						for range missed {
 							r.write(workload.OK, true)
 						}
-						if missed == 0 { // of another writer
+						if missed == 0 { // by another writer
 							r.version++
 							r.hub.Publish(deliver.Change{Key: []byte("other"), Version: r.version}, time.Now())
 						}

@@ -32,12 +32,12 @@ func (r *replaced) wait(w *write) {
 	}
 }
 
-// heard takes a write of wait that a watcher has received after all.
+// heard takes a write that was passed to wait and that a watcher has received after all.
 func (r *replaced) heard(w *write) {
 	r.drain(w.key, func(o *write) bool { return o == w })
 }
 
-// drain takes the writes of a key that need not wait from those that do.
+// drain removes a key's writes that need not wait any more.
 func (r *replaced) drain(key int64, gone func(*write) bool) {
 	if list := slices.DeleteFunc(r.waiting[key], gone); len(list) > 0 {
 		r.waiting[key] = list
@@ -46,7 +46,7 @@ func (r *replaced) drain(key int64, gone func(*write) bool) {
 	}
 }
 
-// compare improves the bounds of a write by a version of its key.
+// compare improves a write's bounds by a version of its key.
 func (r *replaced) compare(w *write, one settled) {
 	b := w.bounds
 	if one.made < w.sent-2*r.unsure {
@@ -74,8 +74,8 @@ func (r *replaced) next(key, version int64) (all int64, found bool) {
 	return list[at].all, true
 }
 
-// forget drops versions that are surely older than every write that was not passed yet: those were sent
-// after a moment.
+// forget drops versions that are surely older than every write that was not passed yet: such writes
+// were sent after a moment.
 func (r *replaced) forget(before int64) {
 	for key, list := range r.recent {
 		kept := slices.DeleteFunc(list, func(one settled) bool { return one.until+2*r.unsure < before })
@@ -86,8 +86,8 @@ func (r *replaced) forget(before int64) {
 	}
 }
 
-// allHeard returns when the last of the watchers that watched at a time and are not slow received
-// an entry, or of a newer one of its key; 0 without any.
+// allHeard returns when an entry, or a newer one for its key, was received by the last watcher that
+// watched at a time and is not slow; 0 if there is no such watcher.
 func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 	for place, at := range e.heard {
 		if w := s.watchers[place]; w.since > 0 && w.since <= since && !w.slow {
@@ -97,13 +97,13 @@ func (s *sequence) allHeard(e *entry, since int64) (last int64) {
 	return last
 }
 
-// mostVague is how much longer than the least possible one a time may be.
+// mostVague is by which factor a time may exceed the least possible one.
 const mostVague = 2
 
-// replacedAt returns when all watchers had received a newer write than one that none received and
-// whose version is not known, 0 if that is not known. If writes of the key overlapped it may be
-// later than that: the order of these is not known. The time since the write was sent is at most
-// mostVague times the true one.
+// replacedAt returns when all watchers had received a newer write than this one, which no watcher
+// received and whose version is not known, or 0 if that is not known. If writes to the key
+// overlapped it may be later than that, as their order is not known. The time since the write was
+// sent is at most mostVague times the true one.
 func (w *write) replacedAt() int64 {
 	b := w.bounds
 	if b == nil || b.vague || b.maybe.all == 0 || b.surely.all == 0 {

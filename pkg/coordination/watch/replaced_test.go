@@ -18,8 +18,8 @@ import (
 
 var coalescing = database.WatchFacts{Kind: database.WatchBlocking, Ordered: true, Coalesces: true, Values: true, Ranges: true, Conns: true}
 
-// Each of the writes that do not overlap has the time until all had received it or a newer one,
-// also writes that no watcher received: the times equal those of the store's reports.
+// Every write that overlaps with no other has the time until all had received it or a newer one,
+// also if no watcher received it: the times equal those in the store's reports.
 func TestReplacedTimes(t *testing.T) {
 	for _, values := range []bool{true, false} {
 		for _, keys := range []int64{1, 4, 16} {
@@ -49,7 +49,7 @@ func TestReplacedTimes(t *testing.T) {
 	}
 }
 
-// heardTimes returns the time of each write until the last watcher received it, or a newer one of
+// heardTimes returns, for each write, the time until the last watcher received it or a newer one to
 // its key.
 func (r *rig) heardTimes(watchers int32) (times []int64) {
 	type of struct {
@@ -73,12 +73,12 @@ func (r *rig) heardTimes(watchers int32) (times []int64) {
 	return times
 }
 
-// one is a write of a test, and when watchers receive it: 0 for never, slow ones later.
+// one is a test's write, and when watchers receive it: 0 for never, slow ones later.
 type one struct{ sent, end, heard, slow int64 }
 
-// timesOf judges writes of one key, the second of which no watcher receives, and returns the sum of
-// their times until all had received them, in milliseconds, and their number. Late passes the
-// second last.
+// timesOf judges writes to one key. No watcher receives the second. It returns the sum of their
+// times until all had received them, in milliseconds, and how many times there are. Late passes the
+// second write last.
 func timesOf(writes []one, late bool) (sum, n int64) {
 	const ms = int64(time.Millisecond)
 	j := updates(coalescing)
@@ -113,13 +113,13 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	return all.Value / ms, all.N
 }
 
-// The time of a write that no watcher received is known to within a factor of two if writes of the key
-// overlapped, and exactly if not: else the write has none.
+// A write's time that no watcher received is known to within a factor of two if writes to the key
+// overlapped, and exactly if not: else the write has no time.
 func TestOverlappingWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		writes []one
-		want   int64 // time of the write that no watcher received, or 0
+		want   int64 // the time for the write that no watcher received, or 0
 	}{
 		{"older and newer ones are known", []one{{10, 50, 60, 70}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},
 		{"heard of before it was sent", []one{{10, 200, 105, 106}, {110, 310, 0, 0}, {1000, 1100, 1200, 1250}}, 1090},
@@ -147,8 +147,8 @@ func TestOverlappingWrites(t *testing.T) {
 	}
 }
 
-// When too much would be kept, the records of later writes are still right: those that may have
-// followed a dropped one have no time.
+// When too much would be kept, later writes' records are still right: those that may have followed
+// a dropped one have no time.
 func TestReplacedIsBounded(t *testing.T) {
 	r := newReplaced(0)
 	settle := func(version int64) {

@@ -36,8 +36,8 @@ func (s *sequence) count() {
 	}
 }
 
-// find returns the entry of a version, nil without one. It is often the one after the entry that
-// the watcher received last.
+// find returns a version's entry, or nil. It is often the one after the entry that the watcher
+// received last.
 func (s *sequence) find(w *watcher, version int64) *entry {
 	if c := w.cursor; c != nil && c.next != nil && c.next.version == version {
 		return c.next
@@ -65,8 +65,8 @@ func (s *sequence) insert(e *entry) {
 	}
 }
 
-// chain puts an entry among those of its key, and returns how many watchers will not receive it,
-// because they have received a newer one.
+// chain puts an entry among its key's, and returns how many watchers will not receive it, because
+// they have received a newer one.
 func (s *sequence) chain(e *entry) (skipped int) {
 	newest := s.last[e.key]
 	if newest == nil || newest.version < e.version {
@@ -108,11 +108,11 @@ func (s *sequence) resolve(e *entry, place int32, at int64) {
 	e.heard[place] = at
 }
 
-// mostSpare is how many lists of entries that were closed are kept for others, so that a steady load
-// makes little garbage.
+// mostSpare is how many lists from closed entries are kept for others, so that a steady load makes
+// little garbage.
 const mostSpare = 4
 
-// grow gives the list of an entry a place for each watcher.
+// grow gives an entry's list a place for each watcher.
 func (s *sequence) grow(heard []int64) []int64 {
 	n := len(s.watchers)
 	if last := len(s.spare) - 1; heard == nil && last >= 0 {
@@ -130,7 +130,7 @@ func (s *sequence) grow(heard []int64) []int64 {
 // expects reports whether a watcher must receive a version.
 func (w *watcher) expects(version int64) bool { return w.since > 0 && !w.broken && version > w.after }
 
-// complete reports whether all have received an entry that must.
+// complete reports whether all watchers that must receive an entry have.
 func (s *sequence) complete(e *entry) bool {
 	switch {
 	case e.n < s.active && e.version > s.greatest:
@@ -164,7 +164,7 @@ func (s *sequence) close(e *entry) (forgotten int64) {
 	return forgotten
 }
 
-// remove takes an entry from the list. The newest of a key is kept for the next entry of the key.
+// remove takes an entry from the list. A key's newest is kept for the key's next entry.
 func (s *sequence) remove(e *entry) {
 	if s.replaced != nil {
 		s.replaced.settle(e)
@@ -188,8 +188,8 @@ func (s *sequence) remove(e *entry) {
 	}
 }
 
-// newerHeard returns when all watchers had received the write of the same key that followed one
-// with a version, or of a still newer one; 0 if that is not known.
+// newerHeard returns when all watchers had received the write that followed w, which has a version,
+// to the same key, or a still newer one; 0 if that is not known.
 func (s *sequence) newerHeard(w *write, version int64) int64 {
 	if all, found := s.replaced.next(w.key, version); found {
 		return all

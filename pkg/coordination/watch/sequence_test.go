@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Entries that all have received are not kept: neither by the newest version of a key that is no
-// longer written, nor by a watcher that has ended.
+// Entries that all have received are not kept: neither by a key's newest version that is no longer
+// written, nor by a watcher that has ended.
 func TestForgotten(t *testing.T) {
 	s := newSequence()
 	for id := range int32(2) {
@@ -49,7 +49,7 @@ func TestForgotten(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// updates returns a judge of updates of ten keys, whose watchers watch all of them. Its stage has begun.
+// updates returns a judge for updates to ten keys, whose watchers watch all. Its stage has begun.
 func updates(facts database.WatchFacts) *judge {
 	l := &workload.Load{}
 	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 10, 8, 16
@@ -58,8 +58,8 @@ func updates(facts database.WatchFacts) *judge {
 	return j
 }
 
-// An event that comes before its watcher is established, of a version that all others have received, is
-// no duplicate: the watcher begins after it. For an established watcher it is one.
+// An event that comes before its watcher is established, for a version that all others have
+// received, is no duplicate: the watcher begins after it. For an established watcher it is one.
 func TestBeforeEstablished(t *testing.T) {
 	j := updates(stream1)
 	first, _ := j.join(false)
@@ -82,7 +82,7 @@ func TestBeforeEstablished(t *testing.T) {
 	}
 }
 
-// told has watchers of a judge receive versions of keys, and notes writes, each at the next moment.
+// told has a judge's watchers receive versions of keys, and notes writes, each at the next moment.
 type told struct {
 	*judge
 	at int64
@@ -99,7 +99,7 @@ func (j *told) ends(key, number, change int64) {
 	j.wrote(&load.Ended{Number: number, Key: key, Change: change, Sent: j.at - 1, Due: j.at - 1, End: j.at, Outcome: workload.OK})
 }
 
-// forgets drops the writes of others so far.
+// forgets drops others' writes so far.
 func (j *told) forgets() {
 	j.at++
 	j.forget(j.at)
@@ -113,15 +113,15 @@ func (j *told) watching(n int) {
 	}
 }
 
-// A watcher that receives only the newest version has not lost one before that of others, although all
-// know by then that it is of others. That version itself also came in place of older ones.
+// A watcher that receives only the newest version has not lost an earlier one by others, although
+// all know by then that others wrote it. That version itself also came in place of older ones.
 func TestSkipsPastOthers(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		j := &told{judge: updates(coalescing), at: 10}
 		j.watching(2)
 		j.ends(0, 3, -1)
 		j.hear(0, 0, 5, 3)
-		j.hear(0, 0, 6, 99) // of others
+		j.hear(0, 0, 6, 99) // by others
 		j.ends(0, 4, -1)
 		j.hear(0, 0, 7, 4)
 		j.forgets()
@@ -159,14 +159,14 @@ func TestReplacedByOthers(t *testing.T) {
 	}
 }
 
-// Requests of others may have the numbers of ours, with other keys.
+// Requests by others may have the numbers of ours, with other keys.
 func TestNumbersOfOthers(t *testing.T) {
 	l := &workload.Load{}
 	l.Operation, l.Keys, l.KeySize, l.ValueSize = workload.OpUpdate, 2, 8, 16
 	made := newJudge(coalescing, watchers.Key, l, 0)
 	made.begin(1)
 	j := &told{judge: made, at: 10}
-	j.watching(3) // two of key 0 and one of key 1
+	j.watching(3) // two on key 0 and one on key 1
 	j.hear(0, 0, 5, 7)
 	j.ends(1, 7, -1)
 	j.hear(2, 0, 5, 7)
@@ -221,7 +221,7 @@ func TestBoundBehindAnOpenOne(t *testing.T) {
 	}
 }
 
-// The memory of events whose requests are not known is counted down when they are dropped.
+// The memory for events whose requests are not known is counted down when they are dropped.
 func TestBoundOfUnknown(t *testing.T) {
 	j := &told{judge: updates(stream1), at: 10}
 	j.most = 1000 * 8 * listedSlots

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// slow reports whether connection i is one of those that are slow: a share of all, at least one,
-// evenly among them.
+// slow reports whether connection i is slow, as is a share of all connections, at least one, evenly
+// spread.
 func (w *Watching) slow(i int) bool {
 	if !w.Plan.Slow.Wanted() {
 		return false
@@ -23,7 +23,7 @@ func (w *Watching) slow(i int) bool {
 	return (i+1)*n/all > i*n/all
 }
 
-// slowdown is one time in which connections of a stage read nothing.
+// slowdown is one time in which connections in a stage read nothing.
 type slowdown struct {
 	of    *Watching
 	stage int
@@ -31,9 +31,8 @@ type slowdown struct {
 	until chan struct{}
 }
 
-// slowDown makes connections slow in a stage that has begun and lasts for a time: from a quarter of
-// it on. It returns when they have caught up, or at the end of ctx, and then they are not slow any
-// more.
+// slowDown makes connections slow in a stage that has begun and lasts for length, from a quarter of
+// it on. It returns when they have caught up or ctx ends, and then they are not slow any more.
 func (w *Watching) slowDown(ctx context.Context, stage int, conns []*connection, start time.Time, length time.Duration) error {
 	s := &slowdown{of: w, stage: stage, until: make(chan struct{})}
 	if !sleep.For(ctx, time.Until(start.Add(length/4))) {

@@ -22,9 +22,9 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
-// A store that serves connections which are behind at a rate is seen to do so, whatever its delay and
-// whatever events are matched by. A connection has caught up when the backlog of its pause is served,
-// which grows meanwhile: after backlog / (rate - writes).
+// A store that serves connections which are behind at a rate is seen to do so, whatever its delay
+// and whatever events are matched by. A connection has caught up when its pause's backlog is
+// served, which grows meanwhile: after backlog / (rate - writes).
 func TestCatchUp(t *testing.T) {
 	for _, facts := range []database.WatchFacts{stream1, byVersion} {
 		for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
@@ -66,8 +66,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// A connection that gets less than is written does not catch up before the load ends. Its rate is that of
-// the store all the same, and nothing is lost: the rest comes after the load.
+// A connection that gets less than is written does not catch up before the load ends. Its rate is
+// the store's all the same, and nothing is lost: the rest comes after the load.
 func TestNeverCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, w, served = 18_000, 12, 1500
@@ -90,7 +90,7 @@ func TestNeverCaughtUp(t *testing.T) {
 	})
 }
 
-// The next pause ends the wait for a connection that is behind, and each stage has numbers of its own.
+// The next pause ends the wait for a connection that is behind, and each stage has its own numbers.
 func TestCatchUpStages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, served = 18_000, 1500
@@ -102,8 +102,8 @@ func TestCatchUpStages(t *testing.T) {
 		if c := o.Counts; c.Lost+c.Duplicate+c.Reordered+c.Behind+c.Unjudged+c.Foreign > 0 {
 			t.Fatalf("counts %+v", c)
 		}
-		// Stages of 5 s: a connection reads again after 3.25 and 8.25 s, and is held after 6.25 s or the
-		// load ends after 9.9.
+		// Stages last 5 s: a connection reads again after 3.25 and 8.25 s, and is held after 6.25 s
+		// or the load ends after 9.9.
 		for i, took := range []float64{3, 1.65} {
 			is := o.Stages[i].Slow
 			if is == nil || is.CaughtUp != 0 || len(is.Each) != 1 || is.Each[0].CaughtUp {

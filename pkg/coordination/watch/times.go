@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// The values of [watchers.Observed] in their order.
+// The values in [watchers.Observed], in order.
 const (
 	valueSent = iota
 	valueDue
@@ -33,7 +33,7 @@ const (
 )
 
 // mostOpen bounds the seconds that are open at a time, each of which has up to 1.5 MB. If late
-// deliveries are of more seconds than that, all parts are complete before their time.
+// deliveries belong to more seconds than that, open seconds are written early, in parts.
 const mostOpen = 16
 
 // times holds the counts and durations by second and stage. A judge guards it.
@@ -45,7 +45,7 @@ type times struct {
 	values  bool                 // events have them
 }
 
-// stage is a number of watchers from start to end, 0 while it lasts.
+// stage is a fixed number of watchers from start to end, which is 0 while the stage lasts.
 type stage struct {
 	start, end int64
 	writes     int64
@@ -53,8 +53,8 @@ type stage struct {
 	spent      [numTimes]histogram.Sum
 	longest    [numTimes]int64
 
-	// written is how many deliveries of writes that were answered ok from released until caughtUp
-	// are due to slow watchers. Both are 0 before they are known.
+	// written is how many deliveries are due to slow watchers from writes answered ok from released
+	// until caughtUp. Both times are 0 before they are known.
 	released, caughtUp int64
 	written            int64
 }
@@ -64,7 +64,7 @@ type cell struct {
 	stage  int
 }
 
-// second holds the observations of a second.
+// second holds a second's observations.
 type second struct {
 	numbers [numValues]observation.Number
 	spent   [numTimes]histogram.Sum
@@ -93,7 +93,7 @@ func (t *times) stageAt(at int64) (index int, within bool) {
 	return index, within
 }
 
-// second returns the one of a time.
+// second returns the second for a time.
 func (t *times) second(at int64, stage int) *second {
 	c := cell{at / int64(time.Second), stage}
 	s := t.open[c]
@@ -140,9 +140,9 @@ func (t *times) wroteToSlow(end int64, watchers int) {
 	}
 }
 
-// deliveries records when some watchers received a write, those that watched when it was sent;
-// negative is a newer one instead. Those of slow watchers are apart. All means that it is known
-// when the last of the others did.
+// deliveries records when the watchers that watched when a write was sent received it; negative
+// means a newer one instead. Slow watchers are recorded apart. All means that it is known when the
+// last other watcher did.
 func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	index, within := t.stageAt(w.sent)
 	if !within {
@@ -183,7 +183,7 @@ func (t *times) deliveries(w *write, list []*watcher, heard []int64, all bool) {
 	t.wrote(w.sent)
 }
 
-// allHeard records that all watchers had received a write, or of a newer one, at a time.
+// allHeard records that all watchers had received a write or a newer one at a time.
 func (t *times) allHeard(s *second, w *write, at int64) {
 	s.record(valueAll, at-w.sent)
 	if t.values {
@@ -191,8 +191,8 @@ func (t *times) allHeard(s *second, w *write, at int64) {
 	}
 }
 
-// replaced records a write that no watcher received. All had received a newer one at a time, which is 0 if
-// it is not known.
+// replaced records a write that no watcher received. All had received a newer one at a time, which
+// is 0 if unknown.
 func (t *times) replaced(w *write, at int64) {
 	if index, within := t.stageAt(w.sent); within && at > 0 {
 		t.allHeard(t.second(w.sent, index), w, at)
@@ -200,7 +200,7 @@ func (t *times) replaced(w *write, at int64) {
 	t.wrote(w.sent)
 }
 
-// took records the duration of something that began at a moment.
+// took records how long something took that began at a moment.
 func (t *times) took(began int64, value int, spent int64) {
 	index, _ := t.stageAt(began)
 	t.second(began, index).record(value, spent)
@@ -213,8 +213,8 @@ func (s *second) record(value int, spent int64) {
 	n.N, n.Value, n.Longest = n.N+1, n.Value+spent, max(n.Longest, spent)
 }
 
-// flush ends the seconds that were over for [observation.OpenFor] at a moment. Later deliveries open
-// a second again: its parts are written one after the other, and add up.
+// flush ends the seconds that were over for [observation.OpenFor] at a moment. Later deliveries
+// open a second again: its parts are written one after the other, and add up.
 func (t *times) flush(before int64) {
 	for c, s := range t.open {
 		if c.second > (before-int64(observation.OpenFor))/int64(time.Second)-1 {
@@ -250,7 +250,7 @@ func (t *times) take() []observation.Second {
 	return watchers.Observed().Merge(seconds)
 }
 
-// spread returns the spread of a value in a stage, nil without any.
+// spread returns a value's spread in a stage, nil without values.
 func (s *stage) spread(value int) *results.Spread {
 	spent := s.spent[value].Buckets()
 	if spent == nil {

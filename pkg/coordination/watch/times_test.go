@@ -13,15 +13,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// perSecond is how many writes of [steady] are sent in a second.
+// perSecond is how many writes [steady] sends in a second.
 const perSecond = 100
 
-// steady is a load of virtual time, second by second. Watcher 0 receives each write after up to 0.9 s,
-// watcher 1 at once, or when late is called.
+// steady is a load in virtual time, second by second. Watcher 0 receives each write after up to 0.9
+// s, watcher 1 at once, or when late is called.
 type steady struct {
 	*judge
 	second int64
-	sent   []int64 // of the writes that watcher 1 has not received
+	sent   []int64 // for writes that watcher 1 has not received
 	next   int64
 }
 
@@ -58,7 +58,7 @@ func (s *steady) pass(atOnce bool) {
 	s.observe(nil, s.second*int64(time.Second))
 }
 
-// kept returns the memory that is in use, in bytes.
+// kept returns the memory in use, in bytes.
 func kept() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -66,8 +66,8 @@ func kept() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The memory of observed times does not grow with the length of a load: all but the open seconds
-// are passed on, and they add up to the totals.
+// The memory for observed times does not grow with a load's length: all but the open seconds are
+// passed on, and they add up to the totals.
 func TestSecondsAreNotKept(t *testing.T) {
 	const minutes = 5
 	s, early := newSteady(), int64(0)
@@ -112,8 +112,8 @@ func TestSecondsAreNotKept(t *testing.T) {
 	}
 }
 
-// Deliveries that come long after their second, of many seconds at a time, are in further parts of it.
-// Nothing is lost, and no more seconds are open than may be.
+// Deliveries that come long after their second, for many seconds at a time, are in further parts of
+// it. Nothing is lost, and no more seconds are open than may be.
 func TestLateDeliveries(t *testing.T) {
 	s := newSteady()
 	group := watchers.Observed()
@@ -126,7 +126,7 @@ func TestLateDeliveries(t *testing.T) {
 		t.Fatalf("%d deliveries are written of writes of which not all have heard", n)
 	}
 	now := s.second * int64(time.Second)
-	for i := range s.sent { // of all seconds three times, so that each comes in several parts
+	for i := range s.sent { // all seconds three times, so that each comes in several parts
 		s.hear(1, int64(3*i%len(s.sent)), now)
 		if len(s.times.open) > mostOpen || len(s.times.free) > mostOpen {
 			t.Fatalf("%d seconds are open, and %d were, want at most %d", len(s.times.open), len(s.times.free), mostOpen)

@@ -1,5 +1,5 @@
-// Package watch runs watchers of keys during a load, and judges the events that they receive of
-// its writes: how soon they arrive, and whether each arrives, once and in order.
+// Package watch runs clients that watch keys during a load, and judges the events that they receive
+// from its writes: how soon they arrive, and whether each arrives, once and in order.
 package watch
 
 import (
@@ -22,7 +22,7 @@ func New(o Options) *Watching {
 	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load, int64(o.Unsure))}
 }
 
-// Receive takes the events of a connection.
+// Receive takes a connection's events.
 func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	now := c.of.moment(at)
 	c.of.judge.receive(now, events)
@@ -31,7 +31,7 @@ func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	c.came(now, events)
 }
 
-// Observe sees the requests of the load. It is the method of a [load.Observer].
+// Observe sees the load's requests. It is a [load.Observer] method.
 func (w *Watching) Observe(ended []load.Ended, before int64) error {
 	w.judge.observe(ended, before)
 	return w.write()
@@ -48,11 +48,11 @@ func (w *Watching) write() error {
 	return w.Write(seconds)
 }
 
-// Prepare adds the watchers of the first stage.
+// Prepare adds the first stage's watchers.
 func (w *Watching) Prepare(ctx context.Context) error { return w.add(ctx, 0) }
 
-// Run adds the watchers of the other stages when it is time, makes some slow, and returns after the
-// last.
+// Run adds the other stages' watchers when it is time, makes some slow, and returns after the last
+// stage.
 func (w *Watching) Run(ctx context.Context) error {
 	slowing, hurry := context.WithCancel(ctx)
 	defer hurry()
@@ -78,7 +78,7 @@ func (w *Watching) Run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// run adds the watchers of the other stages, and calls began for each stage.
+// run adds the other stages' watchers, and calls began for each stage.
 func (w *Watching) run(ctx context.Context, began func(stage int, start time.Time, length time.Duration)) error {
 	start := time.Now()
 	each := w.Load.Duration / time.Duration(len(w.Plan.Watchers))
@@ -102,7 +102,7 @@ func (w *Watching) run(ctx context.Context, began func(stage int, start time.Tim
 	return nil
 }
 
-// begin begins a stage, all of whose watchers watch.
+// begin begins a stage whose watchers all watch.
 func (w *Watching) begin(n int, at time.Time) {
 	w.judge.begin(w.moment(at))
 	w.mu.Lock()
@@ -170,7 +170,7 @@ func (w *Watching) addOne(ctx context.Context, i int) error {
 	return nil
 }
 
-// End waits until the events of all writes have arrived, as far as they arrive, ends the watches,
+// End waits until the events from all writes have arrived, as far as they arrive, ends the watches,
 // and judges missing ones. It does so after ctx is over too. The error comes from Write.
 func (w *Watching) End(ctx context.Context) error {
 	w.judge.end(w.moment(time.Now()))
@@ -194,7 +194,7 @@ func (w *Watching) End(ctx context.Context) error {
 	closing := sync.WaitGroup{}
 	for _, c := range w.conns {
 		if c.on != nil {
-			closing.Go(func() { _ = c.on.Close() }) // nothing of it is used any more
+			closing.Go(func() { _ = c.on.Close() }) // it is not used any more
 		}
 	}
 	closing.Wait()
@@ -206,7 +206,7 @@ func (w *Watching) End(ctx context.Context) error {
 // End.
 func (w *Watching) Doubt(why error) { w.doubt = why }
 
-// Outcome returns the record of the watchers, after End.
+// Outcome returns the watchers' record, after End.
 func (w *Watching) Outcome() watchers.Outcome {
 	o := watchers.Outcome{
 		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,

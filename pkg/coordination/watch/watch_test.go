@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The times of a write of the rig: it is due, sent after queued, applied after apply and answered
+// The times of the rig's writes: each is due, sent after queued, applied after apply and answered
 // after answer.
 const (
 	queued = 50 * time.Microsecond
@@ -28,7 +28,7 @@ const (
 	answer = 500 * time.Microsecond
 )
 
-// rig has watchers of a store in memory, in a bubble.
+// rig has watchers on a store in memory, in a bubble.
 type rig struct {
 	t        *testing.T
 	hub      *deliver.Hub
@@ -41,7 +41,7 @@ type rig struct {
 	all      []load.Ended // that were ever in ended
 	blocking *blocking    // nil for a stream
 	dialing  func(context.Context) error
-	ahead    time.Duration        // of the clock of writes
+	ahead    time.Duration        // how far the writes' clock is ahead
 	seconds  []observation.Second // that were written
 	ends     bool                 // the load ends with the last write, and does not wait for the watchers
 }
@@ -152,7 +152,7 @@ func newRig(t *testing.T, law deliver.Law, facts database.WatchFacts, plan watch
 	return r
 }
 
-// value is that of a request.
+// value returns a request's value.
 func value(number int64) []byte {
 	return binary.LittleEndian.AppendUint64(make([]byte, 0, 64), uint64(number))[:64]
 }
@@ -236,8 +236,8 @@ var stream1 = database.WatchFacts{Kind: database.WatchStream, Ordered: true, Val
 // byVersion are watches whose events have no value.
 var byVersion = database.WatchFacts{Kind: database.WatchPersistent, Ordered: true, Ranges: true}
 
-// The percentiles of a store that reports after 1, 10 and 100 ms are those of its law within one
-// hundredth, whatever events are matched by, and nothing is wrong.
+// If a store reports after 1, 10 and 100 ms, the percentiles are its law's within one hundredth,
+// whatever events are matched by, and nothing is wrong.
 func TestLaw(t *testing.T) {
 	for _, facts := range []database.WatchFacts{stream1, byVersion} {
 		for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
@@ -340,7 +340,7 @@ func TestStages(t *testing.T) {
 	})
 }
 
-// A watcher of one key receives only its writes.
+// A watcher on one key receives only its writes.
 func TestOneKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, deliver.Law{}, stream1, watchers.Plan{Watchers: []int{6}, Of: watchers.Key})
@@ -351,18 +351,18 @@ func TestOneKey(t *testing.T) {
 	})
 }
 
-// Watchers of ranges of keys receive the writes of their range alone, of which each has its own
-// sequence: each lie is found and nothing else. The last range is shorter.
+// Watchers on key ranges receive their range's writes alone. Each range has its own sequence: each
+// lie is found and nothing else. The last range is shorter.
 func TestRanges(t *testing.T) {
 	for _, lie := range append(deliver.Lies(), deliver.Honest) {
 		t.Run(cmp.Or(string(lie), "honest"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const n, w = 4000, 8
 				r := newRig(t, deliver.Law{Delay: time.Millisecond, Lie: lie, Every: 509}, stream1, watchers.Plan{Watchers: []int{w}, Of: "40%"})
-				r.load.Keys = 7 // ranges of 3, 3 and 1
+				r.load.Keys = 7 // ranges with 3, 3 and 1 keys
 				r.watching = New(r.watching.Options)
 				o := r.run(n)
-				// Of 8 watchers 3, 3 and 2 have the ranges.
+				// Among 8 watchers, 3, 3 and 2 have the ranges.
 				deliveries := int64(0)
 				for i := range int64(n) {
 					deliveries += []int64{3, 3, 2}[i%7/3]
@@ -393,7 +393,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// All watchers of a key receive a write of another writer, each at another time. None of it is a
+// All watchers on a key receive another writer's write, each at another time. No delivery is a
 // duplicate, whether versions before it are open or not.
 func TestOthersHeardLate(t *testing.T) {
 	for _, open := range []bool{false, true} {
@@ -422,7 +422,7 @@ func TestOthersHeardLate(t *testing.T) {
 	}
 }
 
-// Of very many versions of others the newest are remembered.
+// Among very many versions by others the newest are remembered.
 func TestOthersAreBounded(t *testing.T) {
 	var o others
 	s := newSequence()
@@ -450,8 +450,8 @@ func TestOutsideRange(t *testing.T) {
 	})
 }
 
-// Slow watchers get all, later, and their times are apart from those of the others, which keep the
-// times of the law. Lies to slow watchers are found as well.
+// Slow watchers get all, later, and their times are apart from the others', which keep the law's
+// times. Lies to slow watchers are found as well.
 func TestSlow(t *testing.T) {
 	for _, lie := range append(deliver.Lies(), deliver.Honest) {
 		t.Run(cmp.Or(string(lie), "honest"), func(t *testing.T) {
@@ -487,7 +487,7 @@ func TestSlow(t *testing.T) {
 				if limit := int64(apply+delay) * 101 / 100; s.Sent.Max > limit || s.All.Max > limit || s.All.N != n {
 					t.Errorf("times of the others are %+v, all heard %+v; want nothing above %v", s.Sent, s.All, time.Duration(limit))
 				}
-				// Writes take 550 us: 5,454 of them came in the pause.
+				// Writes take 550 us: 5,454 came in the pause.
 				if s.Slow.Sent.N != n*slow || s.Slow.Sent.Max < int64(2900*time.Millisecond) || s.Slow.Changes < 5000 {
 					t.Errorf("the slow part is %+v, from sent %+v; want deliveries up to 3 s late", s.Slow, s.Slow.Sent)
 				}
@@ -531,7 +531,7 @@ func TestSlowEnded(t *testing.T) {
 	})
 }
 
-// A write whose outcome is unknown may be received or not; one that failed and was made, and one of
+// A write whose outcome is unknown may be received or not; one that failed and was made, and one by
 // another writer, are foreign.
 func TestOutcomes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -593,7 +593,7 @@ func TestBroken(t *testing.T) {
 	})
 }
 
-// blocking is a store whose watchers receive only the newest value of each key.
+// blocking is a store whose watchers receive only each key's newest value.
 type blocking struct {
 	delay  time.Duration
 	forget bool // the last change is not reported
@@ -650,7 +650,7 @@ func (b *blocking) tells(events []database.WatchEvent) {
 	}
 }
 
-// query is a watcher of a blocking store.
+// query is a watcher on a blocking store.
 type query struct {
 	of     *blocking
 	to     database.Receiver
@@ -721,8 +721,8 @@ func (q *query) Close() error {
 	return nil
 }
 
-// Watches that coalesce receive the last value of each key; skipped versions are counted, and
-// nothing is lost or counted twice.
+// Watches that coalesce receive each key's last value; skipped versions are counted, and nothing is
+// lost or counted twice.
 func TestCoalescing(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {
@@ -756,8 +756,8 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
-// Of watches that coalesce, a version of another writer is neither delivered nor replaced, whether
-// watchers received it or of a newer one instead.
+// If watches coalesce, another writer's version is neither delivered nor replaced, whether watchers
+// received it or a newer one instead.
 func TestCoalescingForeign(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Options are of [Watching].
+// Options configure a [Watching].
 type Options struct {
 	// Dial opens connection n for watchers.
 	Dial  func(ctx context.Context, n int, to database.Receiver) (database.Watches, error)
@@ -23,27 +23,27 @@ type Options struct {
 	Load  *workload.Load
 	// Workers is how many watchers are added at the same time.
 	Workers int
-	// Unsure bounds the error between the times of requests and of events, 0 if one clock has both.
+	// Unsure bounds the error between request times and event times, 0 if one clock has both.
 	Unsure time.Duration
-	// Began is called when all watchers of a stage watch, with their number.
+	// Began is called when all watchers in a stage watch, with their number.
 	Began func(at time.Time, watchers int)
-	// Write takes the observations of seconds, in their order, from the call of Observe or End
-	// that shows that they are over. A second may come again with late observations: both add up.
+	// Write takes seconds' observations, in order, from the call to Observe or End that shows that
+	// they are over. A second may come again with late observations: both add up.
 	Write func([]observation.Second) error
 }
 
-// Watching are the watchers of a run. Prepare, Run, End and Outcome are called one after the
-// other, and Observe meanwhile.
+// Watching runs a run's watchers. Prepare, Run, End and Outcome are called one after the other, and
+// Observe meanwhile.
 type Watching struct {
 	Options
 	base  time.Time
 	judge *judge
 
-	mu     sync.Mutex // of the following fields
+	mu     sync.Mutex // guards the following fields
 	conns  []*connection
 	stages []watchers.Stage
 	ended  int                // slow connections before their time
-	cut    error              // of the first of them
+	cut    error              // of the first one
 	broken error              // of the first connection that ended
 	doubt  error              // why nothing is known to be lost
 	behind error              // why some events have not arrived
@@ -64,9 +64,9 @@ type connection struct {
 	watchers []int32
 	slow     bool
 	heard    atomic.Int64 // events
-	reported atomic.Int64 // when the last of them arrived, or the connection was opened
+	reported atomic.Int64 // when the last event arrived, or the connection was opened
 	cut      atomic.Int64 // when it was closed to be opened again, 0 after the first event
-	n        int          // of Dial
+	n        int          // for Dial
 	adding   sync.WaitGroup
 
 	// Under the lock of Watching.
@@ -75,11 +75,11 @@ type connection struct {
 }
 
 // judge compares the events that watchers receive with the writes. It is safe for concurrent use.
-// Times are unix nanoseconds of one clock.
+// Times are unix nanoseconds on one clock.
 type judge struct {
 	facts database.WatchFacts
 	keys  keys
-	// unsure bounds the error between the times of writes and of events.
+	// unsure bounds the error between write times and event times.
 	unsure int64
 	sends  []bool // by operation
 
@@ -88,9 +88,9 @@ type judge struct {
 	list    []*watcher          // by number
 	waiting map[request]*write  // that no watcher has received
 	unknown map[*entry]struct{} // whose request is not known yet
-	numbers map[request]*entry  // of these, by the number in the value
+	numbers map[request]*entry  // the same, by the number in the value
 	others  others
-	kept    int64 // slots of open entries, and of those that are listed
+	kept    int64 // slots for open entries, and for those that are listed
 	most    int64 // that are kept, in bytes
 
 	counts    watchers.Counts
@@ -99,19 +99,19 @@ type judge struct {
 	times     *times
 }
 
-// request identifies the write of a value by its key and its number, which the value contains.
+// request identifies a value's write by its key and its number, which the value contains.
 type request struct{ key, number int64 }
 
-// moment returns a time in unix nanoseconds that steps of the wall clock do not move.
+// moment returns a time in unix nanoseconds that wall clock steps do not move.
 func (w *Watching) moment(at time.Time) int64 { return w.base.UnixNano() + int64(at.Sub(w.base)) }
 
-// addTimeout bounds the dial of a connection, and the beginning of a watch.
+// addTimeout bounds dialing a connection, and beginning a watch.
 const addTimeout = 30 * time.Second
 
 // barrierTimeout bounds the wait for late events after the load.
 const barrierTimeout = time.Minute
 
-// ended reports whether the connection of a watcher has ended.
+// ended reports whether the connection has ended for any of its watchers.
 func (c *connection) ended() bool {
 	c.of.mu.Lock()
 	ids := slices.Clone(c.watchers)
@@ -155,7 +155,7 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 	return failed
 }
 
-// connectionsOf returns the number of connections of some watchers.
+// connectionsOf returns how many connections so many watchers have.
 func (w *Watching) connectionsOf(watchers int) int {
 	if w.Facts.Conns {
 		return watchers

@@ -1,9 +1,9 @@
 package watch
 
-// replaced finds out when all watchers of a sequence had received a newer write of a key than one that
-// no watcher received. Only watches that coalesce need it.
+// replaced finds out when all watchers in a sequence had received a newer write to a key than one
+// that no watcher received. Only watches that coalesce need it.
 type replaced struct {
-	unsure int64 // as of the judge
+	unsure int64 // as in the judge
 	// recent are versions that may matter to writes that were not passed yet, by key and in their order.
 	recent map[int64][]settled
 	kept   int   // in recent
@@ -14,10 +14,11 @@ type replaced struct {
 	waiting map[int64][]*write
 }
 
-// settled is a version that all watchers received, or a newer one of, or that is no longer judged.
+// settled is a version that all watchers received, or replaced by a newer one, or that is no longer
+// judged.
 type settled struct {
 	version int64
-	all     int64 // as of its entry
+	all     int64 // as in its entry
 	sent    int64 // when its write was sent, if that is known; it was made after that
 	made    int64 // when it had surely been made
 	until   int64 // when its write had ended, and the last watcher had received it
@@ -30,8 +31,8 @@ type bounds struct {
 	vague         bool // a version before them was dropped
 }
 
-// sequence holds the versions of a range in their order, as far as its watchers have received
-// events of them or writers know them. All of its watchers must receive the same.
+// sequence holds a range's versions in order, as far as its watchers have received their events or
+// writers know them. All its watchers must receive the same.
 type sequence struct {
 	watchers []*watcher // by place
 	active   int        // that are established and not broken
@@ -39,18 +40,18 @@ type sequence struct {
 	plain    bool       // all watchers are active
 	slow     int        // watchers that were slow in the last pause
 
-	spare      [][]int64 // lists of closed entries
+	spare      [][]int64 // closed entries' lists
 	head, tail *entry
 	by         map[int64]*entry // that are in the list
 	done       int64            // all versions up to it are judged
 	closed     int64            // the newest that is judged; older ones may be open
 	dropped    int64            // up to which some were not judged
-	last       map[int64]*entry // by key, the newest, of watches that coalesce
+	last       map[int64]*entry // by key, the newest, if watches coalesce
 	replaced   *replaced        // nil for others
 }
 
-// watcher tracks the events of one watcher. It is as large as a line of a processor's cache,
-// because an event usually finds the cache filled with other watchers.
+// watcher tracks one watcher's events. It is as large as a processor's cache line, because an event
+// usually finds the cache filled with other watchers.
 type watcher struct {
 	id      int32
 	place   int32 // in seq
@@ -58,8 +59,8 @@ type watcher struct {
 	since   int64  // when it was established, 0 before
 	after   int64  // version: it must receive all newer ones
 	version int64  // the newest it has received
-	told    int64  // the same, of writes of others and of gaps as well
-	cursor  *entry // of that, or nil
+	told    int64  // the same, counting others' writes and gaps too
+	cursor  *entry // the entry for that, or nil
 	broken  bool
 	slow    bool // its deliveries are counted apart
 }
@@ -72,10 +73,10 @@ type entry struct {
 	heard                []int64 // by place: when; negative if a newer version of the key came instead
 	n                    int     // that are not 0
 	done                 bool
-	last                 int64 // of a done entry: when the last watcher received it
-	all                  int64 // the same of watchers that are not slow, 0 if it is not known
+	last                 int64 // if done: when the last watcher received it
+	all                  int64 // the same without slow watchers, 0 if unknown
 	next, prev           *entry
-	newer, older         *entry // of the same key, of watches that coalesce
+	newer, older         *entry // for the same key, if watches coalesce
 }
 
 // write is a request that wrote a key.

@@ -19,8 +19,8 @@ const (
 
 // Rule must be fixed before the first run.
 type Rule struct {
-	// Alpha is the probability of any false difference over all deciding metrics and all looks:
-	// more than 0, less than 0.5.
+	// Alpha is how probable any false difference is over all deciding metrics and all looks: more
+	// than 0, less than 0.5.
 	Alpha float64
 	// Margin is the largest difference that does not matter, as a share: with 0.03, B is equivalent
 	// between 1/1.03 and 1.03 times A. It must be above 0.
@@ -48,8 +48,8 @@ type Finding struct {
 	// Shift is enclosed by Low and High with confidence 1 - Alpha, for this metric and this look
 	// alone. Bounds may be infinite.
 	Shift, Low, High float64
-	// P is the two-sided p-value of no shift after all looks, and Adjusted is P after Holm. Outside
-	// is the p-value of a shift outside the margin.
+	// P is the two-sided p-value for no shift after all looks, and Adjusted is P after Holm.
+	// Outside is the p-value for a shift outside the margin.
 	P, Adjusted, Outside float64
 	// More is roughly how many more pairs, or runs per group, are needed to decide. It is 0 if the
 	// metric is decided, if the sample is smaller than [MinPlan], or if Reach is set.
@@ -185,7 +185,7 @@ func overall(findings []Finding) Verdict {
 	return Inconclusive // no metric decides
 }
 
-// Holm adjusts p-values so that the probability of any false one at or below alpha is at most
+// Holm adjusts p-values so that with a probability of at most alpha any false one is at or below
 // alpha, whatever their dependence. It keeps their order.
 func Holm(ps []float64) []float64 {
 	order := make([]int, len(ps))

@@ -102,8 +102,8 @@ func TestTooFewSaysSo(t *testing.T) {
 	}
 }
 
-// TestTooNoisy: if no sensible number of pairs decides, the result states the margin that the
-// present pairs can decide, and pairs with that spread do decide it.
+// TestTooNoisy: if no sensible sample size decides, the result states the margin that the present
+// pairs can decide, and pairs with that spread do decide it.
 func TestTooNoisy(t *testing.T) {
 	pairs := Pairs{-.3, .3, -.2, .25, -.25, .2, .01, -.02}
 	got := Judge(rule, []Metric{throughput(pairs)}).Findings[0]
@@ -179,7 +179,7 @@ func TestConfirm(t *testing.T) {
 }
 
 // TestPlanned: the planned numbers follow Noether's formula for the signed rank: (1.96 + 0.84)^2 *
-// pi/3 for a shift of one standard deviation is 8.2 pairs.
+// pi/3 for a shift by one standard deviation is 8.2 pairs.
 func TestPlanned(t *testing.T) {
 	d := Pairs{1, 1, 1, 1, 1, 1, 1, 1}
 	for i := range d {

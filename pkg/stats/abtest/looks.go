@@ -9,17 +9,17 @@ import (
 )
 
 // looksSeed and looksDraws fix the simulation that computes what looking costs. Its error is 0.1 %
-// at a p-value of 5 %.
+// where p is 5 %.
 const (
 	looksSeed  = 5
 	looksDraws = 50_000
 )
 
-// price is the null distribution of the smallest p-value over several looks.
+// price is the smallest p-value's null distribution over several looks.
 type price struct{ oneSided, twoSided []float64 } // sorted
 
 // prices caches prices by looks, because one plan judges many times.
-var prices sync.Map // of string to func() *price
+var prices sync.Map // maps string to func() *price
 
 // priceOf returns the distribution for ascending numbers of pairs.
 //

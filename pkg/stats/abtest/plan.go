@@ -13,8 +13,8 @@ const rankCost = math.Pi / 3
 func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Detectable returns the shift that n pairs (or groups of n runs) find with a probability of 80 %,
-// given this spread. It is infinite if n runs can find no shift. metrics is the number of deciding
-// metrics.
+// given this spread. It is infinite if n runs can find no shift. metrics is how many metrics
+// decide.
 func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	alpha /= float64(max(metrics, 1))
 	if n < s.Least(alpha/2) {
@@ -56,7 +56,7 @@ func Planned(s Sample, alpha, margin float64, metrics int) int {
 	return int(n)
 }
 
-// needed returns the size at which a shift equals a number of standard errors.
+// needed returns the size at which a shift equals so many standard errors.
 func needed(errors, spread, shift float64) float64 {
 	if shift == 0 {
 		return math.Inf(1)

@@ -13,14 +13,14 @@ type Screen struct {
 	// Pairs counts all pairwise comparisons if there are more than between these columns, because
 	// the screen also compares other columns that are not comparable with these.
 	Pairs int
-	// Metrics is the number of deciding metrics in each comparison; 0 means 1. Moved metrics differ
+	// Metrics is how many metrics decide in each comparison; 0 means 1. Moved metrics differ
 	// together, including the compared one: for example the throughput in every step.
 	Metrics, Moved int
-	// Alpha is the probability of any false difference over all column pairs.
+	// Alpha is how probable any false difference is over all column pairs.
 	Alpha float64
 }
 
-// pairs returns the number of pairwise comparisons.
+// pairs returns how many pairwise comparisons there are.
 func (s Screen) pairs() int { return max(s.Pairs, s.Columns*(s.Columns-1)/2) }
 
 // Least returns with how few trials any difference can be named.

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Grid: adjacent rates differ by a factor of 2^(1/octave), over three octaves.
+// Grid: adjacent rates differ by the factor 2^(1/octave), over three octaves.
 const (
 	octave = 128
 	cells  = 3 * octave

@@ -15,7 +15,7 @@ const (
 	Searching Reason = "searching"
 	// Wide: all windows were used, but the interval is wider than the tolerance.
 	Wide Reason = "out of windows"
-	// Stalls: too many windows fail because of pauses that occur at any rate.
+	// Stalls: too many windows fail from pauses that occur at any rate.
 	Stalls Reason = "stalls"
 	// ClientLimited: the client was late three times in a row.
 	ClientLimited Reason = "client-limited"
@@ -48,7 +48,7 @@ type Verdict struct {
 	// At is the rate at which the client or the store ended the search or its hold, or the bound
 	// that was reached.
 	At float64
-	// Windows is the number of counted windows. Stalled among these stalled; Voided windows did not
+	// Windows is how many windows counted. Stalled among these stalled; Voided windows did not
 	// count. No number includes hold windows.
 	Windows, Stalled, Voided int
 	// Held is the highest rate that passed the hold; 0 if no rate passed or no hold was requested.

@@ -32,7 +32,7 @@ type Period struct {
 
 // Kind has the test result for one kind of event.
 type Kind struct {
-	// Overlap is the number of ticks that are both in a stall and in an event.
+	// Overlap counts ticks that are both in a stall and in an event.
 	Overlap int
 	// P is the probability that the most unusual kind is at least as unusual as this one if the
 	// stalls have nothing to do with any kind.
@@ -44,7 +44,7 @@ type Kind struct {
 // end return at its beginning, so that lengths and distances between stalls stay the same, as they
 // do for events. A kind's own p is the share of shifts, including this observation, with at least
 // as much overlap. P compares that with the smallest p over all kinds in each shift (Westfall and
-// Young, 1993), so that the number of kinds causes no false alarms.
+// Young, 1993), so that many kinds cause no false alarms.
 func Test(periods []Period, kinds int, seed uint64) []Kind {
 	overlaps := make([][]int, kinds) // by kind and shift; the last one is the observation
 	for k := range overlaps {
@@ -128,7 +128,7 @@ func count(list []Stretch, ticks int) counts {
 	return c
 }
 
-// at returns the number of ticks before t that lie in stretches.
+// at returns how many ticks before t lie in stretches.
 func (c counts) at(t int) int {
 	of := &c[uint(t)/64]
 	return of.before + bits.OnesCount64(of.ticks&(1<<(uint(t)%64)-1))

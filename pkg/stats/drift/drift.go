@@ -52,8 +52,8 @@ type Drift struct {
 type Center func([]float64) float64
 
 // Find finds a series' drift. Unknown values are NaN. It returns the same for the same seed. It
-// returns false if fewer than [Least] values are known. The number of measures that are tested
-// together affects Smallest only: P is for this series alone, see abtest.Holm.
+// returns false if fewer than [Least] values are known. How many measures are tested together
+// affects Smallest only: P is for this series alone, see abtest.Holm.
 func Find(values []float64, center Center, measures int, seed uint64) (d Drift, ok bool) {
 	d, lines := fit(values, center)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -95,7 +95,7 @@ func fit(values []float64, center Center) (d Drift, lines []line) {
 	return d, lines
 }
 
-// line has the centres of a series' parts, and the mean times of their values.
+// line has the centres of a series' parts, and their values' mean times.
 type line struct{ at, values []float64 }
 
 // divide cuts a series into parts with as equally many values as possible.
@@ -176,7 +176,7 @@ func among(counts []float64, n, sum int) float64 {
 	if sum < 0 {
 		sum = -sum
 	}
-	// The number of pairs in descending order is at most this.
+	// At most this many pairs are in descending order.
 	most := (n*(n-1)/2 - sum) / 2
 	p := 0.0
 	for _, c := range counts[:most+1] {

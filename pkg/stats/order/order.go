@@ -10,7 +10,7 @@ import (
 // Least is the fewest values whose interval covers the median with a probability of 95 %.
 const Least = 6
 
-// Median has the median of some values and its confidence interval.
+// Median has some values' median and its confidence interval.
 type Median struct {
 	N         int
 	Is        float64
@@ -20,7 +20,7 @@ type Median struct {
 	Coverage float64
 }
 
-// Of returns the median of some values. Its interval goes from one value to the value at the same
+// Of returns some values' median. Its interval goes from one value to the value at the same
 // distance from the other end; it is the shortest such interval that covers the median with at
 // least 95 %. Without values the median is NaN.
 func Of(values []float64) Median {

@@ -30,8 +30,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// For many values it is the interval of the normal law: 1.96 deviations on each side, where a
-// deviation is half the root of n.
+// For many values it is the normal law's interval: 1.96 deviations on each side, where a deviation
+// is half the root of n.
 func TestOfMany(t *testing.T) {
 	for _, n := range []int{400, 10_000} {
 		values := make([]float64, n)

@@ -3,9 +3,9 @@ package rank
 
 import "slices"
 
-// Doubled returns twice the rank of each value, counted from 1. Values share the mean of
-// their ranks if each lies within tied of the next lower one; doubled ranks stay whole
-// numbers. The values must not be NaN.
+// Doubled returns twice each value's rank, counted from 1. Values share their mean rank if each
+// lies within tied of the next lower one; doubled ranks stay whole numbers. The values must not be
+// NaN.
 func Doubled(values []float64, tied float64) []int {
 	order := make([]int, len(values))
 	for i := range order {

@@ -34,7 +34,7 @@ func least(holds func(p float64) bool) float64 {
 	return high
 }
 
-// atMost returns the probability of at most k of n at a share between 0 and 1.
+// atMost returns the probability that at most k of n happen at a share between 0 and 1.
 func atMost(k, n int, p float64) (sum float64) {
 	for i := range k + 1 {
 		all, _ := math.Lgamma(float64(n + 1))

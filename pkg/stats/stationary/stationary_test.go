@@ -90,8 +90,8 @@ func TestFewFalseFindings(t *testing.T) {
 	}
 }
 
-// The example of the method's literature: a clear step has the probability that the
-// formula gives.
+// The example from the method's literature: a clear step has the probability that the formula
+// gives.
 func TestPettitt(t *testing.T) {
 	values := make([]float64, 22)
 	for i := range values {
