@@ -25,8 +25,8 @@ func wantInOrder(t *testing.T, log string, texts ...string) {
 	}
 }
 
-// What an agent logs from when a session opens until it ends is a session file, even after another
-// run took the session over. The next session has its own log.
+// An agent's log from the opening of a session to its end is a session file, even after another run
+// took the session over. The next session has its own log.
 func TestAgentLog(t *testing.T) {
 	log := slog.New(runlog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelError})))
 	h := serve(t, func(o *agent.Options) { o.Log = log })
@@ -58,7 +58,7 @@ func TestAgentLog(t *testing.T) {
 	}
 }
 
-// The log that an agent left when it ended stays for the next agent, which continues it.
+// The log of an agent that ended stays for the next agent, which continues it.
 func TestAgentLogAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	in := func(o *agent.Options) { o.WorkDir = dir }
@@ -71,7 +71,8 @@ func TestAgentLogAfterRestart(t *testing.T) {
 	wantInOrder(t, string(h.collect("run1", results.FileAgentLog)), "session opened", "member runs", `reason="agent closed"`, "found the session of an earlier agent")
 }
 
-// A process that logs without end keeps how its log begins and ends, with the cut between them.
+// A process that logs without end keeps the beginning and the end of its log, with the cut between
+// them.
 func TestAgentLogIsBounded(t *testing.T) {
 	bound := logfile.Bound{Head: 4 << 10, Tail: 16 << 10, Slack: 4 << 10}
 	log := slog.New(runlog.New(slog.DiscardHandler))

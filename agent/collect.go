@@ -71,7 +71,7 @@ func (s *session) checkDir(dir string) error {
 	return nil
 }
 
-// send streams r in chunks, followed by a checksum over them all.
+// send streams r in chunks, followed by the checksum of the whole.
 func send(stream grpc.ServerStreamingServer[pb.CollectChunk], name string, r io.Reader) error {
 	sum := sha256.New()
 	for {

@@ -14,7 +14,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// verbs are the wire's messages, by an input's first byte.
+// verbs are the messages on the wire, by the first byte of an input.
 func verbs() []proto.Message {
 	return []proto.Message{
 		&pb.OpenRequest{}, &pb.InstallRequest{}, &pb.StartRequest{}, &pb.HeartbeatRequest{}, &pb.StopRequest{},

@@ -151,7 +151,7 @@ func (l life) killedByLimit() bool {
 	return group != nil && group.Use().OOMKills > 0
 }
 
-// memoryLimit is why a member ended that its limit killed.
+// memoryLimit is the reason for the end of a member that its limit killed.
 func (l life) memoryLimit() reason {
 	return reason(pb.ReasonMemoryLimit + l.p.grouping.limits.MemoryText())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 )
 
-// resolveTimeout bounds the lookup for a member's name.
+// resolveTimeout bounds the lookup of a member's name.
 const resolveTimeout = 5 * time.Second
 
 // Hold implements [fault.Victim].

@@ -427,7 +427,7 @@ func (m *mutants) sendAll(calls, senders int, round uint64) {
 	wg.Wait()
 }
 
-// usage is what this process uses.
+// usage is what this process uses at a time.
 type usage struct {
 	goroutines, files int
 	heap              uint64

@@ -35,7 +35,7 @@ func (a *planner) memberDir(session string) string {
 	return a.inFile(session).Point
 }
 
-// inFile returns the disk in a file that the member has in a session directory with "loop:SIZE".
+// inFile returns the disk in a file that a member has in this session directory with "loop:SIZE".
 func (a *planner) inFile(session string) owndisk.Disk {
 	dir := filepath.Join(a.opts.WorkDir, session)
 	return owndisk.Disk{Image: filepath.Join(dir, fileDisk), Point: filepath.Join(dir, dirData)}
@@ -61,7 +61,7 @@ func (a *planner) allowsDisk(k fault.Kind) error {
 }
 
 // makeDisk gives the member's directory its own disk, if the agent has such disks. The disk is
-// recorded before.
+// recorded first.
 func (l life) makeDisk() error {
 	s, p := l.s, l.p
 	own := s.agent.planner.own

@@ -100,7 +100,7 @@ func TestFaultPartition(t *testing.T) {
 	}
 }
 
-// Packets for a member's clients are delayed while a fault lasts, and pass at once when the session
+// Packets of a member's clients are delayed while a fault lasts, and pass at once when the session
 // ends, which leaves no table.
 func TestFaultDelay(t *testing.T) {
 	if !inOwnNetwork(t, "delay") {

@@ -21,7 +21,7 @@ type planned struct {
 	target database.Target
 	tools  tools
 	plan   database.Plan
-	argv   [][]string // for every command, as it will run
+	argv   [][]string // of every command, as it will run
 	tag    string
 	dir    string   // the session directory, below the work directory
 	files  []string // the files that Collect indexes, below dir

@@ -182,7 +182,7 @@ func (s *schedule) hit() {
 	}
 }
 
-// left lists what remains from the faults.
+// left lists what remains of the faults.
 func (s *schedule) left() (list []string) {
 	t := s.t
 	for pid, is := range s.pids {

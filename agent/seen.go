@@ -6,7 +6,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// States returns the words that [Seen.State] can be.
+// States returns the values of [Seen.State].
 func States() (words []string) {
 	for state := pb.State_STATE_IDLE; state <= pb.State_STATE_STOPPED; state++ {
 		words = append(words, stateWord(state))
@@ -14,8 +14,8 @@ func States() (words []string) {
 	return words
 }
 
-// Seen returns what the agent and its session show. While the agent is idle, the rest is from the
-// last session.
+// Seen returns the state of the agent and its session. While the agent is idle, the rest is from
+// the last session.
 func (a *Agent) Seen() Seen {
 	a.mu.Lock()
 	defer a.mu.Unlock()

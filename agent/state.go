@@ -34,7 +34,7 @@ type Agent struct {
 	diskHold io.Closer // locks the disk that the user has mounted for the member; nil if there is no such disk
 	planner  *planner
 	runs     *runlog.Handler // behind opts.Log
-	root     *os.Root        // opens WorkDir; sessions write and remove files through it
+	root     *os.Root        // at WorkDir; sessions write and remove files through it
 	hold     *os.File        // locked while this agent owns WorkDir
 
 	// ctx ends with Close; every session's context is its child.

@@ -23,7 +23,7 @@ func newSessionClock(wall func(time.Time) time.Time) sessionClock {
 // start is when the session began.
 func (c *sessionClock) start() time.Time { return c.unix }
 
-// at converts a time in this process to this clock.
+// at converts a time of this process to this clock.
 func (c *sessionClock) at(t time.Time) time.Time { return c.unix.Add(t.Sub(c.base)) }
 
 // now returns the current time.

@@ -108,7 +108,7 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 }
 
 // readCredentials reads the files and the password that the request names, on this machine, after
-// [Secrets] allowed them. The error joins all problems and reveals nothing from a password.
+// [Secrets] allowed them. The error joins all problems and holds no part of a password.
 func (p *part) readCredentials(req *pb.PrepareRequest) error {
 	var errs []error
 	if t := req.GetTls(); t != nil {

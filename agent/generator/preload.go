@@ -67,7 +67,7 @@ type written struct {
 	sent time.Time
 }
 
-// reach records how far the keys are. It is safe for concurrent use.
+// reach records the progress. It is safe for concurrent use.
 func (w *written) reach(p load.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

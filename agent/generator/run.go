@@ -152,7 +152,7 @@ func (r *records) Second(s load.Second) error {
 	return r.out.put(&pb.RunResponse{Record: &pb.RunResponse_Second{Second: m}})
 }
 
-// Total ignores a series total: control computes totals from the seconds.
+// Total ignores the total of a series: control computes totals from the seconds.
 func (r *records) Total(load.Total) error { return nil }
 
 // Member sends one member's histogram.

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// States are the words for [Seen.State], by session state. A free generator has no session.
+// States are the values of [Seen.State], by session state. A free generator has no session.
 var States = []string{
 	pb.LoadState_LOAD_STATE_UNSPECIFIED: "free",
 	pb.LoadState_LOAD_STATE_PREPARED:    "prepared",
@@ -17,7 +17,7 @@ var States = []string{
 	pb.LoadState_LOAD_STATE_STOPPED:     "stopped",
 }
 
-// Seen returns what the generator shows, with its last load.
+// Seen returns the state of the generator and of its last load.
 func (s *Server) Seen() Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,24 +6,23 @@
 // A generator is a service beside the agent, with the agent's credentials and its own session,
 // lease and single owner. Its verbs:
 //
-//	Prepare             the load, seed, first key, part and part count, endpoints, paths
-//	                    to secrets on the generator, both if [Targets] and [Secrets] allow
+//	Prepare             the load, seed, first key, part and number of parts, endpoints, paths
+//	                    of secrets on the generator, both if [Targets] and [Secrets] allow
 //	                    them -> its machine, version and self-check,
 //	                    and whether the agent has a member
 //	GeneratorHeartbeat  which members are lost -> time stamps
-//	Preload             clients, or keys in a request -> a stream that says how many keys
-//	                    are written
+//	Preload             clients, or keys in a request -> a stream of how many keys are written
 //	Connect             a step of the whole load and the members to connect to -> how many
 //	                    connections are open, or which member took none
-//	Run                 the start, and how far the generator's clock is ahead -> a stream with
+//	Run                 the start, and how far the generator's clock is ahead -> a stream of
 //	                    seconds, member totals, events, samples, and one StepEnd
-//	Judge               the mode and the members to read keys back from -> a stream with the
-//	                    judgements on the answers, if Prepare asked for it
+//	Judge               the mode and the members to read keys back from -> a stream of findings
+//	                    about the answers, if Prepare asked for it
 //	GrantSessions       how many sessions are held beside the load, and how they end -> all are
 //	                    granted, and renewed from then on
 //	HoldSessions        nothing -> their holders have died, and the sessions have ended
 //	EndSessions         nothing -> what became of them; those that are left are ended
-//	StopLoad            nothing more is issued, in this step or at all, and Run's stream
+//	StopLoad            nothing more is issued, in this step or at all, and the stream of Run
 //	                    completes
 //	CloseLoad           the generator is free
 //

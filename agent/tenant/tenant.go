@@ -43,7 +43,7 @@ func CheckName(what, text string) error {
 	return nil
 }
 
-// Printable reports whether text is printable UTF-8 and at most limit bytes long.
+// Printable reports whether text is at most limit bytes of printable UTF-8.
 func Printable(text string, limit int) bool {
 	return len(text) <= limit && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
@@ -56,7 +56,7 @@ type Tenant struct {
 	Alive      time.Time // its control's last call
 }
 
-// Left returns how long a lease still lasts.
+// Left returns how much is left of a lease.
 func (t *Tenant) Left(lease time.Duration) time.Duration { return lease - time.Since(t.Alive) }
 
 // Message returns the tenant as a message, which names the run by its hash: whoever knows the id
@@ -78,7 +78,7 @@ func (t *Tenant) Refusal(code codes.Code, callee, more string, owner *pb.Owner) 
 }
 
 // Await waits until a lease ends and reports true, or false if ctx ends first. left returns how
-// long the lease still lasts, which calls renew meanwhile.
+// much is left of the lease, which calls renew meanwhile.
 func Await(ctx context.Context, lease time.Duration, left func() time.Duration) bool {
 	timer := time.NewTimer(lease)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// The values that [Parameters.Fsync] may have, apart from a time.
+// The values of [Parameters.Fsync], apart from a time.
 const (
 	fsyncStall   = "stall"
 	fsyncFails   = "EIO"

@@ -204,7 +204,7 @@ func (r Record) decoded() (p Parameters, err error) {
 
 // Network is where the cluster's members listen.
 type Network struct {
-	// Name is the prefix in the names that faults give this member's tables.
+	// Name is the prefix of the names that faults give this member's tables.
 	Name string
 	// Member is the victim among Hosts.
 	Member int

@@ -12,7 +12,7 @@ func Kinds() []Kind {
 	return []Kind{kill(), restart(), pause(), disk(), power(), partition(), loss(), delay()}
 }
 
-// Names returns the kinds' names.
+// Names returns the names of the kinds.
 func Names() (names []string) {
 	for _, k := range Kinds() {
 		names = append(names, k.Name)
@@ -30,7 +30,7 @@ func Possible() (names []string) {
 	return names
 }
 
-// Find returns the kind with a name.
+// Find returns the kind with this name.
 func Find(name string) (Kind, error) {
 	for _, k := range Kinds() {
 		if k.Name == name {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/nft"
 )
 
-// The words for [Parameters.From] and [Parameters.Direction].
+// The values of [Parameters.From] and [Parameters.Direction].
 const (
 	fromMembers = "members"
 	fromClients = "clients"
@@ -23,7 +23,7 @@ const (
 	directionOut  = "out"
 )
 
-// Origins and Directions return the values that From and Direction may have, the default first.
+// Origins and Directions return the possible values of From and Direction, the default first.
 func Origins() []string    { return []string{fromMembers, fromClients, fromAll} }
 func Directions() []string { return []string{directionBoth, directionIn, directionOut} }
 

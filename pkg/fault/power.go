@@ -71,5 +71,5 @@ func powerOn(ctx context.Context, v Victim, r Record) (string, error) {
 	return "the disk is mounted again; " + saw, err
 }
 
-// errNoDisk reports that a member has no disk for itself.
+// errNoDisk reports that a member has no disk of its own.
 var errNoDisk = errors.New("the member has no disk of its own, which may be filled or cut: start its agent with --disk loop:SIZE, or with --disk DIR to fill it")

@@ -72,8 +72,8 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// compareVersions orders 3.9.5 before 3.10.0: it compares digits by value, everything else by
-// bytes.
+// compareVersions orders 3.9.5 before 3.10.0: it compares runs of digits by value, everything else
+// by bytes.
 func compareVersions(a, b string) int {
 	for a != "" && b != "" {
 		da, db := digits(a), digits(b)

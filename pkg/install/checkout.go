@@ -30,7 +30,7 @@ const (
 )
 
 // CheckoutVersion returns the version under which [Installer.Get] keeps the build. Equal versions
-// have equal sources and compilers: the version consists of the commit, a hash over uncommitted
+// have equal sources and compilers: the version consists of the commit, a hash of uncommitted
 // changes, if any, and Go's version. It ignores files that git ignores.
 func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (string, error) {
 	commit, changes, err := in.checkoutState(ctx, c)
@@ -52,8 +52,7 @@ func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (st
 	return version + "-" + strings.TrimSpace(string(compiler)), nil
 }
 
-// checkoutState returns the checkout's commit, and a hash over the changes since, "" without
-// changes.
+// checkoutState returns the checkout's commit, and a hash of the changes since, "" without changes.
 func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (commit, changes string, err error) {
 	git, err := in.tool("git")
 	if err != nil {

@@ -130,8 +130,8 @@ echo built >"$2"
 	}
 }
 
-// TestCheckoutLinks: new links are hashed as links, even those to nowhere, with what the file
-// contains that they point to.
+// TestCheckoutLinks: new links are hashed as links, even those to nowhere, with the content of the
+// file that they point to.
 func TestCheckoutLinks(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)
@@ -161,7 +161,7 @@ func TestCheckoutLinks(t *testing.T) {
 	}
 }
 
-// TestCheckoutErrors: what git and Go print is in the error.
+// TestCheckoutErrors: the output of git and Go is in the error.
 func TestCheckoutErrors(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

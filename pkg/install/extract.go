@@ -16,13 +16,13 @@ import (
 	"strings"
 )
 
-// maxEntries limits how many entries an archive has.
+// maxEntries limits the number of entries in an archive.
 const maxEntries = 200_000
 
 // extraction unpacks parts of an archive into a directory. Archives are untrusted: any entry
 // outside its own folder, kept or not, and any link that leads out make it fail.
 type extraction struct {
-	top   string   // the folder that contains everything to keep, without being part of the result
+	top   string   // the folder that contains everything to keep; it is not part of the result
 	keep  []string // files and folders below top
 	limit int64    // unpacked bytes
 

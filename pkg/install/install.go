@@ -38,7 +38,7 @@ func (in *Installer) get(ctx context.Context, id id, recipes []recipe.Recipe) (R
 		return Release{}, err
 	}
 	defer unlock()
-	// Whoever held the lock before may have obtained it.
+	// The previous holder of the lock may have obtained it.
 	if r, err := in.cached(id); !errors.Is(err, ErrAbsent) {
 		return r, err
 	}

@@ -147,7 +147,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("%s: no error but %v", name, got)
 		}
 	}
-	// A release's mirror does not fall back to the web.
+	// A mirror of a release does not fall back to the web.
 	recipes, err := recipe.From(built, []recipe.Recipe{way})
 	if err != nil {
 		t.Fatalf("find the recipes: %v", err)

@@ -67,8 +67,8 @@ func (r Release) Verify() error {
 	return errors.Join(problems...)
 }
 
-// hashTree returns a file's hash, or a hash over a directory's lines with hash and path, and how
-// many bytes were hashed.
+// hashTree returns the hash of a file, or of a directory's hash and path lines, and how many bytes
+// were hashed.
 func hashTree(path string) (sum string, bytes int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -199,7 +199,7 @@ func (p pods) host(item *yaml.Node) {
 	at.Style = 0
 }
 
-// value returns the value for a mapping's key, or nil.
+// value returns the value of a mapping's key, or nil.
 func value(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias

@@ -1,6 +1,6 @@
 // Package kube writes an experiment as manifests for Kubernetes: agents as a StatefulSet with a
 // disk for each, control as a Job, the experiment file with the pods' names as hosts, and
-// references to the Secrets that it needs. It talks to no cluster and knows only the few fields in
+// references to the Secrets that it needs. It talks to no cluster and knows only the few fields of
 // Kubernetes' API that it writes.
 package kube
 
@@ -49,9 +49,9 @@ const (
 	exitInvalid = 3
 )
 
-// Render returns the manifests for an experiment, which [File] made for its pods, as one stream
-// with YAML documents that kubectl apply takes. Comments at its top name the Secrets that must
-// exist before. The same arguments give the same bytes.
+// Render returns the manifests for an experiment, which [File] made for its pods, as one stream of
+// YAML documents that kubectl apply takes. Comments at its top name the Secrets that must exist
+// before. The same arguments give the same bytes.
 func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	if err := o.check(e); err != nil {
 		return nil, err

@@ -325,8 +325,8 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// Names in an experiment cannot end a comment or a word in a command that is printed: no object
-// comes from it.
+// Names in an experiment cannot end a comment or a word of a command that is printed: no object
+// comes of it.
 func TestHostileTexts(t *testing.T) {
 	evil := "x\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: evil, namespace: kube-system}\n# $(reboot) 'a\u2028b\r"
 	e := &config.Experiment{

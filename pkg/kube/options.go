@@ -20,7 +20,7 @@ type Options struct {
 	Image, PullPolicy string
 	// StorageClass is the class for all claims, "" for the cluster's default.
 	StorageClass string
-	// Disk is the size of each agent's claim, and ResultsSize is how much control claims for its
+	// Disk is the size of each agent's claim, and ResultsSize that of control's claim for its
 	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its
 	// results.
 	Disk, ResultsSize string

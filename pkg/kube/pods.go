@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// podName returns the DNS name for a set's pod i, from 0.
+// podName returns the DNS name of pod i in a set, from 0.
 func podName(set string, i int, namespace string) string {
 	return fmt.Sprintf("%s-%d.%s.%s.svc", set, i, set, namespace)
 }

@@ -5,7 +5,7 @@ import "math"
 // Unknown returns an effect without a bound.
 func Unknown(n Number) Effect { return Effect{Number: n} }
 
-// nothing returns the effect for a mark that changes no number.
+// nothing returns the effect of a mark that changes no number.
 func nothing(Values) Effect { return Effect{Number: None, Share: new(float64)} }
 
 // unknown returns the effect on a number without a bound.
@@ -13,8 +13,8 @@ func unknown(n Number) func(Values) Effect {
 	return func(Values) Effect { return Unknown(n) }
 }
 
-// upTo returns the effect on a number by at most the largest percentage among some values. It is
-// unknown if one of the values is.
+// upTo returns the effect on a number by at most the largest of some percentages. It is unknown if
+// one of them is.
 func upTo(n Number, percents ...string) func(Values) Effect {
 	return func(v Values) Effect {
 		most := 0.0

@@ -10,7 +10,7 @@ func Kinds() []Kind {
 	return slices.Concat(clientMarks(), outcomeMarks(), integrityMarks(), sessionMarks(), lockMarks(), watchMarks(), discoveryMarks(), serverMarks(), faultMarks(), accessMarks(), machineMarks(), levelMarks(), recordMarks())
 }
 
-// Of returns the declaration for a code.
+// Of returns the declaration of a code.
 func Of(code string) (k Kind, declared bool) {
 	kinds := Kinds()
 	at := slices.IndexFunc(kinds, func(k Kind) bool { return k.Code == code })

@@ -1,6 +1,6 @@
 package mark
 
-// Marks about how requests ended.
+// Marks about the outcomes of requests.
 const (
 	Rate     = "rate not sustained"
 	Queueing = "queueing"

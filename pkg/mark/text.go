@@ -149,8 +149,8 @@ func valueText(name string, v Values) string {
 	return twoDigits(value)
 }
 
-// beside formats a share with two digits, or with as many as it needs to stay on its side of the
-// bounds.
+// beside formats a share with two digits, or with as many as it needs to stay on the same side of
+// its bounds.
 func beside(share float64, v Values) string {
 	for digits := 2; ; digits++ {
 		text := significant(share, digits)

@@ -101,7 +101,7 @@ const (
 )
 
 // hold binds an address in a plan until it is closed. An unspecified address takes the port on
-// every machine address.
+// every address of the machine.
 func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 	for tried := time.Now(); ; {
 		held, err = bind(ctx, listen)

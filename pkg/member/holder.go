@@ -25,7 +25,7 @@ func holders(procRoot, listen string) []string {
 	return owners(fs, listenInodes(fs, listen))
 }
 
-// listenInodes returns the inodes for the sockets that listen on an address in a plan, or on its
+// listenInodes returns the inodes of the sockets that listen on an address in a plan, or on its
 // port at the unspecified address.
 func listenInodes(fs procfs.FS, listen string) []uint64 {
 	addr, udp := strings.CutSuffix(listen, database.UDP)

@@ -83,7 +83,7 @@ func FuzzParseBuckets(f *testing.F) {
 	})
 }
 
-// A reader that reads many histograms reads each one independently from the previous ones.
+// A reader reads each of many histograms independently of the previous ones.
 func TestBucketsReader(t *testing.T) {
 	texts := []string{"", "1=1 2=2 +Inf=3", "1=2 2=2 +Inf=9", "1=2 3=2 +Inf=9", "1=2 +Inf=9", "1=2  +Inf=9", "1=2 +Inf=9 ", "1=3 2=2 +Inf=3", "1=x 2=2 +Inf=3", "1=-1 2=2 +Inf=3", "10=1 +Inf=3"}
 	var r BucketsReader

@@ -9,7 +9,7 @@ import (
 // HostCPUSeconds is the CPU time used by all processes on the machine.
 const HostCPUSeconds Name = "host_cpu_seconds"
 
-// hostCPU reads /proc/stat's first line: processor time since boot by activity.
+// hostCPU reads the first line of /proc/stat: processor time since boot by activity.
 func hostCPU() Source {
 	return Source{
 		File: "stat",

@@ -12,7 +12,7 @@ const (
 	HostIOWaitSeconds Name = "host_iowait_seconds"
 )
 
-// hostWait reads /proc/stat's first line, like hostCPU.
+// hostWait reads the first line of /proc/stat, like hostCPU.
 func hostWait() Source {
 	return Source{
 		File: "stat",

@@ -51,7 +51,7 @@ func (l *List) Len() int { return len(l.metrics) }
 // At returns the metric at an index in [0, Len).
 func (l *List) At(i int) Metric { return l.metrics[i] }
 
-// Metrics returns the list's metrics in a new slice.
+// Metrics returns a copy of the list.
 func (l *List) Metrics() []Metric { return slices.Clone(l.metrics) }
 
 // Index returns a metric's index, or false for an undeclared name.

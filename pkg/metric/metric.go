@@ -39,7 +39,7 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "counter", "gauge", "setting", "rate", "histogram"}[k]
 }
 
-// Scope is what kind of thing a metric describes. Each such thing has its own value.
+// Scope is the kind of thing that a metric describes. Each such thing has its own value.
 type Scope int
 
 const (
@@ -65,11 +65,11 @@ func (s Scope) String() string {
 	return [...]string{"unknown", "process", "device", "interface", "host", "load", "database", "network namespace", "control group"}[s]
 }
 
-// Unknown is a metric's value if it could not be read. Known values are 0 or more, and exact up to
-// 2^53.
+// Unknown is the value of a metric that could not be read. Known values are 0 or more, and exact up
+// to 2^53.
 const Unknown = -1.0
 
-// Exact in place of a decimal count keeps a value's last bit.
+// Exact as a number of decimals keeps a value's last bit.
 const Exact = -1
 
 // Metric declares a sampled number once for all readers, writers and reports.
@@ -82,7 +82,8 @@ type Metric struct {
 	Help  string
 	Kind  Kind
 	Scope Scope
-	// Decimals is how many decimals sample files have. A metric with 0 decimals is a whole number.
+	// Decimals is the number of decimals in sample files. A metric with 0 decimals is a whole
+	// number.
 	Decimals int
 	// Report adds the metric to every report: a table row with its growth or largest value, and a
 	// series column, which plots can name. Metrics in the classic reports leave it false, because

@@ -15,7 +15,7 @@ const (
 )
 
 // runDelay reads each thread's schedstat file: time on a processor, time waiting for a processor,
-// and how many time slices. All are 0 on a kernel without scheduler statistics.
+// and number of time slices. All are 0 on a kernel without scheduler statistics.
 func runDelay() Source {
 	return Source{
 		File: "schedstat", Threads: true, Divisor: 1e9, Busiest: 1,

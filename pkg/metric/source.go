@@ -5,7 +5,7 @@ import "time"
 // Source is a place that samplers read, with the metrics found there.
 type Source struct {
 	// File is the path below the proc mount or, for the scope Process, below the process's
-	// directory there. Samplers themselves fill in the metrics if a source has no file.
+	// directory there. For a source without a file, samplers fill in the metrics themselves.
 	File    string
 	Metrics []Metric
 	// Parse sets one reading per metric, in order, from the file's content. Readings that it does
@@ -41,7 +41,7 @@ type Source struct {
 	// Inclusive means that the kernel adds a child's counts to its parent's when the parent waits
 	// for it.
 	Inclusive bool
-	// Divisor is how many reading units make a metric unit; 0 means 1.
+	// Divisor is the number of reading units per metric unit; 0 means 1.
 	Divisor float64
 }
 

@@ -15,7 +15,7 @@ type Stat struct {
 	err     error
 }
 
-// statFields is how many fields a line has at least, as the oldest supported kernels write it.
+// statFields is the minimum number of fields, as written by the oldest supported kernels.
 const statFields = 22
 
 // StatFields splits a stat line. The program's name, in parentheses, may itself contain spaces and

@@ -29,7 +29,7 @@ func tcpQueues() Source {
 	}
 }
 
-// listening is a socket's state if its queues hold connections instead of bytes.
+// listening is the state of a socket whose queues hold connections instead of bytes.
 const listening = "0A"
 
 // addQueues adds the fifth field in a socket's line, SEND:RECEIVE in hexadecimal. The header line

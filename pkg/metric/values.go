@@ -57,7 +57,7 @@ func (v Values) Get(n Name) float64 {
 	return Unknown
 }
 
-// At returns the metric's value at an index in the list, or [Unknown].
+// At returns the value of the metric at an index in the list, or [Unknown].
 func (v Values) At(i int) float64 {
 	if v.list == nil {
 		return Unknown
@@ -68,7 +68,7 @@ func (v Values) At(i int) float64 {
 // Set changes a value in place. The name must be in the list.
 func (v Values) Set(n Name, x float64) { v.values[v.list.must(n)] = x }
 
-// SetAt changes the metric's value at an index in the list, in place.
+// SetAt changes the value of the metric at an index in the list, in place.
 func (v Values) SetAt(i int, x float64) { v.values[i] = x }
 
 // List returns the list that the values belong to; [System] for the zero Values.

@@ -1,7 +1,7 @@
-// Package observation declares counts and times that are taken during a load and are not request
-// latencies, as package metric does for sampled numbers. The following derive from a declaration: a
-// per-second file in the tag's folder, the histograms for times, how parts of a load are merged,
-// totals in the manifest, rows in the report, and a row in docs/numbers.md.
+// Package observation declares counts and times that are taken during a load and are not response
+// times of requests, as package metric does for sampled numbers. The following derive from a
+// declaration: a per-second file in the tag's folder, the histograms of times, how parts of a load
+// are merged, totals in the manifest, rows in the report, and a row in docs/numbers.md.
 package observation
 
 import (

@@ -27,7 +27,7 @@ type Number struct {
 	// longest one.
 	Value   int64 `json:"value"`
 	Longest int64 `json:"longest,omitempty"`
-	// Times is the histogram over the durations.
+	// Times is the histogram of the durations.
 	Times histogram.Buckets `json:"times,omitempty"`
 }
 

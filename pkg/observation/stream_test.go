@@ -55,7 +55,7 @@ func TestStreamOfParts(t *testing.T) {
 	}
 }
 
-// timesOf returns each second's histogram for delays.
+// timesOf returns each second's histogram of delays.
 func timesOf(seconds []Second) map[int64]histogram.Buckets {
 	all := map[int64]histogram.Buckets{}
 	for _, s := range seconds {

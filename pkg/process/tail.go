@@ -78,7 +78,7 @@ func untilPanic(data []byte, n int) []byte {
 	return data[:end]
 }
 
-// lastLines returns the last n lines in data, without the closing newline.
+// lastLines returns the last n lines of data, without the closing newline.
 func lastLines(data []byte, n int) []byte {
 	if n <= 0 {
 		return nil

@@ -28,7 +28,8 @@ func (s *hostileStore) Read(context.Context, string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(s.sends)), nil
 }
 
-// Others' store writes nothing outside the folder, and no more than the bounds and than it said.
+// A hostile store writes nothing outside the folder, and neither more than the bounds nor more than
+// it said.
 func TestHostileStore(t *testing.T) {
 	most := Bounds{Objects: 3, Bytes: 100}
 	for name, objects := range map[string][]Object{
@@ -105,7 +106,7 @@ func TestBoundsAreFinal(t *testing.T) {
 	}
 }
 
-// Others' folder leads nowhere else, and nothing waits for a pipe without a writer.
+// A hostile folder leads nowhere else, and nothing waits for a pipe without a writer.
 func TestFolderOfOthers(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	for path, text := range map[string]string{outside: "secret", filepath.Join(dir, "manifest.json"): "{}"} {

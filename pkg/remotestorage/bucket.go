@@ -12,7 +12,7 @@ import (
 )
 
 // mostListed bounds a listing, which is held in memory. Omitted entries count too: a store may send
-// empty pages without an end.
+// empty pages without end.
 const mostListed = 1_000_000
 
 // List implements [Store]. It omits marks for empty folders and, for file://, everything but

@@ -20,7 +20,7 @@ const (
 	maxParts = 9000
 )
 
-// partSize returns the part size for a file with size bytes: a whole number of MiB.
+// partSize returns the part size for a file of size bytes: a whole number of MiB.
 func partSize(size int64) int64 {
 	const mib = 1 << 20
 	return max(minPart, (size/maxParts+mib)/mib*mib)

@@ -104,7 +104,7 @@ func (a awsCredentials) RetrieveWithCredContext(*credentials.CredContext) (crede
 	}, err
 }
 
-// s3Bucket is a bucket in S3.
+// s3Bucket is an S3 bucket.
 type s3Bucket struct {
 	client *minio.Client
 	name   string
@@ -114,7 +114,7 @@ var _ objects = (*s3Bucket)(nil)
 
 func (s *s3Bucket) close() error { return nil }
 
-// mostRequests bounds how often a server is asked for one page with at most 1000 objects, which
+// mostRequests bounds how often a server is asked for one page of at most 1000 objects, which
 // usually takes one request: the client asks by itself as long as pages are empty.
 const mostRequests = 2000
 

@@ -1,12 +1,12 @@
-// Package remotestorage copies folders with files to and from a place identified by an address: a
+// Package remotestorage copies folders of files to and from a place identified by an address: a
 // Google Cloud Storage bucket (gs://bucket/folder), an S3 bucket (s3://bucket/folder) or a folder
 // (file:///folder).
 //
 // [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
-// retries. The clients retry a request that failed temporarily with back-off: S3's in up to 4
-// attempts, and Google Cloud Storage's for half a minute per part that is sent. A file whose
-// transfer failed temporarily is sent again from the beginning, up to 3 attempts in all, after
-// pauses of 1 and 2 seconds.
+// retries. The clients retry a request that failed temporarily with back-off: the S3 client up to 4
+// attempts, and the Google Cloud Storage client for half a minute per part that it sends. A file
+// whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
+// after pauses of 1 and 2 seconds.
 package remotestorage
 
 import (
@@ -23,7 +23,7 @@ import (
 type Store interface {
 	// List returns the objects whose names begin with prefix, sorted by name.
 	List(ctx context.Context, prefix string) ([]Object, error)
-	// Write stores what r contains, which must match c, as an object. The object is complete or
+	// Write stores the content of r, which must match c, as an object. The object is complete or
 	// absent. An existing object is replaced.
 	Write(ctx context.Context, name string, c Content, r io.Reader) error
 	// Read opens an object. The caller closes the reader.
@@ -127,7 +127,7 @@ func (b *Bucket) Close() error { return b.objects.close() }
 // Content describes a file before it is sent.
 type Content struct {
 	Size int64  // bytes
-	MD5  []byte // over the whole file
+	MD5  []byte // of the whole file
 	Type string // media type
 	// etag is the tag that S3 assigns if the file is sent in parts of partSize.
 	etag string

@@ -123,7 +123,7 @@ func TestFolder(t *testing.T) {
 // large is a file that does not fit into a few parts, bytes.
 const large = 72<<20 + 12345
 
-// largeFile writes a file as long as large says and returns its folder.
+// largeFile writes a file, large bytes long, and returns its folder.
 func largeFile(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

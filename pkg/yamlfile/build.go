@@ -29,8 +29,8 @@ func (m Mapping) Flow() *Node {
 	return node
 }
 
-// ListNode returns a list with the nodes made by show. It is written on one line if oneLine is set
-// or if it is empty.
+// ListNode returns a list of the nodes made by show. It is written on one line if oneLine is set or
+// if it is empty.
 func ListNode[T any](items []T, oneLine bool, show func(T) *Node) *Node {
 	node := &Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	if oneLine || len(items) == 0 {

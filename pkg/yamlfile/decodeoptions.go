@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// MaxOptions bounds a driver's options, in bytes.
+// MaxOptions is the maximum size of a driver's options, in bytes.
 const MaxOptions = 64 << 10
 
-// DecodeOptions decodes YAML, at most [MaxOptions] bytes, over the defaults that options points to,
-// in time and memory proportional to its size. Unknown keys and repeated keys are errors, with
+// DecodeOptions decodes YAML of at most [MaxOptions] bytes over the defaults that options points
+// to, in time and memory proportional to its size. Unknown keys and repeated keys are errors, with
 // their line and column. Empty data leaves the defaults.
 func DecodeOptions(data []byte, options any) error {
 	if len(data) == 0 {

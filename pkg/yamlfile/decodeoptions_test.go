@@ -45,7 +45,7 @@ func TestDecodeOptions(t *testing.T) {
 	}
 }
 
-// bombs are options as large as allowed that cost decoders much more than their size.
+// bombs are options of the maximum size that cost decoders much more than their size.
 func bombs() map[string][]byte {
 	fill := func(unit string) []byte {
 		return bytes.Repeat([]byte(unit), yamlfile.MaxOptions/len(unit))

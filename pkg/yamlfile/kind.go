@@ -26,7 +26,7 @@ func (k Kind[T]) describe() Schema {
 	return clone(k.Schema)
 }
 
-// mustParse parses a default. It panics if the declaration is wrong; a test over all declarations
+// mustParse parses a default. It panics if the declaration is wrong; a test of all declarations
 // finds this.
 func (k Kind[T]) mustParse(name, preset string) T {
 	r := New("default")
@@ -127,7 +127,7 @@ func LargeSizeKind() Kind[int64] {
 	return Kind[int64]{Unit: "bytes", Parse: LargeSize, Node: WholeNode[int64], Schema: SizeKind().Schema}
 }
 
-// WordKind accepts one word from a closed set.
+// WordKind accepts one word of a closed set.
 func WordKind[T ~string](known ...T) Kind[T] {
 	one := OneOf(Words(known)...)
 	return Kind[T]{
@@ -150,8 +150,8 @@ func Words[T ~string](set []T) []string {
 	return list
 }
 
-// ListKind accepts a list whose values have one kind, each on its own line unless oneLine is set.
-// An empty list is not nil.
+// ListKind accepts a list of values of one kind, each on its own line unless oneLine is set. An
+// empty list is not nil.
 func ListKind[T any](item Kind[T], oneLine bool) Kind[[]T] {
 	return Kind[[]T]{
 		Unit: "list",

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Hint returns the end for a message about an unknown word: it suggests the nearest known word, or
+// Hint returns the end of a message about an unknown word: it suggests the nearest known word, or
 // lists all known words if there are at most ten.
 func Hint(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {

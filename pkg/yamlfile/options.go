@@ -23,9 +23,8 @@ type Option struct {
 	Value reflect.Value
 }
 
-// Options returns the fields in the struct that options points to, or nil if it does not point to a
-// struct. Fields in inlined structs count as their parent's fields; nil pointers to structs are
-// filled in.
+// Options returns the fields of the struct that options points to, or nil if it does not point to a
+// struct. Fields of inlined structs count as their parent's; nil pointers to structs are filled in.
 func Options(options any) []Option { return optionsOf(reflect.ValueOf(options)) }
 
 func optionsOf(v reflect.Value) []Option {

@@ -24,8 +24,8 @@ func TestSizeOption(t *testing.T) {
 	}
 }
 
-// TestSizeSchema: the schema for an option in bytes accepts the same values as the option, and the
-// schema for another number does not.
+// TestSizeSchema: the schema of an option in bytes accepts the same values as the option, and the
+// schema of another number does not.
 func TestSizeSchema(t *testing.T) {
 	s := OptionsSchema(Options(&struct {
 		Quota int64 `yaml:"quota" unit:"bytes"`

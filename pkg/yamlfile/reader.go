@@ -139,7 +139,7 @@ func (r *Reader) Err() error {
 // Warnings returns the reported warnings in file order.
 func (r *Reader) Warnings() []Problem { return inFileOrder(r.warnings) }
 
-// Document parses a file with at most [MaxSize] bytes and a single YAML document. If it has no
+// Document parses a file of at most [MaxSize] bytes with a single YAML document. If it has no
 // document or is not YAML, Document reports why and returns nil.
 func (r *Reader) Document(data []byte) *Node {
 	start := &Node{Line: 1, Column: 1}

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// scalar returns the text in a scalar that is not null; want names the expected value. Only [Prose]
+// scalar returns the text of a scalar that is not null; want names the expected value. Only [Prose]
 // may have control characters: paths, names and addresses go into command lines, servers' files,
 // manifests and terminals.
 func scalar(r *Reader, key string, node *Node, want string) (string, bool) {

@@ -41,7 +41,7 @@ type Row struct {
 	Meaning string
 }
 
-// Key declares a key in S whose values have type T.
+// Key declares a key of S with values of type T.
 type Key[S, T any] struct {
 	Row
 	Kind Kind[T]
@@ -87,7 +87,7 @@ func (k Key[S, T]) Field() Field[S] {
 	return f
 }
 
-// Part declares a key in S whose value is itself a section.
+// Part declares a key of S whose value is itself a section.
 type Part[S, T any] struct {
 	Row
 	Section Section[T]
@@ -204,7 +204,7 @@ func (s Section[S]) Field(name string) Field[S] {
 	panic("yamlfile: the key " + name + " is not declared")
 }
 
-// Filled returns a mapping's values, with a fixed default for every key that it does not give.
+// Filled returns a mapping's values, with the fixed default of every key that it does not give.
 func (s Section[S]) Filled(w Written[S]) S {
 	out := w.Is
 	for _, f := range s.Fields {
@@ -229,7 +229,7 @@ func (s Section[S]) Show(is *S) Mapping {
 	return m
 }
 
-// JoinPath returns the path to a key below another path.
+// JoinPath returns the path of a key below another path.
 func JoinPath(path, key string) string {
 	if path == "" {
 		return key

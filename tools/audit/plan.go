@@ -51,12 +51,12 @@ func one(p func(Scale) Plan) func(Scale) []Plan {
 	return func(s Scale) []Plan { return []Plan{p(s)} }
 }
 
-// served is a cluster with three members that serves about 450 of the load's requests per second.
+// served is a cluster of three that serves about 450 of the load's requests per second.
 func served(Scale) standin.Options {
 	return standin.Options{Members: 3, Load: standin.Put, Slots: 9, Delay: 20 * time.Millisecond}
 }
 
-// quick is a cluster with three members that answers each request to a method after a delay.
+// quick is a cluster of three that answers each request to a method after a delay.
 func quick(method standin.Method, delay time.Duration, script func(standin.Request) standin.Action) func(Scale) standin.Options {
 	return func(Scale) standin.Options {
 		return standin.Options{Members: 3, Load: method, Delay: delay, Script: script}

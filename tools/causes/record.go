@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// record describes a finished run: a line in the file that holds the records. Readers derive the
-// verdict from the facts, by their own rules.
+// record describes a finished run: a line in the records file. Readers derive the verdict from the
+// facts, by their own rules.
 type record struct {
 	Planted string    `json:"planted"`
 	Store   string    `json:"store"`
@@ -35,8 +35,8 @@ type record struct {
 	Experiment string `json:"experiment"`
 }
 
-// readRecords reads the file with the records, if there is one. Lines that cannot be read are
-// counted, such as one that was not written to its end.
+// readRecords reads the records file, if there is one. Lines that cannot be read are counted, such
+// as one that was not written to its end.
 func readRecords(path string) (list []record, unread int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {

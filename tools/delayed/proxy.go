@@ -43,7 +43,7 @@ func forward(client net.Conn, back string, delay time.Duration) {
 	<-ended
 }
 
-// chunk is what one read from a client gave.
+// chunk holds the bytes of one read from a client.
 type chunk struct {
 	data []byte
 	due  time.Time

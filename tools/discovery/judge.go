@@ -169,8 +169,8 @@ func ends(seen []*sight, is registration) (first, last time.Time, all bool) {
 	return first, last, len(seen) > 0
 }
 
-// agree returns how many deaths both measured within the tolerance, and by how much a death that
-// both measured differs at most.
+// agree returns how many deaths both measured within the tolerance, and the largest difference in
+// deaths that both measured.
 func (v verdict) agree() (n int, most time.Duration) {
 	for _, d := range v.deaths {
 		if !d.known || !d.seen {
@@ -203,8 +203,8 @@ func (v verdict) unseen() (n int) {
 	return n
 }
 
-// err returns an error for every failed check. When deaths were known is checked unless instances
-// are to be kept alive; missing renewals are checked if they are.
+// err returns an error for every failed check. The times of deaths are checked unless instances are
+// to be kept alive; missing renewals are checked if they are.
 func (v verdict) err(o options) error {
 	if v.failed != nil {
 		return fmt.Errorf("%s: %w", v.name, v.failed)

@@ -1,9 +1,9 @@
-// Command discovery compares when all a service's consumers knew that an instance had died, as
-// dbtester records it, with what a prober observes that shares no code with it: the prober watches
-// the same instances through every member of etcd, ZooKeeper and Consul by these stores' own client
-// libraries, and reads the records by itself. Run it with `make discovery`. With -alive it keeps
-// instances alive beside a load for a long time, in all stores at once, and counts those that are
-// declared dead: `make no-flap`.
+// Command discovery compares when all consumers of a service knew that an instance had died, as
+// dbtester records it, with the observations of a prober that shares no code with it. The prober
+// watches the same instances through every member of etcd, ZooKeeper and Consul by these stores'
+// own client libraries, and reads the records by itself. Run it with `make discovery`. With -alive
+// it keeps instances alive beside a load for a long time, in all stores at once, and counts those
+// that are declared dead: `make no-flap`.
 package main
 
 import (

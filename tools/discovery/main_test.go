@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts is how often a run may be spoiled because this machine stops, after which leases end
+// attempts is how often a run may be spoiled by a stall of this machine, after which leases end
 // whose renewals came too late.
 const attempts = 3
 
@@ -93,7 +93,7 @@ const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z
 {"kind": "death", "instance": 6, "at_ns": 3000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 1000000000},
 {"kind": "deploy", "instance": 4, "at_ns": 3000000000, "all": true, "whole_ns": 6000000, "again_ns": 2000000, "fan_out_ns": 4000000}]}}]}`
 
-// sightOf returns what a watch observed.
+// sightOf returns the observations of a watch.
 func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
 
 // Deaths are compared with the prober's first and last watch, the parts of changes with the whole,

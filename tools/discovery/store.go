@@ -36,7 +36,7 @@ const (
 	calm, margin = 3 * time.Second, 8 * time.Second
 )
 
-// sight holds what a watch through one member observed. It is not safe for concurrent use.
+// sight holds the observations of a watch through one member. It is not safe for concurrent use.
 type sight struct {
 	// gone is when registrations were first known to be gone.
 	gone   map[registration]time.Time

@@ -196,8 +196,8 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 // Results returns the path under which a run in dir writes its result folders.
 func Results(dir string) string { return filepath.Join(dir, "results") }
 
-// Await waits until a database has an event with this kind in the run in a folder. It returns false
-// if ctx ended before.
+// Await waits until a database in a run's folder has an event of this kind. It returns false if ctx
+// ended before.
 func Await(ctx context.Context, dir, kind string) bool {
 	event := fmt.Appendf(nil, `"kind":%q`, kind)
 	for ctx.Err() == nil {

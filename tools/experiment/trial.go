@@ -124,7 +124,7 @@ func (t Trial) report(out io.Writer, list []Finding) {
 	}
 }
 
-// Counter is a series that an etcd member has, and the last value seen there.
+// Counter is a series from an etcd member, with the last value seen.
 type Counter struct {
 	Series string
 	N      int64

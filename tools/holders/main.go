@@ -1,6 +1,6 @@
-// Command holders lets those that hold sessions and locks in etcd, ZooKeeper and Consul die, live
-// on, or be stopped, and compares dbtester's reports with each store's rule and with the store's
-// own counter. It shares no code with dbtester and reads the records by itself. Run it with `make
+// Command holders lets holders of sessions and locks in etcd, ZooKeeper and Consul die, live on, or
+// be stopped, and compares dbtester's reports with each store's rule and with the store's own
+// counter. It shares no code with dbtester and reads the records by itself. Run it with `make
 // holders`.
 package main
 

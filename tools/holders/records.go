@@ -64,8 +64,8 @@ type sessions struct {
 	}
 }
 
-// late returns how the delays after the TTL are distributed, with the least from the first session
-// that ended.
+// late returns the distribution of delays after the TTL, with the least from the first session that
+// ended.
 func (s *sessions) late() spread {
 	is := s.Late
 	if len(s.Survivors) > 0 {
@@ -137,7 +137,7 @@ func events(text io.Reader) (all []event) {
 // errNone says that a run lacks an event.
 var errNone = errors.New("the run has no such event")
 
-// when returns when the first event with a kind happened in the run's only database.
+// when returns the time of the first event of a kind in the run's only database.
 func (r *records) when(kind string) (time.Time, error) {
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
 	if err != nil {
@@ -146,8 +146,7 @@ func (r *records) when(kind string) (time.Time, error) {
 	return first(found, kind)
 }
 
-// first returns when an event with a kind was recorded first, in the order of the files, or
-// errNone.
+// first returns when an event of a kind was recorded first, in the order of the files, or errNone.
 func first(files []string, kind string) (time.Time, error) {
 	for _, name := range files {
 		f, err := os.Open(name)

@@ -76,7 +76,8 @@ func (s suite) run(goCommand string) ([]tried, error) {
 	return cases, nil
 }
 
-// casesOf returns go test -json's tests without subtests, in the order in which they ended.
+// casesOf returns the tests without subtests in events from go test -json, in the order in which
+// they ended.
 func casesOf(events []byte) (cases []tried, err error) {
 	parents := map[string]bool{}
 	var ended []tried

@@ -1,6 +1,6 @@
-// Command house measures how a Go source tree is shaped and prints it as Markdown: its packages and
+// Command house measures the shape of a Go source tree and prints it as Markdown: its packages and
 // their imports, the places that speak of each ability, the largest types, each package's files and
-// their order, the words in comments, and the way through the packages from where a run starts. Run
+// their order, the words in comments, and the way through the packages from the top of a run. Run
 // it by `make house`.
 package main
 
@@ -49,7 +49,7 @@ func measure(w io.Writer, dir string, top, sample int, seed uint64) error {
 	return nil
 }
 
-// circlesOf prints the circles in a package in the tree in dir.
+// circlesOf prints the circles in a package of the tree in dir.
 func circlesOf(w io.Writer, dir, of string) error {
 	t, err := readTree(dir)
 	if err != nil {

@@ -25,7 +25,7 @@ type tree struct {
 	sources []*source
 }
 
-// skipped are directories that hold none of the program's sources.
+// skipped are directories that hold no source of the program.
 var skipped = []string{"testdata", "vendor", "node_modules"}
 
 // built are directories at the top of the tree that the program's own runs write.
@@ -62,7 +62,7 @@ func readTree(root string) (*tree, error) {
 	return t, err
 }
 
-// descend returns fs.SkipDir for a directory without any of the program's sources.
+// descend returns fs.SkipDir for a directory without sources of the program.
 func descend(rel, name string) error {
 	hidden := rel != "." && strings.HasPrefix(name, ".")
 	if hidden || slices.Contains(skipped, name) || slices.Contains(built, rel) {

@@ -36,7 +36,7 @@ type body struct {
 	dir  string
 }
 
-// loadBodies loads the packages in the module in root.
+// loadBodies loads the packages of the module in root.
 func loadBodies(root, module string) (map[string]body, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -119,7 +119,7 @@ func printWalks(w io.Writer, root, module string) error {
 	return nil
 }
 
-// moduleOf returns the path that the module in root has.
+// moduleOf returns the path of the module in root.
 func moduleOf(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

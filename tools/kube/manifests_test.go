@@ -73,7 +73,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// decode returns the objects in a stream with several documents.
+// decode returns the objects in a stream of documents.
 func decode(text string) (objects []any, err error) {
 	for _, document := range strings.Split(text, "\n---\n") {
 		var is struct{ APIVersion, Kind string }

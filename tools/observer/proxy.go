@@ -10,7 +10,7 @@ import (
 // stamps are when one put arrived and was answered.
 type stamps struct {
 	arrived  time.Time // its last byte, from the client
-	answered time.Time // its answer's end was about to be sent
+	answered time.Time // the end of its answer was about to be sent
 }
 
 // proxy forwards connections and stamps puts. It delays what the server sends.
@@ -28,8 +28,7 @@ type proxy struct {
 // start serves until stop.
 func (p *proxy) start() { p.serving.Go(p.serve) }
 
-// leastPut is the least size that a put in the load has, in bytes. Control's own requests are
-// smaller.
+// leastPut is the least size of a put in the load, in bytes. Control's own requests are smaller.
 const leastPut = 1024
 
 // serve forwards connections until the listener is closed.
@@ -118,7 +117,7 @@ func (c *conn) request(f frame, now time.Time) {
 	delete(c.sizes, f.stream)
 }
 
-// chunk is what one read from the server gave.
+// chunk holds the bytes of one read from the server.
 type chunk struct {
 	data []byte
 	due  time.Time
@@ -173,7 +172,7 @@ const (
 	headBytes               = 9
 )
 
-// frame has the fields in a frame's header. size is how long the payload is.
+// frame has the fields of a frame's header. size is the length of the payload.
 type frame struct {
 	kind, flags byte
 	stream      uint32

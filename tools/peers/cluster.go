@@ -30,7 +30,7 @@ type cluster struct {
 	members []*exec.Cmd
 }
 
-// newCluster returns a cluster with three members at 127.0.NET.1 to 3, which is not started.
+// newCluster returns a cluster of three members at 127.0.NET.1 to 3, which is not started.
 func newCluster(o options, network, port int) *cluster {
 	c := &cluster{dir: o.dir}
 	for i := 1; i <= 3; i++ {
@@ -156,7 +156,7 @@ func newConsul(ctx context.Context, o options) (*cluster, error) {
 	return c, nil
 }
 
-// consulHealthy reports whether a member's leader answers a consistent read for a key that is
+// consulHealthy reports whether a member's leader answers a consistent read of a key that is
 // missing.
 func consulHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/v1/kv/missing?consistent", http.StatusNotFound)

@@ -10,9 +10,9 @@ import (
 )
 
 // putFloor puts to etcd with the least work that a client can do: one thread waits for all
-// connections, requests are encoded once except for their keys and streams, and answers are read
-// only for how they end. It answers PINGs at once and makes every request, but it has no records,
-// no deadlines and no flow control: a connection may have at most 64 KiB in flight.
+// connections, requests are encoded once except for their keys and streams, and only the ends of
+// answers are read. It answers PINGs at once and makes every request, but it has no records, no
+// deadlines and no flow control: a connection may have at most 64 KiB in flight.
 type putFloor struct {
 	floorLoop
 	requests int64
@@ -77,7 +77,7 @@ type floorRequest struct {
 
 const floorKey, floorValue = 256, 1024
 
-// newFloorRequest returns a put to a key that is all zeros, with lengths in bytes.
+// newFloorRequest returns a put of an all-zero key, with lengths in bytes.
 func newFloorRequest(key, value int) floorRequest {
 	var body []byte
 	body = binary.AppendUvarint(append(body, 0x0a), uint64(key))

@@ -123,7 +123,7 @@ func newWatch() []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// stream joins the data frames in a watch stream to messages. rest is the incomplete message.
+// stream joins the data frames of a watch stream into messages. rest is the incomplete message.
 type stream struct {
 	floor *watchFloor
 	rest  []byte

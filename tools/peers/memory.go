@@ -26,7 +26,7 @@ type sweep struct {
 // footprint is a process's RssAnon: when its load ended, and the largest while it lived.
 type footprint struct{ end, peak int64 }
 
-// mostGrowth is the most that ten times the requests may take, as an RssAnon ratio.
+// mostGrowth is the most that ten times the requests may take, as a ratio of RssAnon.
 const mostGrowth = 1.05
 
 // memoryPage shows whether a load's memory grows with its requests.

@@ -14,7 +14,7 @@ import (
 )
 
 // measureStart measures the program's size, and what it costs to print its version: a lower bound
-// for what each dbtester process costs.
+// for the cost of each dbtester process.
 func measureStart(ctx context.Context, o options, out io.Writer) error {
 	return o.workIn(40, func(o options) error {
 		before := busy()

@@ -37,7 +37,7 @@ type series struct {
 }
 
 // power runs all series in turn, so an interruption leaves about as many cases in each, and prints
-// a table with the finished cases.
+// a table of the finished cases.
 func power(ctx context.Context, args []string, out, progress io.Writer) error {
 	flags := flag.NewFlagSet("power", flag.ContinueOnError)
 	program := flags.String("dbtester", "bin/dbtester", "the program")

@@ -41,8 +41,8 @@ func costLoads() []cost {
 // figures are measured in a run before its fault.
 type figures struct {
 	rate     float64 // ok requests per second
-	p50, p99 float64 // medians over each second's percentiles, in seconds
-	fsync    float64 // how long an fsync of the log takes on average by the members' own counts, in seconds
+	p50, p99 float64 // medians of each second's percentiles, in seconds
+	fsync    float64 // mean time of a log fsync by the members' own counts, in seconds
 }
 
 // pairs runs pairs, one run with a tap and one without it.
@@ -112,7 +112,7 @@ func read(folder string) (f figures, err error) {
 	return f, err
 }
 
-// meanFsync reads how long an fsync took on average over all members between two times.
+// meanFsync reads the mean fsync time over all members between two times.
 func meanFsync(folder string, from, to time.Time) (float64, error) {
 	var count, sum float64
 	for member := range 3 {

@@ -69,7 +69,7 @@ func (s *sampler) all() (sum float64) {
 type proc struct {
 	pid, parent int
 	started     int64   // in ticks since the boot
-	seconds     float64 // its own, and those by children that it waited for
+	seconds     float64 // its own, and those of children that it waited for
 }
 
 func (s *sampler) sample() {

@@ -46,7 +46,7 @@ type seen struct {
 func searchWindows(s *server, o capacity.Options) (answer, []seen) {
 	search, err := capacity.New(o)
 	if err != nil {
-		panic(err) // the options are this program's
+		panic(err) // the options are those of this program
 	}
 	var windows []seen
 	for {

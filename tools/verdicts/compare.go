@@ -15,12 +15,12 @@ type design struct {
 	metrics int
 	// looks are the pair counts; a comparison goes on to the next one while it is inconclusive.
 	looks []int
-	// apart makes all runs for A before those for B, which are compared as groups. Such recorded
-	// runs have no confirming block.
+	// apart makes all runs of A before those of B, which are compared as groups. Such recorded runs
+	// have no confirming block.
 	apart bool
 }
 
-// block is how many pairs confirm a verdict that B is worse.
+// block is how many pairs confirm a verdict of "worse".
 const block = 2
 
 func designs() []design {
@@ -41,8 +41,8 @@ func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed)
 type compared struct {
 	n        int
 	verdicts map[abtest.Verdict]int
-	// unconfirmed counts verdicts that B is worse that the confirming block overturned, and held
-	// the intervals for the first metric that hold the truth.
+	// unconfirmed counts verdicts of "worse" that the confirming block overturned, and held the
+	// intervals for the first metric that hold the truth.
 	unconfirmed, held int
 	pairs             int // in all, without confirming blocks
 }
@@ -79,7 +79,7 @@ func compareOften(d design, kind hostKind, change float64, n, row int) *compared
 }
 
 // compareOnce makes pairs until the result is conclusive or the last look is done, and the block
-// that confirms a verdict that B is worse.
+// that confirms a verdict of "worse".
 func compareOnce(d design, kind hostKind, shift float64, rng *rand.Rand) (o outcome) {
 	rule := abtest.Rule{Alpha: .05, Margin: .03, Looks: d.looks}
 	most := d.looks[len(d.looks)-1]
@@ -113,7 +113,7 @@ func compareOnce(d design, kind hostKind, shift float64, rng *rand.Rand) (o outc
 	return o
 }
 
-// compareApart makes all runs for A, then all for B.
+// compareApart makes all runs of A, then all of B.
 func compareApart(d design, kind hostKind, shift float64, rng *rand.Rand) outcome {
 	n := d.looks[0]
 	h := newHost(kind, rng, 2*n)

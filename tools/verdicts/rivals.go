@@ -10,7 +10,7 @@ import (
 )
 
 // searchIsotonic fits a falling curve to the windows that dbtester's search chose, and takes where
-// it crosses the share. The interval is taken from 200 bootstrap samples over the windows.
+// it crosses the share. The interval comes from 200 bootstrap samples of the windows.
 func searchIsotonic(s *server, o capacity.Options) answer {
 	a, windows := searchWindows(s, o)
 	a.rate, a.stalls = crossing(windows, o.Share), false

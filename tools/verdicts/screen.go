@@ -142,8 +142,8 @@ func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.R
 	return r
 }
 
-// upperEnd returns the upper bound for the probability of an event that happened n times in some
-// trials.
+// upperEnd returns the upper end of the interval for the probability of an event that happened n
+// times in some trials.
 func upperEnd(n, of int) float64 {
 	_, high := share.Interval(n, of)
 	return high

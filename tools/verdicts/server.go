@@ -17,7 +17,7 @@ type serverKind struct {
 	noise float64
 	// drift is how far ln capacity changes over driftSeconds of load.
 	drift float64
-	// A stall that lasts stallLength seconds comes each stallEvery seconds on average.
+	// A stall of stallLength seconds comes each stallEvery seconds on average.
 	stallEvery, stallLength float64
 	// cliff makes a request that waited longer than cliffWait cost three times as much.
 	cliff bool
@@ -141,7 +141,7 @@ func (s *server) pause() time.Duration {
 	return time.Duration(longest) * time.Millisecond
 }
 
-// passing returns how many out of n windows at a rate pass.
+// passing returns how many of n windows at a rate pass.
 func (s *server) passing(o capacity.Options, rate float64, n int) (k int) {
 	for range n {
 		if o.Judge(s.window(o, rate)) == capacity.Pass {

@@ -20,7 +20,7 @@ import (
 type figures struct {
 	cpu            float64 // processor time for control's process, which has the agents too, in percent of a core
 	late50, late99 float64 // percentiles of the client's own request delay, in seconds
-	response       float64 // mean response time over the ok requests, in seconds
+	response       float64 // mean response time of the ok requests, in seconds
 }
 
 // run makes a run with a rate and some viewers, and fails if one of them missed most of it.

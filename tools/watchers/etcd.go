@@ -45,7 +45,7 @@ func million() experiment.Trial {
 	}
 }
 
-// kept measures dbtester's memory per watcher, with the same connection count.
+// kept measures dbtester's memory per watcher, at the same number of connections.
 func kept() experiment.Trial {
 	const few, most = 50, 2000 // watchers, and bytes
 	var samples []sample
@@ -89,7 +89,7 @@ type sample struct {
 	bytes int64
 }
 
-// during returns the median over the samples in a time.
+// during returns the median of the samples between two times.
 func during(samples []sample, from, to time.Time) (int64, error) {
 	var list []int64
 	for _, s := range samples {

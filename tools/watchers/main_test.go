@@ -67,7 +67,7 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// A stage's memory is the median over its samples alone, and a stage without samples is an error.
+// A stage's memory is the median of its samples alone, and a stage without samples is an error.
 func TestDuring(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var samples []sample
@@ -119,7 +119,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// notice is the notification about an event on a znode.
+// notice is the notification of an event on a znode.
 func notice(transaction uint64, kind uint32, path string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 1<<32-1)
 	b = binary.BigEndian.AppendUint64(b, transaction)

@@ -48,7 +48,7 @@ func raw() experiment.Trial {
 }
 
 // rawWatcher counts data changes by a persistent recursive watch on all znodes, over the client
-// protocol: lengths and numbers with four and eight bytes, the high byte first.
+// protocol: lengths and numbers of four and eight bytes, the high byte first.
 type rawWatcher struct {
 	changes, disorder, newest int64
 	err                       error

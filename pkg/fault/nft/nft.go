@@ -21,7 +21,8 @@ type End struct {
 	Port uint16
 }
 
-// Counted counts the packets that rules matched, and how many were dropped or sent to a queue.
+// Counted counts the packets that rules matched, and how many of them were dropped or sent to a
+// queue.
 type Counted struct{ Matched, Dropped, Queued uint64 }
 
 // Shares are in parts of Whole.

@@ -89,10 +89,10 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 	return c
 }
 
-// end returns an address as an end for packets.
+// end returns an address as one end of a packet.
 func end(a netip.AddrPort) End { return End{a.Addr(), a.Port()} }
 
-// tables returns all tables' names here.
+// tables returns the names of all tables here.
 func tables(t *testing.T) []string {
 	t.Helper()
 	names, err := Names()

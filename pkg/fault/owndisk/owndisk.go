@@ -36,9 +36,9 @@ var errKept = errors.New("a disk that was mounted before the agent started canno
 // Least is the smallest size in bytes with room for ext4 and a store.
 const Least = 64 << 20
 
-// Own describes the disk that each member gets for itself. The zero value means no such disk.
+// Own describes the disk that each member has of its own. The zero value means no such disk.
 type Own struct {
-	// Bytes is how large a file system in a file is.
+	// Bytes is the size of a file system in a file.
 	Bytes int64
 	// Dir is where the user has mounted a file system for the member, see [CheckDir].
 	Dir string

@@ -25,8 +25,8 @@ const (
 	loopControl = "/dev/loop-control"
 	// ballast is the file that fills a disk, at its top.
 	ballast = ".dbtester-ballast"
-	// shutdown is the number for the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks
-	// that the journal has not written.
+	// shutdown is the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks that the journal
+	// has not written.
 	shutdown   = 0x8004587d
 	noLogFlush = 2
 	// busyTimeout is how long killed processes may keep a disk in use. busyEvery is the interval
@@ -55,8 +55,7 @@ func Check() error {
 	return f.Close()
 }
 
-// Make makes the file with a file system that has size bytes, and mounts it. The mount point must
-// exist.
+// Make makes the file with a file system of size bytes, and mounts it. The mount point must exist.
 func Make(ctx context.Context, d Disk, size int64) error {
 	f, err := os.OpenFile(d.Image, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type Line struct {
 	// Delay is how much each packet is delayed.
 	Delay time.Duration
-	// Rate is the bandwidth for all packets together in bits per second, including IP headers.
+	// Rate is the bandwidth of all packets together in bits per second, including IP headers.
 	Rate int64
 }
 
@@ -22,7 +22,7 @@ type Counted struct {
 	// held.
 	Packets, Bytes uint64
 	Mean, Longest  time.Duration
-	// Busiest is the most bits that passed in a second.
+	// Busiest is the largest number of bits that passed in a second.
 	Busiest uint64
 	// Dropped packets came while the packets that waited for the bandwidth needed more than
 	// [LongestWait]. Lost packets did not fit into the kernel's queue.
@@ -38,8 +38,8 @@ type line struct {
 	free time.Duration // when all packets so far will have passed the bandwidth
 }
 
-// take returns when a packet is due that comes now and has a size. It returns false if the backlog
-// is too long.
+// take returns when a packet of this size that comes now is due. It returns false if the backlog is
+// too long.
 func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 	if l.Rate <= 0 {
 		return now + l.Delay, true
@@ -56,7 +56,7 @@ func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 type tally struct {
 	counted Counted
 	held    time.Duration // for all together
-	// second is the current second's number, and bits how many bits passed in it.
+	// second is the number of the current second, and bits how many bits passed in it.
 	second time.Duration
 	bits   uint64
 }

@@ -41,8 +41,8 @@ const (
 const (
 	// answerTimeout bounds the wait for the kernel.
 	answerTimeout = 10 * time.Second
-	// most is how many packets the kernel may hold, and buffer how many bytes the messages about
-	// them may have.
+	// most is how many packets the kernel may hold, and buffer how many bytes of messages about
+	// them.
 	most   = 1 << 20
 	buffer = 16 << 20
 	// tries bounds how many queue numbers are tried that others use.
@@ -60,7 +60,7 @@ type Queue struct {
 	line   line // the reading goroutine's
 
 	mu    sync.Mutex
-	held  []held // in the order in which they came, also their ids' order
+	held  []held // ordered by id and by time
 	last  uint32 // the id of the packet that came last
 	tally tally
 	err   error // from the first message that could not be read

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Maximum lengths in bytes: for a host name by RFC 1123, and for an interface name on Linux.
+// Maximum lengths in bytes of a host name, by RFC 1123, and of an interface name on Linux.
 const (
 	maxName = 253
 	maxZone = 15
@@ -86,7 +86,7 @@ func Canonical(s string) string {
 	return s
 }
 
-// quoted returns how text begins, in quotes.
+// quoted returns the beginning of text in quotes.
 func quoted(s string) string {
 	if len(s) > 80 {
 		return fmt.Sprintf("%q...", s[:80])

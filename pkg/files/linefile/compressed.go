@@ -15,12 +15,12 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// Compressed ends a compressed file's name: readers of NAME read NAME.gz where NAME is missing.
+// Compressed is the suffix of compressed files: readers of NAME read NAME.gz where NAME is missing.
 const Compressed = ".gz"
 
-// Compress replaces a file that has whole lines and at least so many bytes by its compressed form,
-// and reports whether it did. After an error the file is as it was. A file whose last line is
-// incomplete stays as it is, so that the missing part stays visible.
+// Compress replaces a file of whole lines with its compressed form, if it has at least atLeast
+// bytes, and reports whether it did. After an error the file is as it was. A file whose last line
+// is incomplete stays as it is, so that the missing part stays visible.
 func Compress(path string, atLeast int64) (done bool, err error) {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func Compress(path string, atLeast int64) (done bool, err error) {
 	return true, nil
 }
 
-// ReadCompressed returns what a compressed file contains, which must be at most limit bytes.
+// ReadCompressed returns the contents of a compressed file, which must be at most limit bytes.
 func ReadCompressed(path string, limit int64) ([]byte, error) {
 	r, err := openCompressed(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func ReadCompressed(path string, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// PlainSize returns how large a file was before it was compressed, or its size if it is not, in
-// bytes. It trusts the size that the file states, up to the most bytes that a reader would read.
+// PlainSize returns the size in bytes that a file had before it was compressed, or its size if it
+// is not. It trusts the size that the file states, up to the most bytes that a reader would read.
 func PlainSize(path string) (int64, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func PlainSize(path string) (int64, error) {
 	if filepath.Ext(path) != Compressed || info.Size() < 18 {
 		return info.Size(), nil
 	}
-	var size [4]byte // the last bytes in a gzip file
+	var size [4]byte // the end of a gzip file
 	if _, err := f.ReadAt(size[:], info.Size()-int64(len(size))); err != nil {
 		return 0, err
 	}
@@ -127,7 +127,7 @@ func (c *compressedFile) Read(p []byte) (int, error) {
 // Close closes the file.
 func (c *compressedFile) Close() error { return c.f.Close() }
 
-// cut returns the error for a file that ends too early, or another error as it is.
+// cut returns the error of a file that ends too early, or another error as it is.
 func cut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return ErrTruncated
@@ -135,5 +135,5 @@ func cut(err error) error {
 	return err
 }
 
-// maxTable is a CSV file's maximum size in bytes: more than rows for a whole day need.
+// maxTable is the maximum size of a CSV file in bytes: more than a day of seconds.
 const maxTable = 1 << 30

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// ErrTruncated matches a reader's error when it dropped an incomplete last line, left by a killed
+// ErrTruncated matches the error of a reader that dropped an incomplete last line, left by a killed
 // run. The rows before it are valid.
 var ErrTruncated = errors.New("incomplete last line dropped")
 

@@ -99,13 +99,13 @@ func (r *File) Close() error {
 
 func (r *File) Path() string { return r.path }
 
-// Size returns how long the whole lines are in all, in bytes.
+// Size returns the total length of the whole lines in bytes.
 func (r *File) Size() int64 { return r.size }
 
 // Err returns the first failed write's error, or nil.
 func (r *File) Err() error { return r.err }
 
-// wholeLines returns where the last complete line ends in f, and f's size.
+// wholeLines returns the end of the last complete line in f, and f's size.
 func wholeLines(f *os.File) (whole, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -28,7 +28,7 @@ func ParseTable[T any](name string, text []byte, columns []Column[T], blank func
 	return readRows(name, newRowReader(&lineBound{r: bytes.NewReader(text)}), int64(len(text)), columns, blank)
 }
 
-// readRows reads a table that has size bytes, 0 if unknown.
+// readRows reads a table of size bytes, 0 if unknown.
 func readRows[T any](path string, r *rowReader, size int64, columns []Column[T], blank func(header []string) func() T) (rows []T, err error) {
 	next := func(header []string) func() *T {
 		row := blank(header)

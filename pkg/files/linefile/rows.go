@@ -85,7 +85,7 @@ func (r *rowReader) split(text string) ([]string, error) {
 	return r.fields, nil
 }
 
-// rowsIn estimates how many rows a file with size bytes has from the rows read so far; 0 if
+// rowsIn estimates the number of rows in a file of size bytes from the rows read so far; 0 if
 // unknown.
 func (r *rowReader) rowsIn(size int64) int {
 	if r.quoted != nil || r.bytes == 0 {

@@ -1,5 +1,5 @@
-// Package plaintext makes others' text safe to show: on a terminal, in Markdown, in a spreadsheet,
-// and in a command line.
+// Package plaintext makes text from others safe to show: on a terminal, in Markdown, in a
+// spreadsheet, and in a command line.
 package plaintext
 
 import (
@@ -82,7 +82,7 @@ func Line(text string) string {
 	}, Visible(text))
 }
 
-// Short returns text as [Line] does, cut to so many characters and "..." if it is longer.
+// Short returns text as [Line] does, cut to most characters and "..." if it is longer.
 func Short(text string, most int) string {
 	text = Line(text)
 	if letters := []rune(text); len(letters) > most {

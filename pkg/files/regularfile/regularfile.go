@@ -29,7 +29,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// Read returns what a regular file with at most limit bytes contains.
+// Read returns the contents of a regular file with at most limit bytes.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -25,7 +25,7 @@ func errorsOnly(w io.Writer) (*slog.Logger, *Handler) {
 	return slog.New(h), h
 }
 
-// A run's log has the messages from when it begins until it ends, with attributes, and the other
+// A run's log has the messages from its beginning to its end, with attributes, and the other
 // handler gets its messages at any time.
 func TestRun(t *testing.T) {
 	t.Parallel()

@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// Suffix ends a file's name while it is being written.
+// Suffix ends the name of a file that is being written.
 const Suffix = ".part"
 
 // perm is a new file's mode, whatever the umask.
 const perm = 0o644
 
-// Write replaces the file at name with what write writes. The folder must exist. If write fails,
+// Write replaces the file at name with the output of write. The folder must exist. If write fails,
 // the old file stays and nothing else is left. A name must have only one writer at a time.
 func Write(name string, write func(io.Writer) error) error {
 	root, err := os.OpenRoot(filepath.Dir(name))

@@ -71,7 +71,7 @@ type Archive struct {
 // same toolchain then gives the same bytes everywhere.
 type GoBuild struct {
 	About
-	// GoMod and GoSum are the texts for a go.mod and go.sum that require everything the packages
+	// GoMod and GoSum are the text of a go.mod and go.sum that require everything the packages
 	// need. They are kept in the release's directory.
 	GoMod, GoSum string
 	// Packages maps each tool to its main package's import path.
@@ -83,18 +83,18 @@ type GoBuild struct {
 	Env []string
 }
 
-// Maven copies a Java server and its dependencies into one directory for jars.
+// Maven copies a Java server and its dependencies into one directory of jars.
 type Maven struct {
 	About
-	// POM is the text for a pom.xml whose runtime dependencies are the release. It may hold
+	// POM is the text of a pom.xml whose runtime dependencies are the release. It may hold
 	// {version}.
 	POM string
 	// Sums are "SHA256  FILE.jar" lines, one for every required jar. Without Sums, only the
 	// repository's checksums check the jars.
 	Sums string
-	// Artifact is "GROUP:ARTIFACT" for the dependency whose version is the release's.
+	// Artifact is the "GROUP:ARTIFACT" of the dependency whose version is the release's.
 	Artifact string
-	// Tool is the name that the directory with the jars has.
+	// Tool is the name of the directory of jars.
 	Tool string
 }
 
@@ -147,7 +147,7 @@ func (a Archive) At(base string) Archive {
 	return a
 }
 
-// From returns recipes for a release that the user has named a place for: a mirror's base URL, a
+// From returns the recipes for a release at a place that the user named: a mirror's base URL, a
 // directory with either a mirror's archives or an unpacked release, or an executable. recipes are
 // the driver's recipes for the release, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {

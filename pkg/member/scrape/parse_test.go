@@ -256,7 +256,7 @@ func sound(t *testing.T, s results.DatabaseSample) {
 }
 
 func BenchmarkPrometheus(b *testing.B) {
-	text := bytes.Repeat(fixture(b, "etcd-3.7.prom"), 10) // about the size that a whole answer has
+	text := bytes.Repeat(fixture(b, "etcd-3.7.prom"), 10) // about the size of a whole answer
 	w := newWanted(etcdLike)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

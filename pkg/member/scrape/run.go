@@ -7,12 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// pastSecond is how long after a full second on the wall clock a member is queried, as for machine
-// samples.
+// pastSecond is how long after each full second of the wall clock a member is queried, as for
+// machine samples.
 const pastSecond = 2 * time.Millisecond
 
-// Run queries the member just after each wall clock second, and a last time when ctx ends, and
-// writes the answers. Until the member has answered once, for example while it starts, failed
+// Run queries the member just after each second of the wall clock, and a last time when ctx ends,
+// and writes the answers. Until the member has answered once, for example while it starts, failed
 // queries are not written. Later failures are written with their error, as gaps. A late answer does
 // not shift other queries; the seconds that it takes are skipped.
 //

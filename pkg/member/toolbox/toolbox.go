@@ -34,7 +34,7 @@ type Want struct {
 	Database database.Database
 	// Version is the release, with or without a leading "v"; "" requests no release.
 	Version string
-	// Binary replaces the executable that is the database's first tool; "" keeps it.
+	// Binary replaces the executable of the database's first tool; "" keeps it.
 	Binary string
 	// Install means that the release is to be installed even if the server in this binary has its
 	// version.

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Try makes a group with such limits and removes it. It returns a text that describes where, or an
+// Try makes a group with such limits and removes it. It returns a description of the place, or an
 // error if this process cannot make any. It may move this process like [Find], and is safe for
 // concurrent use.
 func Try(l resources.Limits) (where string, err error) { return try(linux{}, "/proc/self", l) }

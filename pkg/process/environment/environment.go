@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Unlimited stands for the open file limit if there is no limit.
+// Unlimited is the number of open files for a process without a limit.
 const Unlimited = -1
 
 // Facts describe one command's environment. Unknown facts are "" or 0.

@@ -18,7 +18,7 @@ type Sizes struct {
 	Apparent int64
 	// Allocated is their space on the device in bytes.
 	Allocated int64
-	// Files is the file count.
+	// Files is the number of files.
 	Files int
 }
 

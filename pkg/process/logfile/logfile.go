@@ -27,7 +27,7 @@ type Bound struct {
 // DefaultBound keeps 64 MiB per log.
 func DefaultBound() Bound { return Bound{Head: 8 << 20, Tail: 56 << 20, Slack: 4 << 20} }
 
-// Most returns the maximum size that a log has after a cut, without the line that states the cut.
+// Most returns the maximum size of a log after a cut, without the line that states the cut.
 func (b Bound) Most() int64 { return b.Head + b.Tail + b.Slack }
 
 // Cut is the part removed from a log.
@@ -60,7 +60,7 @@ func ParseCut(line []byte) (Cut, bool) {
 // maxCutLine exceeds the length of any line that states a cut.
 const maxCutLine = 256
 
-// cutOf returns the cut made in a file with size bytes, and the line that states it.
+// cutOf returns the cut made in a file of size bytes, with its line.
 func (b Bound) cutOf(f io.ReaderAt, size int64) (cut Cut, line string, err error) {
 	none := Cut{Next: b.Head}
 	if size <= b.Head {
@@ -126,11 +126,11 @@ func (b Bound) cutBack(f *os.File, cut Cut, size int64) (Cut, error) {
 	return deeper, f.Truncate(deeper.Next)
 }
 
-// maxLine is the maximum distance over which a line's beginning is searched.
+// maxLine is how far the beginning of a line is searched.
 const maxLine = 64 << 10
 
-// lineStart returns the first position from at on where a line begins, in a file with size bytes;
-// at if the line there is too long.
+// lineStart returns the first position from at on where a line begins, in a file of size bytes; at
+// if the line there is too long.
 func lineStart(f io.ReaderAt, at, size int64) int64 {
 	part := make([]byte, min(maxLine, size-at))
 	n, _ := f.ReadAt(part, at) // unreadable data has no line break

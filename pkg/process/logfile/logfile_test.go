@@ -78,7 +78,7 @@ func (l *appended) kept(b Bound) []byte {
 	return data
 }
 
-// check requires head, the line that states the cut, and an end with whole lines.
+// check requires head, the line that states the cut, and an end of whole lines.
 func (l *appended) check(b Bound, kept []byte) {
 	if bytes.Equal(kept, l.all) {
 		if int64(len(kept)) > b.Most() {

@@ -10,15 +10,15 @@ import (
 )
 
 // Cost compares how long calls take under a tap that lets them pass with how long they take without
-// a tap: the medians over N calls each.
+// a tap: the medians of N calls each.
 type Cost struct {
 	N             int
 	With, Without time.Duration
 }
 
 // Cost has n calls made under the tap and n without it, in turns, or as many as begin within limit
-// but at least one each. Each call returns how long it took; calls are made one at a time, by two
-// threads that end afterwards. The first error ends it.
+// but at least one of each. Each call returns how long it took; calls are made one at a time, by
+// two threads that end afterwards. The first error ends it.
 func (t *Tap) Cost(ctx context.Context, n int, limit time.Duration, call func() (time.Duration, error)) (Cost, error) {
 	with, without := newCaller(t.Place, call), newCaller(untapped, call)
 	defer with.end()

@@ -103,8 +103,8 @@ func install() (listener int, err error) {
 	return -1, fmt.Errorf("tap fsync by seccomp (needs Linux 5.5): %w", err)
 }
 
-// program returns the filter. Its call numbers are those for the architecture for which this
-// program was built. On another architecture a process has other numbers, so its calls pass.
+// program returns the filter. Its call numbers are those of the architecture for which this program
+// was built. A process built for another architecture has other numbers, so its calls pass.
 func program() []unix.SockFilter {
 	calls := []uint32{unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_MSYNC, unix.SYS_SYNC_FILE_RANGE}
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}}

@@ -17,7 +17,7 @@ import (
 // http2Preface begins HTTP/2 without TLS; it is as long as a token's hello.
 const http2Preface = "PRI * HTTP/2.0\r\n"
 
-// recordHandshake is the first byte in TLS.
+// recordHandshake is the first byte of TLS.
 const recordHandshake = 0x16
 
 // tlsAlert is a TLS record that ends a connection: "unexpected message".
@@ -46,7 +46,7 @@ const (
 	mostLingering = 64 << 10
 )
 
-// HTTP/2 frame types, and how long the frame header and the rest of the preface are.
+// HTTP/2 frame types, and the lengths of the frame header and of the rest of the preface.
 const (
 	frameHeaders  = 1
 	frameSettings = 4
@@ -55,8 +55,8 @@ const (
 	prefaceRest   = len("\r\nSM\r\n\r\n")
 )
 
-// answerPlaintext answers the first call from a plaintext gRPC caller, whose preface has begun,
-// with an error, so that its user learns the reason. It keeps nothing from the call.
+// answerPlaintext answers the first call of a plaintext gRPC caller, whose preface has begun, with
+// an error, so that its user learns the reason. It keeps nothing of the call.
 func answerPlaintext(conn net.Conn, reason string) {
 	if _, err := conn.Write(frame(frameSettings, 0, 0, nil)); err != nil {
 		return

@@ -157,7 +157,7 @@ type Info struct {
 }
 
 // Show describes the certificates in files and folders, and in the folders' subfolders. Files in
-// folders that are not certificates are skipped. The error joins the problems with all paths.
+// folders that are not certificates are skipped. The error joins the problems of all paths.
 func Show(paths ...string) ([]Info, error) {
 	var list []Info
 	var errs []error

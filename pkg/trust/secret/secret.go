@@ -15,7 +15,7 @@ import (
 const maxBytes = 64 << 10
 
 // Password reads a password from a file, without trailing line breaks, or from an environment
-// variable if file is empty. Errors reveal nothing from it.
+// variable if file is empty. No error contains any part of it.
 func Password(file, variable string) (string, error) {
 	if file == "" {
 		password := os.Getenv(variable)

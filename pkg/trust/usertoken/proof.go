@@ -44,7 +44,7 @@ var (
 	ErrStranger = errors.New("the caller does not know this user's token")
 )
 
-// Call proves to the listener at the connection's other end that this process knows the token,
+// Call proves to the listener at the other end of a connection that this process knows the token,
 // after the listener has proved the same. token is called if the listener requires a proof. The
 // caller limits the time with a deadline on the connection.
 func Call(conn net.Conn, token func() (Token, error)) error {
@@ -92,7 +92,7 @@ func Call(conn net.Conn, token func() (Token, error)) error {
 	return nil
 }
 
-// Answer performs the listener's side in [Call], after it has read [Hello].
+// Answer performs the listener's side of [Call], after it has read [Hello].
 func Answer(conn net.Conn, token Token) error {
 	if token.secret == nil {
 		return errors.New("no token to compare with")

@@ -253,7 +253,8 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// A service's agent, which has no environment, and control in the same user's login have one token.
+// A service's agent, which has no environment, and control in a login shell of the same user have
+// one token.
 func TestDefaultFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	u, err := user.Current()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ZooKeeper is an installed release: a directory with jars.
+// ZooKeeper is an installed release: a directory of jars.
 type ZooKeeper struct{ Jars string }
 
 func (ZooKeeper) Port() int { return 2181 }

@@ -123,7 +123,7 @@ func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespon
 		kvs := c.store.claimOf(r.Key)
 		return &pb.RangeResponse{Header: m.header(), Count: int64(len(kvs)), Kvs: kvs}, nil
 	}
-	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key in a load
+	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key of a load
 		return &pb.RangeResponse{Header: m.header()}, nil
 	}
 	action, err := m.serve(ctx, Range, string(r.Key), func() {})
@@ -181,7 +181,7 @@ func (m *member) serve(ctx context.Context, method Method, key string, apply fun
 	return action, err
 }
 
-// wait waits for a slot, the request's delay, and until a freeze ends.
+// wait waits for a slot, the request's delay, and the end of a freeze.
 func (c *Cluster) wait(ctx context.Context, first time.Time, a Action) error {
 	if a.Hang {
 		<-ctx.Done()

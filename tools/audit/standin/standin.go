@@ -37,7 +37,7 @@ type Options struct {
 // Stretch is counted from when the load's first request arrived.
 type Stretch struct{ From, To time.Duration }
 
-// Method names an RPC in etcd's KV service.
+// Method names an RPC of etcd's KV service.
 type Method string
 
 // Methods for requests; Other is every method except the first two.
@@ -60,7 +60,7 @@ type Action struct {
 	Delay   time.Duration // replaces the options' delay
 	Hang    bool          // no answer; the request ends when its client gives up
 	Refuse  error         // the answer, and nothing is applied
-	Corrupt Corruption    // on the value that a Range returns
+	Corrupt Corruption    // of the value that a Range returns
 }
 
 // Corruption is how the value that a Range returns is wrong.

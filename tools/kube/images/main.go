@@ -1,6 +1,6 @@
 // Command images writes dbtester's image as an archive that docker load, podman load and ctr images
 // import take. It needs no daemon and no registry, and gives the same bytes for the same
-// executable: neither the time nor this machine's order enters the archive.
+// executable: no time and no machine-dependent order enters the archive.
 package main
 
 import (
