@@ -10,7 +10,7 @@ import (
 type load struct {
 	clients, connections int
 	rate                 int // a second; 0 is a closed loop
-	requests             int // in a run that takes some nine seconds
+	requests             int // in a run of some nine seconds
 }
 
 func (l load) String() string {

@@ -12,7 +12,7 @@ type load struct {
 	clients     int
 	connections int
 	rate        int  // requests a second, 0 for a closed loop
-	keepalive   bool // renew leases in place of puts
+	keepalive   bool // lease renewals in place of puts
 	watchers    int  // on one key; the requests are then their events, and the rate is for puts
 }
 

@@ -1,5 +1,5 @@
-// Command peers compares dbtester's cost on its client machine with public tools' cost, on the same
-// servers, in alternating runs, and prints tables with ratios. Run it with `make bench-peers` and
+// Command peers compares dbtester's cost on its client machine with that of public tools, on the same
+// servers, in alternating runs, and prints tables of ratios. Run it with `make bench-peers` and
 // `make bench-memory`.
 package main
 
@@ -54,7 +54,7 @@ func report(err error) int {
 	return 1
 }
 
-// compareEtcd compares what one load on etcd costs with what it costs with etcd's own tools.
+// compareEtcd compares what one load on etcd costs dbtester and etcd's own tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)
