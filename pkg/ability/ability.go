@@ -1,8 +1,7 @@
 // Package ability defines how the program's abilities, which act during or around a load, are
-// declared. An ability is declared in a folder of its own below this one and in the list of package
-// all. What it does in a run is in its half below control/abilities, and what it reports in its
-// half below analyze/abilities. Nothing else knows an ability by name: CONTRIBUTING.md lists where
-// a new one goes.
+// declared. Each ability is declared in its own folder below this one and listed in package all.
+// Its part in runs is below control/abilities, and its part in reports below analyze/abilities.
+// Nothing else knows an ability by name: CONTRIBUTING.md lists where a new one goes.
 package ability
 
 import (
@@ -22,7 +21,7 @@ import (
 // facet: an optional interface in package database.
 type Ability struct {
 	Name string
-	// Words may occur only in the ability's own packages, as may its name.
+	// Words, like its name, may occur only in the ability's own packages.
 	Words []string
 	// Keys are its keys in an experiment file.
 	Keys Keys
@@ -34,7 +33,7 @@ type Ability struct {
 	Start   func(Values, *dbtesterpb.StartRequest) error
 	Refuses func(Values, *dbtesterpb.StartResponse) error
 	Setup   func(Values, *results.Setup)
-	// Whole means that Keys stand only at the top of a file and apply to every database.
+	// Whole means that Keys stand only at the top of a file and apply to all databases.
 	Whole bool
 	// Search has the ability send the load. It is nil for abilities that act during a load. With
 	// one, the ability's keys are Whole.
@@ -42,8 +41,8 @@ type Ability struct {
 	// Record is the ability's entry in a run's record, Member its entry in each member's record.
 	// Either may be nil.
 	Record, Member Recorded
-	// Disturbed returns from a run's record when the ability disturbed the load on purpose; it is
-	// nil for abilities that do not. Those times prove nothing about how steady the load is.
+	// Disturbed returns, from a run's record, when the ability disturbed the load on purpose; nil
+	// for abilities that never do. Those times do not show whether the load is steady.
 	Disturbed func(results.Records) []results.Stretch
 	// Observes declares what it counts or times during a load, except response times.
 	Observes []observation.Group
@@ -114,7 +113,7 @@ func (v Values) Others() (map[string]json.RawMessage, error) {
 	return others, nil
 }
 
-// Section declares an ability's keys as a mapping that is resolved to a T.
+// Section declares an ability's keys as a mapping, which is resolved to a T.
 type Section[T any] struct {
 	// Key is the mapping's name, and Meaning describes it at the top of a file.
 	Key, Meaning string

@@ -14,11 +14,10 @@ import (
 type Search struct {
 	// Key is its key in a file, and Words name it in errors, such as "a search for a rate".
 	Key, Words string
-	// Load changes a database's load to the one that the search sends, and reports keys that
-	// contradict it.
+	// Load turns a database's load into the search's, and reports keys that contradict it.
 	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
-	// Lasts returns how long it sends requests at most if its lowest rate, in requests per second,
-	// is the given one, and the longest time between two steps.
+	// Lasts bounds how long it sends requests if its lowest rate, in requests per second, is the
+	// given one, and returns the longest time between two steps.
 	Lasts func(v Values, rate float64) (all, step time.Duration)
 }
 
@@ -68,7 +67,7 @@ func (s Section[T]) Over(r *yamlfile.Reader, read any, texts map[string]string) 
 	return w
 }
 
-// plain returns a text from a command line as a file's value without a position.
+// plain returns command line text as a file's value without a position.
 func plain(text string) *yamlfile.Node {
 	node := yamlfile.PlainNode(text)
 	if node == nil || len(node.Content) > 0 {

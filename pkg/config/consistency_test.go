@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestConsistencyProblems: a verdict that cannot be had is refused at its place.
+// TestConsistencyProblems: an impossible verdict is refused at its place.
 func TestConsistencyProblems(t *testing.T) {
 	const load = "load: {clients: 4, requests: 9, operation: update, keys: 8, value_size: 32}\n"
 	for _, test := range []struct{ name, rest, want string }{

@@ -123,7 +123,7 @@ func (r *databaseResolver) auth() *Auth {
 	return &is
 }
 
-// undo returns how a message ends: how one database can override a key at the top of the file.
+// undo returns the end of a message: how one database can override a key at the top of the file.
 func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
 		return ""

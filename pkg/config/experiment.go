@@ -41,8 +41,8 @@ type Experiment struct {
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`
 	Databases []Database `json:"databases"` // in the file's order
-	// Generators are the machines whose agents each issue a part of the load; empty if control
-	// issues it.
+	// Generators are machines whose agents each issue a part of the load; empty if control issues
+	// it.
 	Generators []Host  `json:"generators,omitempty"`
 	Plots      []Plot  `json:"plots,omitempty"`
 	Upload     *Upload `json:"upload,omitempty"`

@@ -98,8 +98,8 @@ func (h *hostSpec) named() {
 	}
 }
 
-// mentions repeats a single host that is a DNS name once per member, as it stands for all that
-// name's addresses. Other hosts are returned unchanged.
+// mentions repeats a single DNS name once per member, because it stands for all its addresses.
+// Other hosts are returned unchanged.
 func mentions(hosts []written[hostSpec], members int) []written[hostSpec] {
 	if len(hosts) != 1 || hosts[0].Is.DNS == "" || members < 2 || members > maxMentions {
 		return hosts

@@ -92,7 +92,7 @@ func showWorkload(l *loadSpec) *yamlfile.Node {
 	return node
 }
 
-// rangedSize is one size, or two separated by a dash: 256B-4KiB.
+// rangedSize is one size, or two with a dash: 256B-4KiB.
 func rangedSize() kind[int] {
 	k := yamlfile.SizeKind()
 	k.Schema = schema{"anyOf": []schema{{"type": "integer", "minimum": 0},
@@ -107,7 +107,7 @@ func readSizes(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *wri
 	return false
 }
 
-// sizeRange reads one size, or two separated by a dash, the smaller one first.
+// sizeRange reads one size, or two with a dash, the smaller first.
 func sizeRange(r *yamlfile.Reader, key string, node *yamlfile.Node) ([2]int, bool) {
 	low, high, ranged := strings.Cut(node.Value, "-")
 	if low == "" || !ranged || !yamlfile.IsText(node) {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// someSessions is how many sessions are granted before a load at least.
+	// someSessions is the fewest sessions granted before a load.
 	someSessions = 1000
 	// sessionTTL and searchTTL are the session TTLs for a load, and for a search for its rates,
 	// whose length is unknown.

@@ -16,7 +16,7 @@ func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error)
 	return Variant{}.Read(path, catalog)
 }
 
-// Read is the function [Read] for a file that is changed to the variant.
+// Read is [Read] for a file changed to the variant.
 func (v Variant) Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	data, err := regularfile.Read(path, yamlfile.MaxSize)
 	if err != nil {
@@ -48,7 +48,7 @@ func (v Variant) Parse(name string, data []byte, catalog Catalog) (*Experiment, 
 	return e, r.Warnings(), nil
 }
 
-// experiment reads a document by the schema to which its keys belong.
+// experiment reads a document by the schema that has its keys.
 func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	s := fileSection(r.catalog)
 	inCompact, inClassic := firstKey(root, s.Names()), firstKey(root, classic.Keys())
@@ -89,7 +89,7 @@ func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
 	return nil
 }
 
-// looksLike reports whether a document has a key that is similar to a known one.
+// looksLike reports whether a document has a key similar to a known one.
 func looksLike(root *yamlfile.Node, known []string) bool {
 	return slices.ContainsFunc(yamlfile.TopKeys(root), func(key *yamlfile.Node) bool {
 		return yamlfile.Nearest(key.Value, known) != ""

@@ -127,7 +127,7 @@ func (r *loadResolver) hotset(l *workload.Load) {
 	}
 }
 
-// noHotset clears values that have a meaning only for the key law hotset.
+// noHotset clears values that matter only for the key law hotset.
 func (r *loadResolver) noHotset(l *workload.Load) {
 	if l.KeyLaw == workload.KeysHotset {
 		return
@@ -214,8 +214,8 @@ func (r *loadResolver) sizes(l *workload.Load) {
 	over("value_size_max", l.ValueSizeMax)
 }
 
-// maxValue returns the largest value in bytes that the database accepts under a key of
-// keySize bytes, if there is a limit. Options that change the limit take precedence.
+// maxValue returns the largest value in bytes that the database accepts under a key of keySize
+// bytes, if limited. Options that change the limit take precedence.
 func (d *databaseSpec) maxValue(keySize int) (largest int, limited bool) {
 	if options, ok := d.Options.(database.Limiter); ok {
 		return options.MaxValue(keySize), true

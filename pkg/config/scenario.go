@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// scenario is a situation that users know. It stands for several keys in a file, which replace it
-// before the file is read.
+// scenario is a situation that users know. It stands for several keys, which replace it before the
+// file is read.
 type scenario struct {
 	name, meaning string
 	// key is the key that gets the scenario's own mapping without the name, and keys is its schema.
@@ -89,9 +89,9 @@ func smallLoad(duration time.Duration) map[string]string {
 // elections is how many times the scenario's leader dies.
 const elections = "3"
 
-// electionTime is how long a scenario's load lasts for each election with a promise. It covers the
-// end of the leader's session and the time in which Consul then refuses the key, and is long enough
-// for Consul's sessions, whose shortest promise is 20 s.
+// electionTime is how much time a scenario's load has for each election. It covers the end of the
+// leader's session and the time in which Consul then refuses the key, and suffices for Consul's
+// sessions, whose shortest promise is 20 s.
 func electionTime(notice time.Duration) time.Duration {
 	return 2 * (max(notice, 15*time.Second) + 10*time.Second)
 }
@@ -169,8 +169,7 @@ func (r *reader) expand(root *yamlfile.Node) *yamlfile.Node {
 	return &expanded
 }
 
-// scenarioOf returns the scenario that a mapping names, and reports a mapping that names no known
-// one.
+// scenarioOf returns the scenario that a mapping names. It reports a mapping without a known name.
 func (r *reader) scenarioOf(pairs []yamlfile.Pair, value *yamlfile.Node) (scenario, bool) {
 	var names []string
 	for _, s := range scenarios() {

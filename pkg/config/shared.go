@@ -34,7 +34,7 @@ func prefixKind() kind[string] {
 	return k
 }
 
-// CheckPrefix returns an error if a text is not a valid prefix.
+// CheckPrefix returns an error if s is not a valid prefix.
 func CheckPrefix(s string) error {
 	switch short := strings.TrimSuffix(s, "/"); {
 	case len(s) > longestPrefix:

@@ -90,7 +90,7 @@ type shareSpec struct {
 	at *yamlfile.Node
 }
 
-// preloadSpec is how a file gives the data before a load: as a number of keys or as their bytes.
+// preloadSpec is a file's data before a load: a number of keys, or their bytes.
 type preloadSpec struct {
 	keys  int64
 	bytes int64

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Without watches a database's keys cannot be watched, which is a warning if the file asks for all
+// A database without watches cannot have watchers, which is a warning if the file asks for all
 // databases.
 func TestNoWatches(t *testing.T) {
 	catalog := testCatalog()

@@ -377,7 +377,7 @@ func TestTooManyOperations(t *testing.T) {
 	}
 }
 
-// TestSizesOfAFile: a histogram is read with the experiment, which holds it whole.
+// TestSizesOfAFile: a histogram is read with the experiment, which holds all sizes.
 func TestSizesOfAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sizes.csv")
 	if err := os.WriteFile(file, []byte("bytes,count\n64,3\n4096,1\n"), 0o600); err != nil {

@@ -1,5 +1,4 @@
-// Package capacity declares the search for the rate that a database sustains under a limit on
-// latency.
+// Package capacity declares the search for the rate that a database sustains under a latency limit.
 package capacity
 
 import (
@@ -117,7 +116,7 @@ func quantileKind() yamlfile.Kind[workload.Percent] {
 	}
 }
 
-// resolve resolves a file's search. It returns a zero plan for a file without a search.
+// resolve resolves a file's search. Without a search the plan is zero.
 func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Database) Plan {
 	if !all.Given() {
 		return Plan{}
@@ -139,8 +138,8 @@ func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Datab
 	return c
 }
 
-// load changes a load to the one that a search sends: updates to existing keys unless the file
-// gives an operation, for the longest stretch at one rate. The load's rate is the first window's.
+// load turns a load into a search's: updates to existing keys unless the file gives an operation,
+// for the longest stretch at one rate. The load's rate is the first window's.
 func load(r *yamlfile.Reader, v ability.Values, keys ability.LoadKeys, l *workload.Load) {
 	c := Keys().Of(v)
 	given := func(key string) bool { return keys.Place(key).Set() }

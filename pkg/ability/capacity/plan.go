@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Plan asks for the rate at which a share of a load's windows keeps a latency limit, and describes
-// how to search for it.
+// Plan asks for the rate at which a share of windows keeps a latency limit, and describes how to
+// search for it.
 type Plan struct {
 	// Latency is the limit, from when a request was due, that At of all offered requests
 	// must keep: 99 is p99. Errors is the largest share of requests that may fail.
@@ -38,8 +38,8 @@ func (c Plan) SLO() string {
 	return c.Quantile() + " <= " + ms + " ms"
 }
 
-// Sought returns the plan without the hold that follows a search: searches whose capacities are
-// compared may differ in it.
+// Sought returns the plan without the hold that follows a search: capacities are comparable even if
+// holds differ.
 func (c Plan) Sought() Plan {
 	c.Hold = 0
 	return c
@@ -81,8 +81,8 @@ func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
-// Longest returns how long a search sends requests at most if its lowest rate is the given one, in
-// requests per second. It covers one database in one trial, with one hold.
+// Longest bounds how long a search sends requests if its lowest rate, in requests per second, is
+// the given one. It covers one database in one trial, with one hold.
 func (c Plan) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {

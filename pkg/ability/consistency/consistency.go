@@ -75,7 +75,7 @@ func (f Form) Watched() bool { return f == Judged || f == Measured }
 // Verdict is the entry in a run's record.
 type Verdict struct {
 	Form Form `json:"form"`
-	// Why is the reason for no verdict, "" with one.
+	// Why says why there is no verdict; "" if there is one.
 	Why string `json:"why,omitempty"`
 	// Read is the read mode, and Promise the database's promise for it.
 	Read    workload.ReadMode `json:"read,omitempty"`
@@ -99,7 +99,7 @@ type Verdict struct {
 	TookNS   int64 `json:"took_ns,omitempty"`
 	Waits    int64 `json:"waits,omitempty"`
 	WaitedNS int64 `json:"waited_ns,omitempty"`
-	// Since is the Unix time in nanoseconds from which the times of witnesses are shown.
+	// Since is the Unix time in nanoseconds from which witnesses' times are shown.
 	Since int64 `json:"since_unix_ns,omitempty"`
 }
 

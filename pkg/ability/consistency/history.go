@@ -18,7 +18,7 @@ const FileHistory = "history.jsonl"
 // MostSampled bounds the keys whose requests are recorded.
 const MostSampled = 64
 
-// mostRecorded bounds the requests on one key in a file that is read. It is more than are ever
+// mostRecorded bounds the requests on one key when a file is read. It is more than are ever
 // recorded.
 const mostRecorded = 1 << 20
 

@@ -38,6 +38,6 @@ func Plan(wish Wish, l *workload.Load, info *database.Info, parts int, reuse boo
 	return v
 }
 
-// Judges reports whether an operation's requests are judged: those that read, write or delete
-// single keys.
+// Judges reports whether an operation's requests are judged: it must read, write or delete single
+// keys.
 func Judges(op workload.Op) bool { return op.Creates() || op.NeedsKey() && !op.Ranges() }

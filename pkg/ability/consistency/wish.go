@@ -11,8 +11,8 @@ import (
 // Wish is the value of a file's key consistency.
 type Wish string
 
-// The wishes. By default, which files may write as auto, answers are judged where that is possible.
-// On is an error where it is not, except for a load whose operations are never judged.
+// The wishes. By default, which files may write as auto, answers are judged where possible. On is
+// an error elsewhere, except for a load whose operations are never judged.
 const (
 	ByDefault Wish = ""
 	On        Wish = "on"

@@ -1,5 +1,5 @@
-// Package deaths declares sessions that are held during a load, and let die: how late a database
-// notices a dead client.
+// Package deaths declares sessions that are held during a load and then abandoned: how late a
+// database notices a dead client.
 package deaths
 
 import (
@@ -121,8 +121,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves a database's sessions. Keys at the top of the file apply to the databases that
-// have sessions.
+// resolve resolves a database's sessions. Keys at the top of the file apply to databases with
+// sessions.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}

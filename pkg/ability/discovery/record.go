@@ -39,9 +39,9 @@ type Outcome struct {
 	Witnesses []Witness `json:"witnesses,omitempty"`
 	// BehindWhy is why consumers may not have received everything at the end, "" if they had.
 	BehindWhy string `json:"behind_why,omitempty"`
-	// Resolution bounds the error in the times of changes. It is the longest time from when a last
-	// renewal was sent to its answer, or between the last look that found an instance's key and the
-	// first that did not.
+	// Resolution bounds the error in the changes' times. It is the longest time from sending a last
+	// renewal to its answer, or from the last look that found an instance's key to the first that
+	// did not.
 	Resolution time.Duration `json:"resolution_ns"`
 	// Delayed reports were read right after this process had stopped for a while. The longest stop
 	// took LongestStop.

@@ -180,9 +180,9 @@ type Happened struct {
 	// in seconds that no fault touched. 0 means no such request.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
-	// Returned is how many of the load's connections that had failed over went back to their first
+	// Returned counts the load's connections that had failed over and went back to their first
 	// members after the fault, so that the next fault meets a load spread over all members; nil if
-	// they were not asked to. Away is how many did not.
+	// they were not asked to. Away counts those that did not.
 	Returned *int `json:"returned,omitempty"`
 	Away     int  `json:"away,omitempty"`
 	// Recovery is the fault's effect on the load; nil if the load has no records from that time.

@@ -1,4 +1,4 @@
-// Package guard declares the bounds at which a load on a cluster that others use ends.
+// Package guard declares bounds on a shared cluster. A load that passes one ends.
 package guard
 
 import (
@@ -16,7 +16,7 @@ const Event = "guard"
 // Ability returns the ability's declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Keys()} }
 
-// Bounds protect a shared cluster: a load that passes one ends.
+// Bounds protect a shared cluster's other users.
 type Bounds struct {
 	// P99 bounds the requests' 99th percentile in any second; 0 means no bound.
 	P99 time.Duration `json:"p99_ns,omitempty"`

@@ -36,7 +36,7 @@ type Plan struct {
 	// no contender gets its lock.
 	Delays    bool          `json:"delays,omitempty"`
 	LockDelay time.Duration `json:"lock_delay_ns,omitempty"`
-	// Elect means that holders die one after the other instead of releasing their locks.
+	// Elect means that holders die one after another instead of releasing their locks.
 	Elect bool `json:"elect,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func (p Plan) Options() database.LockOptions {
 	return database.LockOptions{Recipe: p.Recipe, TTL: p.TTL, Delay: p.LockDelay}
 }
 
-// Stage returns a stage's length in a load, which has one stage for each number of contenders,
+// Stage returns how long each stage in a load is. There is one stage for each number of contenders,
 // after an equally long time without contenders. It is 0 if the load's length is not certain.
 func (p Plan) Stage(l workload.Load) time.Duration {
 	var length time.Duration
@@ -127,14 +127,13 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// The times for which locks are held if the file does not give one.
+// How long locks are held by default.
 const (
 	briefly = time.Millisecond
 	elected = time.Second
 )
 
-// resolve resolves a database's locks. Keys at the top of the file apply to the databases that have
-// locks.
+// resolve resolves a database's locks. Keys at the top of the file apply to databases with locks.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}

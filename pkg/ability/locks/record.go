@@ -24,8 +24,8 @@ type Outcome struct {
 	Queue bool   `json:"queue,omitempty"`
 	// Delayed is the database's name for [Plan.LockDelay].
 	Delayed string `json:"delayed,omitempty"`
-	// TTL is the TTL that members grant, Rule is when they end a session, and Earliest and Latest
-	// are when a lock passes on after its holder's death by that rule.
+	// TTL is the TTL that members grant, and Rule says when they end a session. Earliest and Latest
+	// are when, by that rule, a lock passes on after its holder's death.
 	TTL      time.Duration `json:"ttl_ns"`
 	Rule     string        `json:"rule"`
 	Earliest time.Duration `json:"earliest_ns"`
@@ -80,7 +80,7 @@ type Stage struct {
 
 // Safety describes whether locks excluded other holders.
 type Safety struct {
-	// Overlaps are turns that began while another holder believed that it held the same lock.
+	// Overlaps counts turns that began while another holder believed that it held the same lock.
 	Overlaps int64 `json:"overlaps"`
 	// Disorder counts fences that were not greater than the previous holder's.
 	Disorder int64 `json:"fences_out_of_order"`

@@ -1,5 +1,5 @@
-// Package membermetrics declares how control reads the metrics that members report about themselves
-// on a cluster that runs already, without agents.
+// Package membermetrics declares how control reads members' own metrics on a cluster that runs
+// already, without agents.
 package membermetrics
 
 import (
@@ -144,8 +144,8 @@ func section() yamlfile.Section[Plan] {
 	}
 }
 
-// resolve returns a database's plan. Keys at the top of the file apply to clusters that run already
-// and whose members report metrics.
+// resolve returns a database's plan. Keys at the top of the file apply to running clusters whose
+// members report metrics.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	_, reports := d.Options.(database.MetricsReporter)
 	switch {

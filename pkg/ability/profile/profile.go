@@ -17,7 +17,7 @@ func Ability() ability.Ability {
 	return ability.Ability{Name: "profile", Words: []string{"profiles", "profiler"}, Keys: Keys(), Whole: true, Member: Record()}
 }
 
-// Record declares the entry that lists the profiles a member made during the load.
+// Record declares the entry that lists a member's profiles.
 func Record() ability.Record[[]Profile] { return ability.Record[[]Profile]{Key: "profiles"} }
 
 // Profile records a profile in pprof's format that a member made.
@@ -58,7 +58,7 @@ type Plan struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// longest bounds a profile, which costs processor time while it is made.
+// longest bounds a profile, because profiling costs processor time.
 const longest = 10 * time.Minute
 
 // section declares the lengths.

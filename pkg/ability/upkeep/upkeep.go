@@ -56,7 +56,8 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan is the time between two pieces of upkeep that control does during a load; 0 means never.
+// Plan says how often control does upkeep during a load, as the time from one to the next; 0 means
+// never.
 type Plan struct {
 	// Compact drops keys' history, Defrag releases unused space in each member's store, and
 	// Snapshot copies one member's data, each member in turn.
@@ -153,9 +154,9 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return plan
 }
 
-// planSnapshots has members started so that they serve snapshots, which w asks for. It refuses a
-// release or a cluster that cannot serve them, even if the key applies to the whole file: others of
-// its kind can, so the report would compare members with and without snapshots.
+// planSnapshots has members started so that they serve the snapshots in w. It refuses a release or
+// a cluster that cannot serve them, even if the key is at the top of the file: other releases can,
+// so the report would compare members with and without snapshots.
 func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own bool, d *ability.Database) {
 	undo := ""
 	if !own {

@@ -109,9 +109,9 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard returns how many of the stage's writes have no time until all had received them: it is
-// not known when all had received a newer one instead, or some watcher never did. Older records
-// lack the time also for writes that newer ones to the key replaced before anybody received them.
+// Unheard counts the stage's writes without a time until all had received them: it is not known
+// when all had received a newer one instead, or some watcher never did. Older records also lack the
+// time for writes that newer ones to the key replaced before anybody received them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes
@@ -173,14 +173,14 @@ type CatchUp struct {
 	// connection's.
 	Took    time.Duration `json:"took_ns"`
 	Changes float64       `json:"changes"`
-	// CaughtUp means that the database reported that everything written before the pause ended had
-	// come. Ended means that the connection ended before.
+	// CaughtUp means that, as the database reported, everything written before the pause ended had
+	// come. Ended means that the connection ended before that.
 	CaughtUp bool `json:"caught_up"`
 	Ended    bool `json:"ended,omitempty"`
 }
 
-// Rates returns for each connection that did not end the changes per second that came to a watcher,
-// in rising order.
+// Rates returns, for each connection that did not end, the changes per second that came to a
+// watcher, in rising order.
 func (s *SlowStage) Rates() (rates []float64) {
 	for i := range s.Each {
 		if c := &s.Each[i]; !c.Ended && c.Took > 0 {

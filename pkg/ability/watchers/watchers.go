@@ -24,14 +24,14 @@ func Ability() ability.Ability {
 
 // Plan describes the watchers and their keys. Without watchers there is no plan.
 type Plan struct {
-	// Watchers has one number per stage: how many watchers there are. Stages are equal parts of the
-	// load's duration.
+	// Watchers has one number of watchers per stage. Stages are equal parts of the load's duration.
 	Watchers []int `json:"watchers"`
 	// Connections bounds the connections that watchers share, unless each has its own.
 	Connections int                `json:"connections"`
 	Of          Of                 `json:"of"`
 	Kind        database.WatchKind `json:"kind"`
-	// Values means that events have values, so that a watcher that has one has the new value too.
+	// Values means that events carry values, so that a watcher with the event has the new value
+	// too.
 	Values bool `json:"values,omitempty"`
 	Slow   Slow `json:"slow,omitzero"`
 	// Reconnect is the period in which each connection is closed and opened again once, 0 for
@@ -229,8 +229,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves a database's watchers. Keys at the top of the file apply to the databases that
-// have such watches.
+// resolve resolves a database's watchers. Keys at the top of the file apply to databases with such
+// watches.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
