@@ -251,8 +251,8 @@ type Generator struct {
 	// Clock compares the generator's clock with control's, as a member's Clock does: from the
 	// run's shortest exchange. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
-	// ClockSet is by how much its wall clock was set while it was reserved, at most. Its samples'
-	// times move with its wall clock, its requests' times do not.
+	// ClockSet is the most by which its wall clock was seen to be set while it was reserved. Its
+	// samples' times move with its wall clock, its requests' times do not.
 	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
 	// SelfCheck is as in [DatabaseRun], for this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`

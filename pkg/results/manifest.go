@@ -176,8 +176,7 @@ type Moments struct {
 // Data describes the data in the database, without the load's requests.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
-	// Shared is the part that the load used in a cluster shared with others; nil for its own
-	// cluster.
+	// Shared is the part of a shared cluster that the load used; nil for a cluster of its own.
 	Shared *Shared `json:"shared,omitempty"`
 	// Preload is the data written before the load, nil without any.
 	Preload *Preload `json:"preload,omitempty"`
@@ -243,8 +242,9 @@ type LoadSessions struct {
 	Granted  int64 `json:"granted"`
 	Begun    int64 `json:"begun"`
 	Doubtful int64 `json:"doubtful,omitempty"`
-	// The load's requests ended the Revoked sessions; the Ended ones were ended after it. The
-	// Expired ones ended by themselves, and the Left ones could not be ended, for the reason Why.
+	// The load's requests ended the Revoked sessions; the Ended ones were ended after the load.
+	// The Expired ones ended by themselves, and the Left ones could not be ended, for the reason
+	// Why.
 	Revoked int64  `json:"revoked"`
 	Ended   int64  `json:"ended"`
 	Expired int64  `json:"expired,omitempty"`
@@ -359,7 +359,7 @@ type Member struct {
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
-	// Use is how much the member used up to its stop; nil without limits.
+	// Use is what the member used until it stopped; nil without limits.
 	Use *resources.Use `json:"use,omitempty"`
 	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`

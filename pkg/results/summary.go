@@ -103,7 +103,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 type Requests struct {
 	// Totals come from [TotalHistograms].
 	Totals map[Series]*hdrhistogram.Histogram
-	// ServedOK counts the requests that ended ok by progress.csv; Served is false for records
+	// ServedOK counts, from progress.csv, the requests that ended ok; Served is false for records
 	// without that file.
 	ServedOK int64
 	Served   bool

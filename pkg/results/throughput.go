@@ -105,7 +105,7 @@ func (s span) throughput(seconds []int64) Throughput {
 	return t
 }
 
-// stepCounts counts the requests that ended ok in each second in a step's window, by operation.
+// stepCounts counts the requests that ended ok in each second of a step's window, by operation.
 type stepCounts struct {
 	window  span
 	seconds map[string][]int64

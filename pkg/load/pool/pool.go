@@ -31,9 +31,9 @@ type Counts struct {
 	// requests for a session whose answer was lost: that session cannot be named, and ends after
 	// its TTL.
 	Before, Begun, Doubtful int64
-	// The load's requests ended the Revoked sessions; the Ended ones were ended after it. The
-	// Expired ones had ended by themselves before their renewal or end, and the Left ones could
-	// not be ended.
+	// The load's requests ended the Revoked sessions; the Ended ones were ended after the load.
+	// The Expired ones had ended by themselves before their renewal or end, and the Left ones
+	// could not be ended.
 	Revoked, Ended, Expired, Left int64
 }
 
