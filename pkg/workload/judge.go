@@ -44,8 +44,8 @@ func DefaultJudge() Judge {
 	}
 }
 
-// Expect says what may fail in a load that tests failures: the shares of requests that may fail, or
-// end with an unknown outcome, and how many servers may be lost.
+// Expect says what may go wrong in a load that tests failures: the shares of requests that may fail
+// or end with an unknown outcome, and how many servers may be lost.
 type Expect struct {
 	Failed      Percent `json:"failed_percent,omitempty"`
 	Unknown     Percent `json:"unknown_percent,omitempty"`

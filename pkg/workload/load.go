@@ -98,8 +98,8 @@ type Pace struct {
 	Backlog Backlog `json:"backlog"`
 	Bind    Bind    `json:"bind,omitempty"`
 	// Period is how long one wave takes if the rate changes in periods, and Peak the highest rate
-	// as a multiple of Rate, the mean. Burst is how long each period begins at the highest rate; 0
-	// for a sine.
+	// as a multiple of Rate, the mean. Burst is how long the highest rate lasts at the start of
+	// each period; 0 for a sine.
 	Period time.Duration `json:"period_ns,omitempty"`
 	Peak   float64       `json:"peak,omitempty"`
 	Burst  time.Duration `json:"burst_ns,omitempty"`
@@ -238,10 +238,9 @@ func (l Load) CheckParts(parts int) error {
 	return nil
 }
 
-// OwnKeys reports whether each part of a load that is issued in parts has its own keys, so that no
-// part sends a request for another's key. If keys are taken in turn, part g takes the keys whose
-// number modulo the number of parts is g. A created key belongs to the part whose request creates
-// it.
+// OwnKeys reports whether each part of a load has its own keys, so that no part sends a request for
+// another's key. If keys are taken in turn, part g takes the keys whose number modulo the number of
+// parts is g. A created key belongs to the part whose request creates it.
 func (l Load) OwnKeys(parts int) bool {
 	if parts <= 1 {
 		return true
@@ -284,7 +283,7 @@ func (l Load) SessionsUsed() (n int64, known bool) {
 	return min((requests+Block-1)/Block*perBlock, requests), true
 }
 
-// LargestValue returns how large the largest value is that the load writes, in bytes.
+// LargestValue returns the size in bytes of the largest value that the load writes.
 func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
 
 // Existing returns how many keys are written before the load.

@@ -19,7 +19,7 @@ const (
 	// Block is how many requests divide a mix exactly: every block of so many requests holds each
 	// operation by its weight.
 	Block = 1000
-	// MaxMix is the most operations in one mix: records of requests in flight have three bits for
+	// MaxMix bounds the operations in one mix: records of requests in flight have three bits for
 	// it.
 	MaxMix = 8
 	// MaxWeight is the largest weight for one operation.

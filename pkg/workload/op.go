@@ -77,7 +77,7 @@ func (o Op) properties() properties {
 // Known reports whether o is one of [Ops].
 func (o Op) Known() bool { return o.properties().op != "" }
 
-// Creates reports whether o creates a key that did not exist.
+// Creates reports whether o creates a new key.
 func (o Op) Creates() bool { return o.properties().creates }
 
 // NeedsKey reports whether o takes a key that exists.
@@ -114,6 +114,5 @@ func (o Op) Deletes() bool { return o.properties().deletes }
 // first. The database then answers with a conflict.
 func (o Op) Contends() bool { return o.properties().contends }
 
-// Guarded reports whether o is one transaction that names the versions which its keys
-// must have.
+// Guarded reports whether o is one transaction that names the versions its keys must have.
 func (o Op) Guarded() bool { return o.properties().guarded }

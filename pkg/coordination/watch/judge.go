@@ -21,9 +21,9 @@ const (
 	// shownFaults is how many wrong deliveries a record names.
 	shownFaults = 20
 	// skippedAfter is how long after its end a write that no watcher received counts as replaced,
-	// if they received a newer one to its key.
+	// if watchers received a newer one to its key.
 	skippedAfter = 30 * time.Second
-	// leastNumbered is how large values are at least that begin with their request's number.
+	// leastNumbered is how many bytes a value needs to begin with its request's number.
 	leastNumbered = 16
 	// listedSlots is the memory for an entry in its sequence's list and its write, some 240 bytes,
 	// in slots of 8.
@@ -66,7 +66,7 @@ func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
 	return j.ranges.watched(id), max(w.after, w.told)
 }
 
-// took records the duration of something that began at a moment.
+// took records how long something took that began at a moment.
 func (j *judge) took(began int64, value int, spent int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -160,7 +160,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	j.bound(s)
 }
 
-// resolve notes when a watcher received an entry, or of a newer one instead.
+// resolve notes when a watcher received an entry or a newer one instead.
 func (j *judge) resolve(w *watcher, e *entry, at int64) {
 	size := len(e.heard)
 	w.seq.resolve(e, w.place, at)

@@ -97,7 +97,7 @@ func (s *sequence) chain(e *entry) (skipped int) {
 	return skipped
 }
 
-// resolve notes when the watcher at a place received an entry, or of a newer one instead.
+// resolve notes when the watcher at a place received an entry or a newer one instead.
 func (s *sequence) resolve(e *entry, place int32, at int64) {
 	if int(place) >= len(e.heard) {
 		e.heard = s.grow(e.heard)

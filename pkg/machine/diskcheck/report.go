@@ -64,7 +64,8 @@ type Report struct {
 	Verdict Verdict       `json:"verdict"`
 	Limit   time.Duration `json:"limit_p99_ns"`
 	Source  string        `json:"source"`
-	// Warning explains why the times may not be a durable disk's; "" if there is no sign of that.
+	// Warning says why the disk may not be durable, judging by the times; "" if there is no sign of
+	// that.
 	Warning string `json:"warning,omitempty"`
 }
 

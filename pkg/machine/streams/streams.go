@@ -15,7 +15,7 @@ import (
 // Trips counts round trips. Its methods must not be called concurrently.
 type Trips struct {
 	listen netip.AddrPort // without an address if any may be
-	// least is which part of all segments goes to enough members.
+	// least is the share of all segments that goes to enough members.
 	least float64
 
 	known   map[string]connection
@@ -65,8 +65,8 @@ func New(listen string, members int) (*Trips, error) {
 //
 // In each call one round trip counts, for all segments: a leader waits for as many members as are a
 // majority with it, and sends about as much to each. So it is the round trip to the last among the
-// nearest. It need not be known which member each connection leads to: on loopback, addresses do
-// not show that.
+// nearest. Which member each connection leads to need not be known: on loopback, addresses do not
+// show it.
 func (t *Trips) Count() (n, seconds float64, err error) {
 	now, err := connections(t.listen)
 	if err != nil {

@@ -78,7 +78,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Among the connections to a port those to its address count, if only one side sends on them.
+// A connection counts if it leads to the port at the given address and only one side sends on it.
 func TestKernel(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux knows connections")

@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Filesystem returns which type of file system contains dir, such as "ext4", "tmpfs" or "overlay",
-// and its block device as named in /proc/diskstats. device is empty if it has no device. An overlay
-// has its upper layer's device, if this mount namespace shows that layer, which it does outside the
-// container. If dir does not exist yet, the nearest existing parent counts.
+// Filesystem returns the type of dir's file system, such as "ext4", "tmpfs" or "overlay", and its
+// block device as named in /proc/diskstats, or "" if it has no device. An overlay has its upper
+// layer's device, if this mount namespace shows that layer, which it does outside the container. If
+// dir does not exist yet, the nearest existing parent counts.
 func Filesystem(dir string) (fstype, device string, err error) {
 	return (&files{root: "/proc"}).filesystem(dir)
 }

@@ -266,7 +266,7 @@ func TestEndedTreeHasNoGauges(t *testing.T) {
 	}
 }
 
-// If one of several processes ends, only its gauges disappear.
+// When one of several processes ends, only its gauges disappear.
 func TestGaugesAreOfThoseThatRun(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})

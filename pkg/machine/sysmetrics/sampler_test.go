@@ -284,8 +284,8 @@ func TestRunRemembersErrors(t *testing.T) {
 	}
 }
 
-// BenchmarkSample reports how much processor time a sample takes, and what share of a core a
-// second's samples take. With a short period nine out of ten samples read less.
+// BenchmarkSample reports the processor time per sample, and the share of a core that a second's
+// samples take. With a short period nine out of ten samples read less.
 func BenchmarkSample(b *testing.B) {
 	pid := spawn(b, "sleep 1000 & sleep 1000 & wait")
 	for name, o := range map[string]Options{

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// pastSecond is how long a sample is taken after the wall clock's tick. Without it, a timer
+	// pastSecond is how long after the wall clock's tick a sample is taken. Without it, a timer
 	// that fires slightly early would sample the previous second.
 	pastSecond = 2 * time.Millisecond
 	// keptErrors is how many errors Run keeps.

@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// sharedFor is how long one sampler's readings serve the others, which sample each second at about
-// the same time.
+// sharedFor is how long one sampler's readings serve the others: all sample at about the same time.
 const sharedFor = time.Second / 2
 
 // walk holds the last readings from a file that takes the kernel milliseconds. All samplers in this

@@ -1,6 +1,6 @@
-// Package capacity searches for the rate that a server sustains under a limit on
-// latency: the rate at which a given share of windows pass. "The highest rate that
-// passed" is not that number, because it grows with every lucky window.
+// Package capacity searches for the rate that a server sustains under a latency limit: the rate at
+// which a given share of windows pass. "The highest rate that passed" is not that number, because
+// it grows with every lucky window.
 //
 // A window is some seconds of load at one rate, after the server has settled. It passes if enough
 // offered requests were answered within the limit, counted from when they were due, and few enough

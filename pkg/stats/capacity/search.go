@@ -235,7 +235,8 @@ func (s *Search) begin(around float64) {
 	}
 }
 
-// middle returns the rate for the middle of a new grid: the previous posterior's, if there is one.
+// middle returns the rate in the middle of a new grid: the previous posterior's median, if there is
+// one.
 func (s *Search) middle(rate float64) float64 {
 	if s.p == nil {
 		return rate

@@ -278,7 +278,7 @@ func TestVoid(t *testing.T) {
 	}
 }
 
-// TestLate: a late client excuses failures that it can have caused, and no others.
+// TestLate: a late client excuses only failures that it can have caused.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		w    Window
