@@ -281,8 +281,8 @@ func (p *Pool) note(number int64, is *holding, asked int64) *name {
 	return n
 }
 
-// stopped reports whether this process having stopped until now may be why two seem to overlap.
-// The caller last ran at since.
+// stopped reports whether this process's stops until now may be why two seem to overlap. The
+// caller last ran at since.
 func (p *Pool) stopped(a, b *holding, since int64) bool {
 	return p.stops(since).MayEnd(min(a.acquired, b.acquired), p.clock.Now(), p.risky)
 }

@@ -129,7 +129,7 @@ func TestOverlaps(t *testing.T) {
 	})
 }
 
-// An overlap that may come from this process having stopped does not count against the store.
+// An overlap that this process's own stop may explain does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(9500 * time.Millisecond)}}

@@ -17,7 +17,7 @@ type Options struct {
 	// Spec is the load. The keys below [workload.Load.Existing] were written before it, by
 	// [load.Preload] or [load.PreloadBulk]; the keys that it creates did not exist.
 	Spec load.Spec
-	// Clients is the most concurrent clients.
+	// Clients is the largest number of concurrent clients.
 	Clients int
 	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
 	// staleness and no verdict.
@@ -42,10 +42,10 @@ func Check(spec load.Spec) error {
 	return nil
 }
 
-// atOnce is for how many keys a judge allocates memory at the beginning: 16 MiB.
+// atOnce is the number of keys for which a judge allocates memory at the start: 16 MiB.
 const atOnce = 1 << 17
 
-// atOnceEnded is for how many requests there is room at once: 1.5 MB of addresses, backed by
+// atOnceEnded is how many requests there is room for at once: 1.5 MB of addresses, backed by
 // memory only where used. A list that grew when the judge was first late would leave its old
 // places as garbage.
 const atOnceEnded = 1 << 15

@@ -15,7 +15,7 @@ func encode[T any](record *T) ([]byte, error) {
 	return data, nil
 }
 
-// decode inverts encode. An unknown field is an error: both sides have one version.
+// decode inverts encode. An unknown field is an error: both sides run one version.
 func decode[T any](data []byte, record *T) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

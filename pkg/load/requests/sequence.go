@@ -28,7 +28,7 @@ type Sequence struct {
 
 // New checks a load and computes the constant parts of its requests. The seed makes keys and
 // values. Created keys are numbered from firstKey, or from load.Keys if that is greater. Clients
-// is the most concurrent clients.
+// is the largest number of concurrent clients.
 func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequence, error) {
 	mix, err := newLayout(load.Shares(), seed)
 	if err != nil {

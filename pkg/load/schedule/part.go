@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Part is one machine's share of a schedule among several: the requests whose number modulo Of is
-// Index. The zero value is the whole.
+// Part is one machine's share of a schedule that several machines divide: the requests whose
+// number modulo Of is Index. The zero value is the whole.
 type Part struct{ Index, Of int }
 
 // Check returns an error if there is no such part.

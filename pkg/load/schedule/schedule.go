@@ -22,8 +22,8 @@ type Schedule interface {
 	Next() (number, due int64, ok bool)
 	// Due returns how many requests are due before t, and when the very last one is due. Last is
 	// exact once t is less than [Foresight] before it. Until then it is an upper bound, [Never]
-	// without a bound yet. One goroutine at a time calls Due, with a t that never decreases; Next
-	// may be called meanwhile.
+	// while there is no bound. One goroutine at a time calls Due, with a t that never decreases;
+	// Next may be called meanwhile.
 	Due(t int64) (before, last int64)
 	// Used returns how many requests Next and Leave have handed out, without the calls that found
 	// no request left. How many an exhausted schedule has used does not depend on how many

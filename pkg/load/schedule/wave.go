@@ -16,8 +16,8 @@ type Wave struct {
 	Burst time.Duration
 }
 
-// newWave makes request i due when a wavy rate's integral reaches i. The mean rate over each
-// period is exact.
+// newWave makes request i due when the integral of a rate in waves reaches i. The mean rate over
+// each period is exact.
 func newWave(rate float64, w Wave, limit, end int64) *computed {
 	// until returns the share of a period's requests due in a part of the period, both from 0 to
 	// 1, and when is its inverse.

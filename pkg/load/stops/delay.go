@@ -140,7 +140,7 @@ func (s *Stops) count(r *row) {
 	s.counted = max(s.counted, r.last())
 }
 
-// Share returns the part that the client itself caused in a request's wait for a client. A queue
+// Share returns how much of a request's wait for a client the client itself caused. A queue
 // served in order delays each request by at most the stops that delayed requests since a client
 // was last free; the rest of the wait is the database's.
 func (s *Stops) Share(wait int64) int64 { return min(wait, s.debt.Load()) }

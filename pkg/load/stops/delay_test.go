@@ -134,7 +134,7 @@ func TestNoDelay(t *testing.T) {
 	}
 }
 
-// TestLongRow: an always stopped process keeps a bounded list.
+// TestLongRow: a process that is always stopped keeps a bounded list.
 func TestLongRow(t *testing.T) {
 	s := New(clock.New())
 	s.Beat(0, 0, 10*ms)

@@ -18,8 +18,8 @@ const (
 	Never = math.MaxInt64
 	// Every is the watchdog's period.
 	Every = 10 * time.Millisecond
-	// stopMin is the shortest time, in nanoseconds, without any of the load running that counts
-	// as a stop. A shorter time shows in the scheduling lag.
+	// stopMin is the shortest pause of the whole load that counts as a stop, in nanoseconds. A
+	// shorter time shows in the scheduling lag.
 	stopMin = int64(10 * time.Millisecond)
 	// maxStretches bounds the stops listed one by one, each at least minStretch long. The sums
 	// include all stops.

@@ -46,7 +46,7 @@ func Encode(list []Holding) (pieces [][]byte) {
 
 var errPiece = errors.New("holdings of locks end amid a number")
 
-// Decode appends a piece's holdings; the whole list may have at most most.
+// Decode appends a piece's holdings to list, which may have at most most of them.
 func Decode(list []Holding, piece []byte, most int) ([]Holding, error) {
 	var last Holding
 	for len(piece) > 0 {

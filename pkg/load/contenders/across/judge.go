@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Clock returns between which times on one clock for all parts a part's own clock showed a time;
-// false if that is not known.
+// Clock returns the times on a common clock between which a part's own clock showed a time; false
+// if that is not known.
 type Clock func(ns int64) (earliest, latest int64, ok bool)
 
 // Part has the holdings in one part of a load, timed by its own clock.
@@ -16,8 +16,8 @@ type Part struct {
 	Clock Clock
 }
 
-// mostOpen bounds how many holdings for one lock are compared with a beginning one: a store that
-// gives a lock to more at once is caught by these.
+// mostOpen bounds with how many holdings of its lock a new one is compared: a store that gives a
+// lock to more at once is caught by these.
 const mostOpen = 100
 
 // Verdict counts the certain overlaps between different parts' holdings, for every time that
