@@ -74,7 +74,7 @@ processes of its own user, which know the token. --insecure lets in anyone.`,
 	return cmd
 }
 
-// agentFlagError names the replacement for a flag that only the classic agent had.
+// agentFlagError names the replacement for flags that only the classic agent had.
 func agentFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
@@ -156,14 +156,14 @@ func (a *app) runAgent(ctx context.Context, f agentFlags) error {
 	return cmp.Or(err, closeErr)
 }
 
-// agentParts serve an agent's calls and its metrics.
+// agentParts serve agent calls and metrics.
 type agentParts struct {
 	agent   *agent.Agent
 	loads   *generator.Server
 	metrics *metricsServer
 }
 
-// startParts starts an agent's parts. If one fails to start, it closes those already started.
+// startParts starts all parts of the agent. If one fails to start, the others are closed.
 func (a *app) startParts(ctx context.Context, f agentFlags, o agent.Options) (p agentParts, err error) {
 	defer func() {
 		if err != nil {
@@ -184,7 +184,7 @@ func (a *app) startParts(ctx context.Context, f agentFlags, o agent.Options) (p 
 	return p, err
 }
 
-// close closes the parts that were started. It returns the first error, the agent's before others.
+// close closes all started parts. The agent's error comes before others.
 func (p agentParts) close(ctx context.Context) error {
 	var agentErr, loadErr error
 	var closed sync.WaitGroup // in parallel: neither uses up the other's time
@@ -198,8 +198,8 @@ func (p agentParts) close(ctx context.Context) error {
 	return cmp.Or(agentErr, loadErr, p.metrics.close())
 }
 
-// newGenerator returns the server that issues loads next to an agent. Without the flag it refuses
-// all loads.
+// newGenerator returns the server that issues loads next to ag. Without the flag it refuses all
+// loads.
 func newGenerator(a *app, ag *agent.Agent, f agentFlags, log *slog.Logger) (*generator.Server, error) {
 	targets, err := generator.ParseTargets(f.loads.targets)
 	if err != nil {

@@ -39,11 +39,11 @@ const (
 	// checkDuration and checkCount bound the writes to the disk: a p99.9 needs that many.
 	checkDuration = 3 * time.Second
 	checkCount    = 10_000
-	// javaTimeout bounds the query for the JVM's version.
+	// javaTimeout bounds the query for the JVM version.
 	javaTimeout = 15 * time.Second
 )
 
-// agentCheck prints what an agent would use.
+// agentCheck prints the settings and resources an agent would use.
 type agentCheck struct {
 	*app
 	flags agentFlags
@@ -53,9 +53,9 @@ type agentCheck struct {
 	problems []error
 }
 
-// checkAgent prints what an agent with these flags would use on this machine. It starts
-// nothing and leaves nothing behind. The error names everything that prevents the agent
-// from starting; a wrong flag is a usageError, as at a start.
+// checkAgent prints the settings and resources that an agent with these flags would use on this
+// machine. It starts nothing and leaves nothing behind. The error names everything that prevents
+// the agent from starting; a wrong flag is a usageError, as at a start.
 func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	if err := f.check(); err != nil {
 		return usageError{err}
@@ -81,8 +81,8 @@ func (a *app) checkAgent(ctx context.Context, f agentFlags) error {
 	return errors.Join(c.w.Flush(), err)
 }
 
-// facts prints everything that an agent would use. Its only error is an interrupt, after which
-// the caller must not continue.
+// facts prints everything an agent would use. Its only error is an interrupt, after which the
+// caller must not continue.
 func (c *agentCheck) facts(ctx context.Context, callers string) error {
 	c.say("address", "%s", c.address())
 	c.say("lets in", "%s", callers)
@@ -199,7 +199,7 @@ func (c *agentCheck) directory(ctx context.Context) {
 	}
 }
 
-// tryFolder makes a folder in a directory, as an agent does, and removes it.
+// tryFolder makes and removes a folder in dir, as agents do.
 func tryFolder(dir string) error {
 	made, err := os.MkdirTemp(dir, ".dbtester-check-*")
 	if err != nil {
@@ -212,14 +212,14 @@ func tryFolder(dir string) error {
 	return os.Remove(made)
 }
 
-// keepsFromWriting reports whether a disk could not be measured for a reason that would also
-// prevent an agent from writing. Too little space for the check is not such a reason.
+// keepsFromWriting reports whether err, from measuring a disk, would also prevent agents from
+// writing. Too little space for the check would not.
 func keepsFromWriting(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.EROFS)
 }
 
-// roundTrips prints the round trip to each peer. A peer that does not answer does not prevent an
-// agent from starting. The only error is an interrupt.
+// roundTrips prints the round trip to each peer. An unreachable peer does not prevent an agent from
+// starting. The only error is an interrupt.
 func (c *agentCheck) roundTrips(ctx context.Context) error {
 	peers, err := c.flags.peerAddresses()
 	if err != nil {
@@ -232,7 +232,7 @@ func (c *agentCheck) roundTrips(ctx context.Context) error {
 	return err
 }
 
-// peerAddresses returns the addresses in --peers. Those without a port get this agent's.
+// peerAddresses returns the --peers addresses, with this agent's port where they name no port.
 func (f agentFlags) peerAddresses() ([]string, error) {
 	_, port, err := net.SplitHostPort(f.listen)
 	if err != nil {
@@ -332,7 +332,7 @@ func javaText(ctx context.Context, given string) string {
 	return fmt.Sprintf("%s, %s", path, strings.TrimSpace(version))
 }
 
-// ports prints whether each database's default ports are free.
+// ports prints whether the default ports of each database are free.
 func (c *agentCheck) ports() {
 	host, _, _ := net.SplitHostPort(c.flags.listen) // already checked
 	for _, d := range c.registry.All() {
@@ -395,7 +395,7 @@ func (c *agentCheck) limits() {
 	}
 }
 
-// limitText describes a resource limit for this process's user.
+// limitText describes the limit on resource for the current user.
 func limitText(resource int) string {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(resource, &l); err != nil {
@@ -468,8 +468,7 @@ func (f agentFlags) check() error {
 	return errors.Join(errs...)
 }
 
-// checkOwnDisk returns why an agent's members cannot have their own such disks here; "" means no
-// own disk.
+// checkOwnDisk returns why members cannot have their own disks here; "" means no own disk.
 func checkOwnDisk(disk, workDir string) error {
 	own, err := owndisk.Asked(disk)
 	if err == nil && own.Dir != "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// metricsServer serves an agent's metrics. If nil, it serves nothing.
+// metricsServer serves agent metrics. If nil, it serves nothing.
 type metricsServer struct {
 	http   *http.Server
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 }
 
-// serveMetrics begins to serve an agent's metrics at an address. Without one, it returns nil.
+// serveMetrics begins to serve agent metrics at f.address. Without an address it returns nil.
 func (a *app) serveMetrics(ctx context.Context, f lookers, o metrics.Options, log *slog.Logger) (*metricsServer, error) {
 	if f.address == "" {
 		return nil, nil

@@ -30,8 +30,8 @@ type agentFlags struct {
 	metrics     lookers
 }
 
-// issueFlags decide whether an agent issues parts of loads, to which targets, and what it may read
-// for them.
+// issueFlags decide whether an agent issues parts of loads, to which targets, and which files it
+// may read for them.
 type issueFlags struct {
 	allow      bool
 	targets    []string
@@ -47,8 +47,8 @@ func (f agentFlags) workDirectory() (string, error) {
 	return defaultWorkDir(f.listen)
 }
 
-// defaultWorkDir is below the user's cache directory and differs by listen address,
-// because several agents may run on one machine.
+// defaultWorkDir is below the user's cache directory and differs by listen address, because one
+// machine may run several agents.
 func defaultWorkDir(listen string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -37,7 +37,7 @@ type analyzeFlags struct {
 	rows    shownRows
 	need    string
 	png     bool // also draw figures as PNG
-	seconds bool // also write each run's seconds
+	seconds bool // also write the seconds of each run
 	trace   bool // also write a trace for each run
 	upload  string
 	create  bool // create the bucket for upload
@@ -268,9 +268,8 @@ func (a *app) runIndex(dir, title string) error {
 	return errors.Join(unread, err)
 }
 
-// withoutReports removes reports on several runs from paths, because a shell pattern
-// that matches the runs also matches their report. It prints a note for each. If only
-// reports were given, it returns an error.
+// withoutReports removes reports on several runs from paths, because shell patterns for runs also
+// match their report. It prints a note for each. If only reports were given, it returns an error.
 func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	var skipped []string
 	for _, path := range paths {
@@ -294,20 +293,20 @@ func (s streams) withoutReports(paths []string) (runs []string, err error) {
 	return runs, nil
 }
 
-// shownRows selects the report parts that a command prints.
+// shownRows selects which parts of a report to print.
 type shownRows struct {
 	outputFlags
 	summary bool // each database in the style of HTTP benchmarks
 	// more is the command that prints every row, and next the command for the next step; "" prints
 	// neither.
 	more, next string
-	// written, if not nil, is called with the report's page as soon as the page is written. Its
-	// error is only a warning, because the report exists.
+	// written, if not nil, is called with the report page as soon as it is written. Its error is
+	// only a warning, because the report exists.
 	written func(page string) error
 }
 
-// printReport analyzes, and prints the first screen or all rows, the report's path and the next
-// step. It sends the report to a store.
+// printReport analyzes, and prints the first screen or all rows, the report path and the next step.
+// It sends the report to the store.
 func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownRows, to reportStore) error {
 	report, err := analyze.Run(ctx, o)
 	if err != nil {
@@ -332,8 +331,8 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 	return reportError(report)
 }
 
-// printUnwritten prints the machine-readable report on runs and writes no files. It returns the
-// run's own error if there is one, else the report's.
+// printUnwritten prints the machine-readable report on runs without writing files. An unmet need is
+// an error only if the run itself did not fail, with of.
 func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
 	report, err := analyze.Read(ctx, o)
 	if err != nil {
@@ -345,7 +344,7 @@ func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format
 	return needError(report.Headline)
 }
 
-// result prints a report in a machine-readable format or as a document.
+// result prints the report in a machine-readable format or as a document.
 func (s streams) result(report *analyze.Report, f format) (err error) {
 	var text []byte
 	switch f.word {
@@ -393,7 +392,7 @@ func (s streams) showReport(report *analyze.Report, rows shownRows) error {
 	return nil
 }
 
-// reportError returns the error that determines the exit code for a report.
+// reportError returns the error that determines the exit code for report.
 func reportError(report *analyze.Report) error {
 	if len(report.Unread) > 0 {
 		return fmt.Errorf("the report is incomplete: cannot read %s", strings.Join(report.Unread, ", "))
@@ -404,7 +403,7 @@ func reportError(report *analyze.Report) error {
 	return needError(report.Headline)
 }
 
-// needError returns the error that determines the exit code for a need, nil without a need.
+// needError returns the error that determines the exit code for the need, or nil without a need.
 func needError(h *headline.Headline) error {
 	switch {
 	case h.Choice == nil || h.Choice.Outcome == choose.Met:
@@ -417,7 +416,7 @@ func needError(h *headline.Headline) error {
 	return &inconclusiveError{h.Choice.Verdict}
 }
 
-// plotsOf converts an experiment's time plots for analyze.
+// plotsOf converts the time plots in an experiment file for analyze.
 func plotsOf(plots []config.Plot) []analyze.Plot {
 	out := make([]analyze.Plot, len(plots))
 	for i, p := range plots {
@@ -426,8 +425,8 @@ func plotsOf(plots []config.Plot) []analyze.Plot {
 	return out
 }
 
-// classicOf returns the files that a classic experiment names, in the order of its databases. It
-// leaves out databases without input files.
+// classicOf returns the files named in a classic experiment, in database order. It leaves out
+// databases without input files.
 func classicOf(e *config.Experiment) *analyze.Classic {
 	c := &analyze.Classic{
 		Path: e.Path, Title: e.Title, Description: e.Description,
@@ -447,7 +446,7 @@ func classicOf(e *config.Experiment) *analyze.Classic {
 	return c
 }
 
-// classicRecord derives the record for a run without a manifest from its experiment file.
+// classicRecord derives the record for a run without manifest from its experiment file.
 func classicRecord(d config.Database) *results.DatabaseRun {
 	return &results.DatabaseRun{
 		ID: d.ID, Database: d.Name, Tag: d.Tag, Description: d.Description, State: results.StateComplete, Leader: -1,

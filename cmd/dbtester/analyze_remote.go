@@ -35,14 +35,13 @@ func (f *fetchFlags) register(flags *pflag.FlagSet, keyFile string) {
 // fetched holds copies of remote runs in a temporary directory.
 type fetched struct {
 	dir string
-	// runs are analyze's arguments, with addresses replaced by the copies.
+	// runs are the arguments of analyze, with addresses replaced by the copies.
 	runs []string
-	// remote means that there was an address.
+	// remote means that at least one argument was an address.
 	remote bool
 }
 
-// fetchRuns copies every run that is given by an address. The caller removes the
-// copies, even after an error.
+// fetchRuns copies every run given by address. The caller removes the copies, even after an error.
 func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) (*fetched, error) {
 	f := &fetched{runs: slices.Clone(runs)}
 	for i, run := range runs {
@@ -57,7 +56,7 @@ func (s streams) fetchRuns(ctx context.Context, from fetchFlags, runs []string) 
 			return f, err
 		}
 		f.remote = true
-		// A report names a run by its path's last element.
+		// Reports name runs by the last element of their path.
 		at := strings.TrimRight(run, "/")
 		f.runs[i] = filepath.Join(dir, fmt.Sprint(i), path.Base(path.Dir(at)), path.Base(at))
 		if err := s.fetchRun(ctx, from, run, f.runs[i]); err != nil {
@@ -108,7 +107,7 @@ func (s streams) fetchRun(ctx context.Context, from fetchFlags, address, dir str
 	return nil
 }
 
-// offerBounds names the flags that raise bounds, if the bounds caused an error.
+// offerBounds names the flags that raise bounds, if bounds caused err.
 func offerBounds(err error) error {
 	if !errors.Is(err, remotestorage.ErrBounds) {
 		return err
@@ -116,11 +115,11 @@ func offerBounds(err error) error {
 	return fmt.Errorf("%w (--max-objects and --max-bytes allow larger runs)", err)
 }
 
-// mostNamed bounds the runs below an address that an error names.
+// mostNamed bounds how many runs below an address an error names.
 const mostNamed = 10
 
-// checkRemoteRun fails if an address has no manifest, which an upload sends last. The
-// error names runs below the address.
+// checkRemoteRun fails if address has no manifest, which uploads send last. The error names runs
+// below the address.
 func checkRemoteRun(ctx context.Context, store remotestorage.Store, address string) error {
 	objects, err := store.List(ctx, "")
 	if err != nil {
@@ -179,8 +178,8 @@ func (r reportStore) close() error {
 	return r.store.Close()
 }
 
-// sendReport copies a report's files to a store and prints their location. The paths in the README
-// and the page are relative to the report's folder, and so are the names in the store.
+// sendReport copies the report files to a store and prints their location. Paths in the README and
+// the page are relative to the report folder, and so are the names in the store.
 func (s streams) sendReport(ctx context.Context, to reportStore, report *analyze.Report) error {
 	if to.store == nil {
 		return nil
@@ -228,7 +227,7 @@ func countsOf(kinds map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// reportFiles names the objects of a report's files by their path in its folder. A file
+// reportFiles names the objects for the report files by their path in the report folder. A file
 // that a classic experiment puts elsewhere has only its own name.
 func reportFiles(report *analyze.Report) ([]remotestorage.File, error) {
 	var files []remotestorage.File

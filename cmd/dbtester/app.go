@@ -6,13 +6,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// streams are a command's inputs and outputs.
+// streams are the inputs and outputs of commands.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// app holds what every command depends on.
+// app holds the dependencies of all commands.
 type app struct {
 	streams
 	registry *database.Registry

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// browserPatience is the time in which a browser may fail. A browser that still runs afterwards
-// belongs to the user, and stays open.
+// browserPatience is how long a browser may take to fail. One that still runs afterwards belongs to
+// the user, and stays open.
 const browserPatience = 5 * time.Second
 
 // openHelp is the help for --open.
 const openHelp = "open the report's page in the browser that BROWSER names, or that xdg-open does"
 
-// open opens a page in a browser. It fails if no browser can be started; later problems are not
+// open opens page in a browser. It fails if no browser can be started; later problems are not
 // reported.
 func (s streams) open(ctx context.Context, page string) error {
 	page, err := filepath.Abs(page)

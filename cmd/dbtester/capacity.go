@@ -8,8 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// newCapacity returns control for a file with a capacity search that the command line gives
-// in part.
+// newCapacity returns control for files whose capacity search is partly on the command line.
 func newCapacity(a *app) *cobra.Command {
 	var f controlFlags
 	cmd := &cobra.Command{

@@ -88,7 +88,7 @@ func (f *certsFlags) register(flags *pflag.FlagSet) {
 
 const day = 24 * time.Hour
 
-// folder returns the CA's folder, or an error for a wrong host or lifetime.
+// folder returns the folder for the CA, or an error for a wrong host or lifetime.
 func (f certsFlags) folder() (certs.Folder, error) {
 	if most := int(certs.LongestLife / day); f.days < 1 || f.days > most {
 		return certs.Folder{}, usageError{fmt.Errorf("--days must be 1 to %d, got %d", most, f.days)}
@@ -121,7 +121,7 @@ func (f certsFlags) init(out io.Writer) error {
 	return nil
 }
 
-// printAgentFolder prints what to do with an agent's folder.
+// printAgentFolder prints how to use the folder made for an agent.
 func printAgentFolder(out io.Writer, dir, host string) {
 	fmt.Fprintf(out, "copy %s to %s and run there: dbtester agent --agent-port %s --certs %s\n", dir, host, hostPort(host), filepath.Base(dir))
 }
@@ -130,7 +130,7 @@ func printControlFolder(out io.Writer, dir string) {
 	fmt.Fprintf(out, "for control: dbtester control --certs %s --config FILE\n", dir)
 }
 
-// hostPort returns an address with the agents' default port.
+// hostPort returns host with the default port for agents.
 func hostPort(host string) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"

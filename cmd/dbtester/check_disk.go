@@ -141,7 +141,7 @@ func printTrips(out io.Writer, trips []roundtrip.Times) error {
 	return t.Flush()
 }
 
-// diskError returns the error that determines a check's exit code.
+// diskError returns the error that determines the exit code of a check.
 func diskError(r *diskcheck.Report) error {
 	switch r.Verdict {
 	case diskcheck.Meets:

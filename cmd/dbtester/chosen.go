@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// chosenFlags select which parts of an experiment file a command runs, and change them.
+// chosenFlags select which parts of an experiment file to run, and change them.
 type chosenFlags struct {
 	databaseID string // "" for all
-	requests   int64  // 0 for the file's number
+	requests   int64  // 0 for the number in the file
 	trials     []int  // nil for all
 	use        []string
 }
@@ -24,7 +24,7 @@ func (f *chosenFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.use, "use-version", nil, useVersionHelp)
 }
 
-// apply changes a file's experiment, and checks that it has the trials.
+// apply changes the experiment, and checks that it has the trials.
 func (f chosenFlags) apply(e *config.Experiment, r *database.Registry, file string) error {
 	if err := useVersions(e, r, f.use); err != nil {
 		return err

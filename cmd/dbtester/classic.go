@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// classicNames maps the control files that the classic tool uploaded, by their names in a tag's
+// classicNames maps the control files that the classic tool uploaded, by their names in the tag
 // folder, to their names in an experiment file. It includes the manifest next to the summary.
 func classicNames(export map[string]string) map[string]string {
 	names := map[string]string{results.FileControlLog: results.FileControlLog}
@@ -37,11 +37,11 @@ func classicNames(export map[string]string) map[string]string {
 	return names
 }
 
-// ofMember recognizes one member's files: samples and logs.
+// ofMember recognizes files from one member: samples and logs.
 var ofMember = regexp.MustCompile(`^[0-9]+-.+\.(csv|log|log\.gz)$`)
 
-// classicFiles names the files of a classic experiment's run as the classic tool named its uploads:
-// TAG-FILE, and TAG-N-FILE for member N. It returns no files for other runs.
+// classicFiles names the files of a classic run as the classic tool named its uploads: TAG-FILE,
+// and TAG-N-FILE for member N. It returns no files for other runs.
 func classicFiles(run string) (files []remotestorage.File, err error) {
 	folder, err := results.Open(run)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s streams) fetchClassic(ctx context.Context, from fetchFlags, e *config.Ex
 	return errors.Join(err, store.Close())
 }
 
-// fetchInputs copies a run's inputs and makes the run read the copies.
+// fetchInputs copies the inputs for one run and makes the run read the copies.
 func (s streams) fetchInputs(ctx context.Context, store remotestorage.Store, most remotestorage.Bounds, e *config.Experiment, run *analyze.ClassicRun, to *fetched) error {
 	dir, err := to.directory()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// cleanupFlags are the flags for a cleanup. A run's folder may come from others, so the command's
-// user names the credentials.
+// cleanupFlags are the flags for cleanup. Run folders may come from others, so the user names the
+// credentials.
 type cleanupFlags struct {
 	below, prefix, config string
 	yes                   bool
@@ -68,8 +68,8 @@ func (f *cleanupFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.auth.PasswordEnv, "password-env", "", "environment variable with the user's password, or Consul's token")
 }
 
-// accessOf returns where credentials come from: the flags, or an experiment file, but only for the
-// file's own endpoints.
+// accessOf returns the source of credentials: the flags, or an experiment file, but only for
+// endpoints in that file.
 func (a *app) accessOf(f cleanupFlags) (func(tag string, endpoints []string) (*config.TLS, *config.Auth, error), error) {
 	var tls *config.TLS
 	var auth *config.Auth
@@ -101,8 +101,8 @@ func (a *app) accessOf(f cleanupFlags) (func(tag string, endpoints []string) (*c
 	}, nil
 }
 
-// confirm returns a function that asks for a yes on standard input, unless yes is set. undone tells
-// what a no leaves undone.
+// confirm returns a function that asks for a yes on standard input, unless yes is set. undone
+// describes the effect of a no.
 func (a *app) confirm(yes bool, undone string) func(question string) error {
 	return func(question string) error {
 		if yes {

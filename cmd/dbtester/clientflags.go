@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clientFlags select what is measured on the client: this process and its machine.
+// clientFlags select the measurements on the client: this process and its machine.
 type clientFlags struct {
 	device     string
 	iface      string

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// pageOf returns the path to a report's page, or to its folder if there is no page.
+// pageOf returns the path to the report page, or to the report folder without a page.
 func pageOf(report *analyze.Report) string {
 	for _, file := range report.Files {
 		if filepath.Base(file) == "report.html" {
@@ -21,8 +21,8 @@ func pageOf(report *analyze.Report) string {
 	return report.Dir
 }
 
-// verdictLines returns a run's folders and a line for each database in each trial. If there are
-// more than n lines, invalid verdicts come first.
+// verdictLines returns the run folders and one line for each database and trial. If there are more
+// than n lines, invalid verdicts come first.
 func (s streams) verdictLines(out *control.Outcome, n int) []string {
 	lines := s.folderLines(out)
 	verdicts := slices.Clone(out.Verdicts)
@@ -76,7 +76,7 @@ func runsWords(folders []string) string {
 	return strings.Join(words, " ")
 }
 
-// linesOf counts the lines that an error prints.
+// linesOf counts the lines in the text of err.
 func linesOf(err error) int {
 	if err == nil {
 		return 0

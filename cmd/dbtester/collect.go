@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
-// collect fetches an interrupted run's records from its agents. Agents for --local died with
+// collect fetches records from the agents of an interrupted run. Agents for --local died with
 // control, so agents in this process take over their work directory.
 func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	if f.config != "" || f.local || f.dryRun {
@@ -68,8 +68,8 @@ func (a *app) collect(ctx context.Context, f controlFlags) (err error) {
 	return err
 }
 
-// certsOf returns the folder with control's certificate in a run's experiment, or "". It is only
-// shown, never read: the run's folder may come from others.
+// certsOf returns the folder with control's certificate as the experiment names it, or "". It is
+// only shown, never read: the run folder may come from others.
 func certsOf(m *results.Manifest) string {
 	var e config.Experiment
 	if err := json.Unmarshal(m.Config, &e); err != nil {
@@ -78,8 +78,8 @@ func certsOf(m *results.Manifest) string {
 	return e.AgentCerts
 }
 
-// leftAgents returns agents for the work directory that a run's local agents left. If no such
-// directory is found, theirs is "".
+// leftAgents returns agents for the work directory left by the local agents of a run. Without such
+// a directory, theirs is "".
 func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Manifest) (*localAgents, error) {
 	below := cmp.Or(f.workDir, filepath.Dir(filepath.Dir(filepath.Clean(folder.Dir()))))
 	agents := newLocalAgents(a, below, nil)
@@ -95,7 +95,7 @@ func (a *app) leftAgents(f controlFlags, folder *results.Folder, m *results.Mani
 	return agents, nil
 }
 
-// leftWorkDir returns the work directory below a folder that contains a run's sessions, or "".
+// leftWorkDir returns the work directory below a folder that contains sessions of the run, or "".
 func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) string {
 	for _, db := range m.Databases {
 		note, err := salvage.Read(folder.Path(db.Tag))
@@ -112,14 +112,14 @@ func leftWorkDir(below string, folder *results.Folder, m *results.Manifest) stri
 	return ""
 }
 
-// nothingLeft stands for a local run's agents whose work directory is not where it was looked for.
-// It may be elsewhere, so that it is worth trying again.
+// nothingLeft replaces the agents of a local run whose work directory was not found. It may be
+// elsewhere, so that it is worth trying again.
 func nothingLeft(context.Context, string) (dbtesterpb.AgentClient, io.Closer, error) {
 	return nil, nil, errors.New("no work directory has records of this run (--work-dir names its parent if it is not beside the results)")
 }
 
-// closeRun ends a run's agents and removes their work directory, unless it has records that could
-// not be written to the result folder.
+// closeRun ends all agents and removes their work directory, unless it has records that could not
+// be written to the result folder.
 func (l *localAgents) closeRun(ctx context.Context, err error) error {
 	if kept := (*fleet.KeptError)(nil); errors.As(err, &kept) {
 		return l.closeCollected(ctx, fmt.Errorf("%w\nthe agents' records are below %s: --collect takes it as --work-dir", err, l.below))
@@ -127,8 +127,8 @@ func (l *localAgents) closeRun(ctx context.Context, err error) error {
 	return errors.Join(err, l.close(ctx))
 }
 
-// closeCollected ends the agents and removes the work directory that they took over. After an
-// error the directory stays for another attempt.
+// closeCollected ends the agents and removes the work directory they took over. After an error the
+// directory stays for another attempt.
 func (l *localAgents) closeCollected(ctx context.Context, err error) error {
 	if err == nil {
 		return l.close(ctx)

@@ -160,7 +160,7 @@ func (c comparison) report(ctx context.Context, o compare.Options, args []string
 	return compare.Run(ctx, o)
 }
 
-// verdictError returns the error that determines a comparison's exit code.
+// verdictError returns the error that determines the exit code of a comparison.
 func verdictError(r *compare.Report) error {
 	switch {
 	case len(r.Invalid) > 0:

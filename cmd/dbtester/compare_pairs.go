@@ -37,8 +37,8 @@ func (f *makeFlags) files() error {
 	return nil
 }
 
-// session returns the comparison's plan, without runs yet. Its clock starts with the first run, not
-// with builds before it.
+// session returns the plan for a comparison, without runs yet. Its clock starts with the first run,
+// not with builds before it.
 func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	if f.flags.Changed("budget") {
 		if f.flags.Changed("pairs") || f.flags.Changed("until") {
@@ -57,7 +57,7 @@ func (f *makeFlags) session(o compare.Options) (*compare.Session, error) {
 	return s, s.Check()
 }
 
-// makePairs makes a comparison's runs.
+// makePairs makes the runs to compare.
 func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.Report, error) {
 	f := &c.flags.made
 	s, err := f.session(o)
@@ -87,7 +87,7 @@ func (c comparison) makePairs(ctx context.Context, o compare.Options) (*compare.
 	return s.Conduct(ctx)
 }
 
-// progress returns the writer to which a comparison's progress goes.
+// progress returns the writer for progress messages.
 func (c comparison) progress() io.Writer {
 	if c.flags.made.control.quiet {
 		return io.Discard
@@ -109,12 +109,12 @@ func (c comparison) typedSides() (err error) {
 	return nil
 }
 
-// runOverhead is roughly how long a run takes besides its load: three members start, stop and are
-// collected.
+// runOverhead is roughly how much longer a run takes than its load: three members start, stop and
+// are collected.
 const runOverhead = 5 * time.Second
 
-// prepareSides obtains both sides' programs, and checks their files. From the files it sets the
-// session's load stages and A's seed. It also sets the approximate time for a pair, unless that
+// prepareSides obtains the programs for both sides, and checks their files. From the files it sets
+// the load stages and the seed for A. It also sets the approximate time for a pair, unless that
 // depends on the throughput.
 func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error {
 	a, f := c.app, &c.flags.made
@@ -170,8 +170,8 @@ func (c comparison) prepareSides(ctx context.Context, s *compare.Session) error 
 	return nil
 }
 
-// overruled returns an error if an executable for all members would run instead of the release that
-// a side requests.
+// overruled returns an error if an executable for all members would run instead of the release
+// requested for side.
 func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, name string) error {
 	entry, err := registry.Get(name)
 	if err != nil || side.Version == "" || side.Exec != "" || side.Source != "" || len(entry.Info.Tools) == 0 {
@@ -184,7 +184,7 @@ func (f *makeFlags) overruled(registry *database.Registry, side *versus.Side, na
 	return fmt.Errorf("--%s-exec would run in place of %s's version %s: give one of the two", tool, side.Name, side.Version)
 }
 
-// stagesOf counts a load's distinct steps, each of which has its own numbers.
+// stagesOf counts the distinct steps of l, each of which has its own numbers.
 func stagesOf(l workload.Load) int {
 	parts := map[workload.Step]bool{}
 	for _, s := range l.Stretches() {

@@ -64,10 +64,10 @@ func (b *boundary) sides(args []string) (from, to []string) {
 	return args[:b.at], slices.Concat(b.named, args[b.at:])
 }
 
-// here is the flag's value without "=VALUE".
+// here is the flag value without "=VALUE".
 const here = " "
 
-// makeFlags are the flags for a comparison that makes its runs.
+// makeFlags are the flags for comparisons that make their runs.
 type makeFlags struct {
 	config       string
 	a, b         versus.Side

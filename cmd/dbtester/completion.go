@@ -15,8 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// complete offers words for a flag's value to a shell. The function gets the command's arguments, and
-// the typed text.
+// complete offers flag values to a shell. The function gets the arguments and the typed text.
 func complete(cmd *cobra.Command, flag string, words func(args []string, typed string) []string) {
 	// An error would mean that the flag is not declared.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -24,14 +23,14 @@ func complete(cmd *cobra.Command, flag string, words func(args []string, typed s
 	})
 }
 
-// completeOrFile offers a word for a flag's value to a shell, and files once something else is typed.
+// completeOrFile offers word as flag value to a shell, and files once something else is typed.
 func completeOrFile(cmd *cobra.Command, flag, word string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return beginning([]string{word}, typed), cobra.ShellCompDirectiveDefault
 	})
 }
 
-// completeRun offers runs for a flag's value to a shell.
+// completeRun offers runs as flag values to a shell.
 func completeRun(cmd *cobra.Command, flag string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, completeRuns)
 }
@@ -39,8 +38,8 @@ func completeRun(cmd *cobra.Command, flag string) {
 // mostRuns bounds how many runs a shell is offered.
 const mostRuns = 20
 
-// completeRuns offers runs to a shell: LAST and the earlier ones once the L is typed, and the run
-// folders below --results whose path begins with what is typed. Otherwise the shell offers files.
+// completeRuns offers runs to a shell: LAST and the earlier ones once the L is typed, and run
+// folders below --results whose path begins with the typed text. Otherwise the shell offers files.
 func completeRuns(cmd *cobra.Command, _ []string, typed string) (words []string, _ cobra.ShellCompDirective) {
 	if typed == "" {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -175,7 +174,7 @@ func (a *app) completeUse(cmd *cobra.Command, path *string) {
 	})
 }
 
-// completeChosen offers to a shell what the file that --config names has: its databases, their releases in
+// completeChosen offers choices from the --config file to a shell: its databases, their releases in
 // the cache, and its trials.
 func (a *app) completeChosen(cmd *cobra.Command, path *string) {
 	a.completeUse(cmd, path)
@@ -215,13 +214,13 @@ func (a *app) completeVersions(cmd *cobra.Command, flag string, files ...*string
 	})
 }
 
-// cacheOf returns the release folder that a command was given, or "" for the user's.
+// cacheOf returns the given release folder, or "" for the user's.
 func cacheOf(cmd *cobra.Command) string {
 	named, _ := cmd.Flags().GetString("cache") // "" for a command without the flag
 	return named
 }
 
-// completeLoad offers load words to a shell: those for the database that the arguments name.
+// completeLoad offers load words to a shell, for the database named in the arguments.
 func (a *app) completeLoad(cmd *cobra.Command) {
 	info := func(args []string) database.Info {
 		if len(args) > 0 {

@@ -125,7 +125,7 @@ func (a *app) checkFile(path string, use []string, one *checkedFile) error {
 	if err = control.CheckBinaries(e, a.registry); err != nil {
 		err = usageError{err}
 	}
-	// Agents on this machine usually use this user's cache.
+	// Agents on this machine usually use the cache of the current user.
 	if err := errors.Join(err, a.checkReleases(e, cached(localFlags{}.localCache()))); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// checkedFile holds what config check found in one file.
+// checkedFile holds the results of config check for one file.
 type checkedFile struct {
 	File      string             `json:"file"`
 	OK        bool               `json:"ok"`

@@ -62,7 +62,7 @@ func newConsistency(a *app) *cobra.Command {
 	return cmd
 }
 
-// printVerdict prints the verdict on one database's run, from its records in a folder.
+// printVerdict prints the verdict on d, from its records in dir.
 func printVerdict(w io.Writer, dir string, d *results.DatabaseRun, most int) error {
 	say := sayer(w)
 	v, err := consistency.Record().Of(d.Records)

@@ -103,8 +103,8 @@ func (a *app) runControl(ctx context.Context, f controlFlags) (err error) {
 }
 
 // closeControl prints the results at the end of a run: folders, verdicts, the first screen and the
-// command that makes the whole report; with --all or --live, the report itself. It returns the
-// run's error, or an error for its unmet need. Unreadable records were already reported.
+// command that makes the whole report; with --all or --live, the report itself. It returns the run
+// error, or an error for an unmet need. Unreadable records were already reported.
 func (a *app) closeControl(ctx context.Context, e *config.Experiment, f controlFlags, view *audience, out *control.Outcome, err error) error {
 	notes := a.notes(f.format)
 	print := func(lines []string) { fmt.Fprint(notes.out, strings.Join(append(lines, ""), "\n")) }
@@ -191,8 +191,8 @@ func (a *app) conduct(ctx context.Context, e *config.Experiment, f controlFlags,
 	return out, withInvalid(err, out.Invalid)
 }
 
-// withInvalid adds the reasons why a run is not valid. Another error, such as
-// measurements that could not be collected, determines the exit code.
+// withInvalid adds the reasons why a run is not valid. Another error, such as measurements that
+// could not be collected, determines the exit code.
 func withInvalid(err error, reasons []string) error {
 	switch invalid := (&invalidError{reasons}); {
 	case len(reasons) == 0:
@@ -204,7 +204,7 @@ func withInvalid(err error, reasons []string) error {
 	}
 }
 
-// checkFill prints the forecasts' warnings and returns their refusals.
+// checkFill prints the warnings in forecasts and returns the refusals.
 func checkFill(to io.Writer, all []forecast.Forecast) error {
 	warnings, err := forecast.Problems(all)
 	return printFindings(to, warnings, err)
@@ -246,7 +246,7 @@ func (a *app) known(e *config.Experiment, f controlFlags, here *forecast.Machine
 	return known, err
 }
 
-// cached describes agents that use a cache on this machine; for "" they have no cache.
+// cached describes agents with a cache on this machine; "" means without cache.
 func cached(cache string) control.Agents {
 	in := &install.Installer{Cache: cache}
 	return control.Agents{
@@ -272,7 +272,7 @@ func cached(cache string) control.Agents {
 	}
 }
 
-// runningTimeout bounds the wait for a cluster that is already running.
+// runningTimeout bounds the wait for an already running cluster.
 const runningTimeout = 10 * time.Second
 
 // readyTimeout bounds the wait for a quorum. It is shorter if e starts no database.

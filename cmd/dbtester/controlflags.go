@@ -20,9 +20,9 @@ type controlFlags struct {
 	commands  bool // --allow-commands
 	create    bool // create the bucket for the upload
 	link      linkFlags
-	wait      time.Duration // for the hosts' addresses
+	wait      time.Duration // for host addresses
 	collect   string
-	over      map[string]map[string]string // ability values, over the file's: see [config.Variant]
+	over      map[string]map[string]string // ability values over those in the file: see [config.Variant]
 }
 
 // register declares the flags for a run.

@@ -40,7 +40,8 @@ list of what BY changed. Compare before you change files: damage is in the list 
 	return cmd
 }
 
-// runDigests compares a run's records with their digests, or renews the digests if by is not empty.
+// runDigests compares the records of a run with their digests, or renews the digests if by is not
+// empty.
 func (a *app) runDigests(run, by string) error {
 	folder, err := results.Open(run)
 	if err != nil {
@@ -83,7 +84,7 @@ func (a *app) runDigests(run, by string) error {
 	return nil
 }
 
-// compareDigests returns a database's differences from the records.
+// compareDigests returns how the digests for db differ from the records.
 func (a *app) compareDigests(db *results.DatabaseRun, dir string) (differ []string) {
 	if db.Digests == nil || len(db.Digests.ByFile) == 0 {
 		fmt.Fprintf(a.out, "%s: no digests\n", db.Tag)

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/cmd/dbtester/manpage"
 )
 
-// newDocs generates the program's documentation from the program itself.
+// newDocs generates documentation from the commands themselves.
 func newDocs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "docs",

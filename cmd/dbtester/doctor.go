@@ -38,7 +38,7 @@ start here; 1: they cannot, for the reasons on the last lines.`,
 	return cmd
 }
 
-// helper is a program that some runs need.
+// helper is a program needed by some runs.
 type helper struct{ name, does string }
 
 // helpers are programs that databases do not bring.
@@ -50,7 +50,7 @@ func helpers() []helper {
 	}
 }
 
-// runDoctor prints the facts from agent --check, and then what else runs need.
+// runDoctor prints the facts from agent --check, and then other needs of runs.
 func (a *app) runDoctor(ctx context.Context, f agentFlags) error {
 	c := &agentCheck{app: a, flags: f, w: tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)}
 	callers, err := c.callers()

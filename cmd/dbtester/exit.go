@@ -19,7 +19,7 @@ const (
 	exitInterrupted  = 130
 )
 
-// errInterrupted is why a command's context ended after a signal.
+// errInterrupted is the context cause after a signal.
 var errInterrupted = errors.New("interrupted")
 
 // usageError is a wrong command line.
@@ -35,8 +35,8 @@ func (e *invalidError) Error() string {
 	return "the run is recorded, but not valid:\n  " + strings.Join(e.reasons, "\n  ")
 }
 
-// worseError reports that B is worse or that a bound is not met, inconclusiveError that the
-// result is unknown.
+// worseError reports that B is worse or exceeds a bound, inconclusiveError that the result is
+// unknown.
 type (
 	worseError        struct{ text string }
 	inconclusiveError struct{ text string }
@@ -59,7 +59,7 @@ func (e *notFoundError) Error() string {
 	return "no " + e.what + " was found:\n  " + strings.Join(e.searches, "\n  ")
 }
 
-// message returns an error's text without repeated lines.
+// message returns the text of err without repeated lines.
 func message(err error) string {
 	seen := map[string]bool{}
 	var lines []string
@@ -72,8 +72,8 @@ func message(err error) string {
 	return strings.Join(lines, "\n")
 }
 
-// withNotFound adds the searches that found nothing to a run's error, unless the run failed and has
-// another exit code.
+// withNotFound adds searches without result to the run error, unless the run failed and has another
+// exit code.
 func withNotFound(err error, out *control.Outcome) error {
 	var searches []string
 	what := ""

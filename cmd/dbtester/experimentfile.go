@@ -15,8 +15,8 @@ func (a *app) readExperiment(path string) (*config.Experiment, error) {
 	return a.readOver(path, nil)
 }
 
-// readOver is readExperiment with the command line's ability values over the file's; nil keeps the
-// file as it is.
+// readOver is readExperiment with ability values from the command line over those in the file; nil
+// keeps the file as it is.
 func (a *app) readOver(path string, over map[string]map[string]string) (*config.Experiment, error) {
 	if path == "" {
 		return nil, usageError{errors.New("--config FILE is required")}
@@ -32,8 +32,7 @@ func (a *app) readOver(path string, over map[string]map[string]string) (*config.
 	return e, err
 }
 
-// owner identifies this control in the error that another control gets while this one
-// uses an agent.
+// owner identifies this control in the error that other controls get while this one uses an agent.
 func owner() string {
 	name, host := "someone", "somewhere"
 	if u, err := user.Current(); err == nil {

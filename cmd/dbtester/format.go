@@ -25,7 +25,7 @@ const (
 	formatMarkdown = "markdown"
 )
 
-// usualFormats returns these words in the help's order.
+// usualFormats returns these words in help order.
 func usualFormats() []string { return []string{formatText, formatJSON, formatCSV, formatMarkdown} }
 
 // reportFormats returns the formats for reports on runs.
@@ -51,7 +51,7 @@ func (f *format) Set(word string) error {
 	return nil
 }
 
-// machine reports whether standard output is for a program or a document.
+// machine reports whether standard output is for a program or document.
 func (f *format) machine() bool { return f.word != "" && f.word != formatText }
 
 // register adds the flag to a command, with text as the default.
@@ -61,7 +61,7 @@ func (f *format) register(cmd *cobra.Command, words ...string) {
 	complete(cmd, "format", func([]string, string) []string { return words })
 }
 
-// notes returns a command's streams for output that is not its result.
+// notes returns the streams for output besides the result.
 func (s streams) notes(f format) streams {
 	if f.machine() {
 		s.out = s.err
@@ -69,7 +69,7 @@ func (s streams) notes(f format) streams {
 	return s
 }
 
-// listing is a result that is a list: the same rows as text, CSV and Markdown, and as JSON a value
+// listing is a result made up of rows: the same rows as text, CSV and Markdown, and as JSON a value
 // whose fields are described in docs/pipes.md.
 type listing struct {
 	header []string

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// healFlags are heal's flags. A run's folder may come from others, so heal runs only commands that
-// are also in the experiment file, which its user names.
+// healFlags are the flags of heal. Run folders may come from others, so heal runs only commands
+// that are also in the experiment file, which its user names.
 type healFlags struct {
 	below, config string
 	commands, yes bool
@@ -44,7 +44,7 @@ func newHeal(a *app) *cobra.Command {
 	return cmd
 }
 
-// heal prints a run's undos that were not done, and runs them if permitted.
+// heal prints the undos left open by a run, and runs them if permitted.
 func (a *app) heal(ctx context.Context, args []string, f healFlags) error {
 	if f.commands != (f.config != "") {
 		return usageError{errors.New("--allow-commands and --config go together: what the run recorded is run only if your experiment file has it too")}

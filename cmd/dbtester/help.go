@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// helpWidth is the help's largest width in characters.
+// helpWidth is the largest help width in characters.
 const helpWidth = 100
 
-// group is a help section with a heading.
+// group is a titled help section.
 type group struct {
 	title string
 	names []string
 }
 
-// commandGroups returns the commands in the help's order. Commands in no group come last.
+// commandGroups returns the commands in help order. Commands in no group come last.
 func commandGroups() []group {
 	return []group{
 		{"Start here", []string{"quickstart", "load", "doctor", "config"}},
@@ -42,7 +42,7 @@ func flagGroups() []group {
 	}
 }
 
-// has reports whether a group has a flag. Executables have their own flags.
+// has reports whether g contains flag. Executables have their own flags.
 func (g group) has(flag string) bool {
 	return slices.Contains(g.names, flag) || strings.HasSuffix(flag, "-exec") && slices.Contains(g.names, "cache")
 }
@@ -84,7 +84,7 @@ func useLines(c *cobra.Command) []string {
 	return ways
 }
 
-// commandHelp lists a command's subcommands by group. Only the root has several groups.
+// commandHelp lists the subcommands of c by group. Only the root has several groups.
 func commandHelp(b *strings.Builder, c *cobra.Command) {
 	left := map[string]*cobra.Command{}
 	width := 0
@@ -123,7 +123,7 @@ func commandHelp(b *strings.Builder, c *cobra.Command) {
 	list(title, rest)
 }
 
-// flagHelp lists a command's flags by groups.
+// flagHelp lists the flags of c by group.
 func flagHelp(b *strings.Builder, c *cobra.Command) {
 	flags := c.Flags()
 	groups := append([]group{{title: "Flags"}}, flagGroups()...)

@@ -92,8 +92,8 @@ func (a *app) runInstall(ctx context.Context, f installFlags, args []string) err
 type wantedRelease struct {
 	name, version string
 	recipes       []recipe.Recipe
-	server        string // name of the database's own server
-	about         string // what the database is, "" if its name says that
+	server        string // name of the database server itself
+	about         string // description of the database, "" if its name suffices
 }
 
 // wantRelease reads NAME@VERSION.

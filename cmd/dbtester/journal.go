@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// logHandler returns a handler that writes a log to out as text. The systemd journal records each
-// line's time itself and takes the priority from a prefix <N>. If out is connected to the journal,
-// it gets this prefix instead of time and level. stream is the environment variable JOURNAL_STREAM,
-// in which systemd names that connection as DEVICE:INODE.
+// logHandler returns a handler that writes text to out. The systemd journal records the time of
+// each line itself and takes the priority from a prefix <N>. If out is connected to the journal, it
+// gets this prefix instead of time and level. stream is the environment variable JOURNAL_STREAM, in
+// which systemd names that connection as DEVICE:INODE.
 func logHandler(out io.Writer, stream string) slog.Handler {
 	if f, ok := out.(*os.File); ok && isJournal(f, stream) {
 		return newJournalHandler(out)
@@ -39,7 +39,7 @@ type journalHandler struct {
 	line *journalLine // shared by handlers with other attributes
 }
 
-// journalLine is the current record's line.
+// journalLine is the line for the current record.
 type journalLine struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -58,7 +58,7 @@ func newJournalHandler(out io.Writer) *journalHandler {
 	})}
 }
 
-// priority maps a level to a priority as in syslog(3).
+// priority maps l to a priority as in syslog(3).
 func priority(l slog.Level) int {
 	switch {
 	case l >= slog.LevelError:
@@ -90,7 +90,7 @@ func (h *journalHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// WithAttrs returns a handler that adds attributes.
+// WithAttrs returns a handler with additional attributes.
 func (h *journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &journalHandler{h.text.WithAttrs(attrs), h.line}
 }

@@ -39,7 +39,7 @@ type testCase struct {
 	Out     string      `xml:"system-out,omitempty"`
 }
 
-// testResult says why a case did not pass.
+// testResult explains why a case did not pass.
 type testResult struct {
 	Message string `xml:"message,attr"`
 }
@@ -68,8 +68,8 @@ func (s testSuite) encode() ([]byte, error) {
 	return append([]byte(xml.Header), append(data, '\n')...), nil
 }
 
-// junitOf makes a case for each database's validity, with its marks as output, and one for a need.
-// The need failed if no database meets it, and is skipped if that is unknown.
+// junitOf makes a case for the validity of each database, with its marks as output, and one for the
+// need. The need failed if no database meets it, and is skipped if that is unknown.
 func junitOf(r *analyze.Report) ([]byte, error) {
 	s := testSuite{Name: "dbtester " + r.Title}
 	h := r.Headline

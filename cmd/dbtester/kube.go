@@ -56,7 +56,7 @@ recorded a run that is not valid.`,
 	return cmd
 }
 
-// runKubeRender prints an experiment file's manifests.
+// runKubeRender prints the manifests for an experiment file.
 func (a *app) runKubeRender(path string, o kube.Options) error {
 	e, err := a.readExperiment(path)
 	if err != nil {
@@ -83,5 +83,5 @@ func (a *app) runKubeRender(path string, o kube.Options) error {
 	return err
 }
 
-// imageTag returns a version as an image tag, which cannot contain a plus sign.
+// imageTag returns version as image tag, which cannot contain a plus sign.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
-// lastWords holds the paths that an immediate exit prints: the result folders, and the work
-// directory that remains. It also holds the file that such an exit removes.
+// lastWords holds the paths that an immediate exit prints: result folders, and the remaining work
+// directory. It also holds the file that such an exit removes.
 type lastWords struct {
 	mu      sync.Mutex
 	folders []string
@@ -39,7 +39,7 @@ func (l *lastWords) folder(dir string) {
 	l.folders = append(l.folders, dir)
 }
 
-// works records the local agents' work directory; "" forgets it.
+// works records the work directory of local agents; "" forgets it.
 func (l *lastWords) works(dir string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +78,7 @@ func (l *lastWords) print(out, errw io.Writer) {
 	}
 }
 
-// leftBehind describes a work directory that no process will remove.
+// leftBehind describes an abandoned work directory.
 func leftBehind(dir string) string {
 	size := "data"
 	if s, err := fileinspect.Size(dir); err == nil {
@@ -87,7 +87,7 @@ func leftBehind(dir string) string {
 	return fmt.Sprintf("left behind: %s (%s): members' data, logs and samples of a killed run; dbtester control --collect RUN fetches its records; remove it when no longer needed", relative(dir), size)
 }
 
-// removeLimit bounds how long an immediate exit waits for a file's removal.
+// removeLimit bounds how long an immediate exit waits until the file is removed.
 const removeLimit = time.Second
 
 // relative returns path relative to the current directory if it is below it.

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// workDirs is the name pattern for local agents' work directories.
+// workDirs is the name pattern for work directories of local agents.
 const workDirs = ".work-*"
 
 // holdDir locks a directory until the returned file is closed or this process ends.
@@ -23,7 +23,7 @@ func holdDir(path string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	// leftovers in another process may hold a shared lock for a moment.
+	// leftovers in another process may briefly hold a shared lock.
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
 		dir.Close()
 		return nil, err
@@ -35,7 +35,7 @@ func holdDir(path string) (io.Closer, error) {
 func leftovers(folder string) []string {
 	found, err := filepath.Glob(filepath.Join(folder, workDirs))
 	if err != nil {
-		return nil // the folder's name is a bad pattern
+		return nil // the folder name is a bad pattern
 	}
 	return slices.DeleteFunc(found, func(path string) bool {
 		dir, err := os.Open(path)
@@ -47,8 +47,8 @@ func leftovers(folder string) []string {
 	})
 }
 
-// reportLeft unmounts the members' disks in a work directory that a killed run left, and reports
-// the directory.
+// reportLeft unmounts member disks in a work directory left by a killed run, and reports the
+// directory.
 func (a *app) reportLeft(ctx context.Context, dir string) {
 	whole, err := filepath.Abs(dir)
 	if err == nil {

@@ -25,8 +25,8 @@ type linkFlags struct {
 	insecure bool
 }
 
-// register adds the flags. dir says whose folder --certs names in its help, and insecure is the
-// help for --insecure.
+// register adds the flags. dir completes the --certs help with the owner of the folder, and
+// insecure is the --insecure help.
 func (f *linkFlags) register(flags *pflag.FlagSet, dir, insecure string) {
 	flags.StringVar(&f.certs, "certs", "", "folder of "+dir+" that dbtester certs made: "+certs.FileCA+", "+certs.FileCert+" and "+certs.FileKey+"; they are read again when they change")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM file of the CA, instead of the one in --certs")
@@ -74,7 +74,7 @@ func (s streams) warn(format string, args ...any) {
 	fmt.Fprintf(s.err, "dbtester: %s %s\n", looksOf(isTerminal(s.err), os.Getenv).paint(yellow, "warning:"), plaintext.Visible(fmt.Sprintf(format, args...)))
 }
 
-// tokenFile returns the file with the user's token.
+// tokenFile returns the file with the user token.
 func (f linkFlags) tokenFile() (string, error) {
 	if f.token != "" {
 		return f.token, nil
@@ -86,7 +86,7 @@ func (f linkFlags) tokenFile() (string, error) {
 	return path, nil
 }
 
-// server returns which callers an agent at an address admits, and the same in words.
+// server returns which callers an agent at listen admits, and the same in words.
 func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Server, string, error) {
 	source, err := f.open(a, certs.RoleAgent, log)
 	switch {
@@ -114,8 +114,8 @@ func (f linkFlags) server(a *app, listen string, log *slog.Logger) (agentlink.Se
 	return agentlink.Server{Token: token, Log: log}, "processes that know the token in " + path, nil
 }
 
-// client says which agents control calls, and how. dir is the experiment's certificate folder;
-// flags take precedence.
+// client returns how control authenticates itself and agents. dir is the certificate folder from
+// the experiment; flags take precedence.
 func (f linkFlags) client(a *app, dir string) (agentlink.Client, error) {
 	if _, given := f.pem(); !given && !f.insecure {
 		f.certs = dir

@@ -31,7 +31,7 @@ type audience struct {
 	server *live.Server
 }
 
-// admit begins to serve a run before any part starts. It returns nil if that was not requested.
+// admit begins to serve a run before any part starts. It returns nil unless that was requested.
 func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quiet bool) (*audience, error) {
 	if f.address == "" {
 		if f.certs != "" {
@@ -54,7 +54,7 @@ func (a *app) admit(ctx context.Context, e *config.Experiment, f liveFlags, quie
 	return &audience{run: run, server: server}, nil
 }
 
-// update shows an update on the run's progress.
+// update shows run progress.
 func (v *audience) update(u control.Update) {
 	if v == nil {
 		return
@@ -67,7 +67,7 @@ func (v *audience) update(u control.Update) {
 	v.run.Say(of, u.Text, u.Step)
 }
 
-// of returns what receives a run's measurements. Without an audience, nothing does.
+// of returns the receiver of measurements. Without an audience, it discards them.
 func (v *audience) of() control.Audience {
 	if v == nil {
 		return control.Audience{}
@@ -82,7 +82,7 @@ func (v *audience) of() control.Audience {
 	}
 }
 
-// servers has the members' machines in a few words, for the line on the terminal.
+// servers describes the member machines in a few words, for the line on the terminal.
 func (v *audience) servers() string {
 	if v == nil {
 		return ""

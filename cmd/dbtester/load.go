@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// loadName names, in positions, the file for which load's flags stand.
+// loadName is the file name, in positions, for the load flags.
 const loadName = "<load>"
 
-// loadFlags define a load without a file.
+// loadFlags define loads without a file.
 type loadFlags struct {
 	control   controlFlags
 	endpoints []string
@@ -25,13 +25,13 @@ type loadFlags struct {
 	keys      []loadKey
 }
 
-// loadKey is a load key that a flag gives.
+// loadKey is a load key set by flag.
 type loadKey struct {
 	name string
 	text *string
 }
 
-// shortLoadKeys returns the load keys that have flags; others need a file.
+// shortLoadKeys returns the load keys with flags; others need a file.
 func shortLoadKeys() []string {
 	return []string{"operation", "mix", "workload", "read", "keys", "duration", "warm_up", "rate", "clients", "connections", "key_size", "value_size"}
 }

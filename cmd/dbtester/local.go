@@ -31,7 +31,7 @@ import (
 type localAgents struct {
 	app     *app
 	options agent.Options // WorkDir is set per agent
-	below   string        // the work directory's parent
+	below   string        // parent of the work directory
 
 	mu      sync.Mutex
 	workDir string    // "" before the first agent
@@ -57,7 +57,7 @@ func newLocalAgents(a *app, below string, tools map[string]string) *localAgents 
 	}
 }
 
-// connect returns a client for the agent at an address. The first call for an address creates the
+// connect returns a client for the agent at addr. The first call for each address creates the
 // agent.
 func (l *localAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	if err := refuseLocal(addr); err != nil {
@@ -134,7 +134,7 @@ func (l *localAgents) start(addr string) (*localAgent, error) {
 	return local, nil
 }
 
-// diskOf returns the disk for the member with an agent's address and work directory: the file
+// diskOf returns the disk for the member whose agent has this address and work directory: the file
 // system mounted for its host below a directory, or the same for all members.
 func diskOf(disk, addr, workDir string) (string, error) {
 	own, err := owndisk.Asked(disk)

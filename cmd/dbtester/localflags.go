@@ -18,7 +18,7 @@ type localFlags struct {
 	local   bool
 	workDir string
 	cache   string // for releases
-	disk    string // each member's own disk; "" means no own disk
+	disk    string // own disk for each member; "" means no own disk
 	tools   toolFlags
 }
 
@@ -30,7 +30,7 @@ func (f *localFlags) register(flags *pflag.FlagSet, r *database.Registry, cache 
 	f.tools.register(flags, r)
 }
 
-// registerDisk declares the flag for members' own disks.
+// registerDisk declares the flag for own disks.
 func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
 	flags.StringVar(&f.disk, "disk", "", "with --local: "+diskUsage+"; with --local it has one for each host, by its address: DIR/127.0.0.1")
 }
@@ -38,7 +38,7 @@ func (f *localFlags) registerDisk(flags *pflag.FlagSet) {
 // checkDisk returns why members cannot have such disks.
 func (f localFlags) checkDisk() error {
 	if _, err := owndisk.Asked(f.disk); err != nil {
-		return usageError{fmt.Errorf("--disk: %w", err)} // agents check the hosts' directories
+		return usageError{fmt.Errorf("--disk: %w", err)} // agents check the host directories
 	}
 	if f.disk != "" && !f.local {
 		return usageError{errors.New("--disk needs --local; agents on other machines have a flag of their own")}
@@ -46,11 +46,11 @@ func (f localFlags) checkDisk() error {
 	return nil
 }
 
-// localDir returns the parent of the local agents' work directory.
+// localDir returns the parent of the work directory for local agents.
 func (f localFlags) localDir(e *config.Experiment) string { return cmp.Or(f.workDir, e.Results) }
 
-// machine returns the facts about this machine. Only with --local do they include where the
-// members' directories are.
+// machine returns the facts about this machine. Only with --local do they include the location of
+// member directories.
 func (f localFlags) machine(e *config.Experiment) *forecast.Machine {
 	if !f.local {
 		return forecast.Here("")
@@ -58,7 +58,7 @@ func (f localFlags) machine(e *config.Experiment) *forecast.Machine {
 	return forecast.Here(f.localDir(e))
 }
 
-// localCache is the local agents' release cache. It is "" if there is no home directory; only files
+// localCache is the release cache for local agents. It is "" without a home directory; only files
 // that name versions need a cache.
 func (f localFlags) localCache() string {
 	dir, err := cacheDir(f.cache)

@@ -11,11 +11,11 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// lookers say who may look at this process: a flag's value, and the value for its certificates.
+// lookers define the allowed viewers of this process: an address flag, and its certificate flag.
 type lookers struct {
 	flag    string // such as "live"
 	address string
-	certs   string // folder with this machine's certificate; "" lets only this machine look
+	certs   string // folder with the certificate of this machine; "" lets only this machine look
 }
 
 // listen listens on the address, and returns its URL.

@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// newestWord stands for the newest run wherever a command accepts a run, and LAST~N for the Nth
-// run before it. A folder with that name is ./LAST.
+// newestWord selects the newest run wherever commands accept a run, and LAST~N the Nth run before
+// it. A folder with that name is ./LAST.
 const newestWord = "LAST"
 
 // defaultResults is the folder for runs unless an experiment or --results names another one.
@@ -45,7 +45,7 @@ func (s streams) namedRuns(runs []string, below string) ([]string, error) {
 	return named, nil
 }
 
-// namedFolder opens the only given run's folder.
+// namedFolder opens the folder of the only given run.
 func (s streams) namedFolder(runs []string, below string) (*results.Folder, error) {
 	runs, err := s.namedRuns(runs, below)
 	if err != nil {
@@ -124,7 +124,7 @@ func timeOf(run string) time.Time {
 	return m.Started
 }
 
-// manifestsOf returns the runs' manifests. It leaves out unreadable ones: the report has their
+// manifestsOf returns the manifests in folders. It leaves out unreadable ones: the report has their
 // errors.
 func manifestsOf(folders []string) (all []*results.Manifest) {
 	for _, dir := range folders {
@@ -139,7 +139,7 @@ func manifestsOf(folders []string) (all []*results.Manifest) {
 	return all
 }
 
-// checkRuns returns an error if a folder is not a run.
+// checkRuns returns an error if a folder is no run.
 func checkRuns(folders []string) error {
 	for _, run := range folders {
 		if _, err := os.Stat(filepath.Join(run, results.FileManifest)); err != nil {

@@ -2,10 +2,10 @@ package main
 
 import "github.com/spf13/cobra"
 
-// outputFlags select the output for a command that makes runs.
+// outputFlags select the output for commands that make runs.
 type outputFlags struct {
 	all     bool // every row in the report, not only the first screen
-	open    bool // the report's page in a browser
+	open    bool // the report page in a browser
 	quiet   bool // no progress
 	verbose bool
 	format  format
@@ -14,7 +14,7 @@ type outputFlags struct {
 // quietHelp is the help for --quiet.
 const quietHelp = "print no progress; results, warnings and errors are printed as always"
 
-// register declares the flags. The help for all says what the command prints without it.
+// register declares the flags. The help for --all describes the output without it.
 func (f *outputFlags) register(cmd *cobra.Command, all, open string) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, all)

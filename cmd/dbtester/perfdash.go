@@ -24,15 +24,15 @@ type perfData struct {
 	Items   []perfItem `json:"dataItems"`
 }
 
-// perfItem holds numbers in one unit with the labels that a dashboard reader can select.
+// perfItem holds numbers in one unit with the labels that dashboard readers can select.
 type perfItem struct {
 	Data   map[string]float64 `json:"data"`
 	Unit   string             `json:"unit"`
 	Labels map[string]string  `json:"labels"`
 }
 
-// perfMetrics maps metrics in numbers.csv to the numbers in the file: the item's name, and the
-// number's name in it.
+// perfMetrics maps metrics in numbers.csv to numbers in the file: the name of the item, and of the
+// number in it.
 func perfMetrics() map[string][2]string {
 	return map[string][2]string{
 		"Latency p50": {"Latency", "Perc50"}, "Latency p90": {"Latency", "Perc90"}, "Latency p99": {"Latency", "Perc99"},
@@ -58,7 +58,7 @@ func perfdashOf(r *analyze.Report) ([]byte, error) {
 	for _, row := range rows[1:] {
 		name, known := metrics[row[at["metric"]]]
 		value, err := strconv.ParseFloat(row[at["value"]], 64)
-		if !known || err != nil { // a missing number has a note instead
+		if !known || err != nil { // missing numbers have a note instead
 			continue
 		}
 		labels := map[string]string{"Metric": name[0], "Database": plaintext.Line(row[at["database"]])}

@@ -6,8 +6,8 @@ import (
 	"runtime/pprof"
 )
 
-// profileCPU writes this process's CPU profile to path until stop is called. With an empty path, it
-// does nothing.
+// profileCPU writes CPU profiles of this process to path until stop is called. With an empty path,
+// it does nothing.
 func profileCPU(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil

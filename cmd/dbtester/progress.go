@@ -16,26 +16,26 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// progress shows a run's progress. On a terminal it rewrites one line, and prints a line for each
+// progress shows how far a run is. On a terminal it rewrites one line, and prints a line for each
 // event. Elsewhere it also prints a line for each step in the run, and one for the load every
 // plainEvery.
 type progress struct {
 	out     io.Writer
 	columns func() int    // on the terminal; nil if out is not a terminal
 	verbose bool          // a line for each step on a terminal too
-	servers func() string // what is known about the members' machines; nil or "" for nothing
+	servers func() string // known facts about the member machines; nil or "" for nothing
 	started time.Time
 
 	mu    sync.Mutex
-	width int // the current line's width on the terminal
+	width int // width of the current line on the terminal
 	last  time.Time
 	load  loadOf        // shown now
-	steps float64       // its finished steps' seconds
+	steps float64       // seconds of its finished steps
 	step  int           // current step
 	prev  time.Duration // elapsed in the current step
 }
 
-// loadOf names one database's load in one trial.
+// loadOf identifies the load on one database in one trial.
 type loadOf struct {
 	trial int
 	tag   string
@@ -90,7 +90,7 @@ func (p *progress) report(u control.Update) {
 	}
 }
 
-// text shows a run's step or an event.
+// text shows a step or an event.
 func (p *progress) text(u control.Update) {
 	line := p.prefix(u) + plaintext.Visible(u.Text)
 	if u.Step && p.columns != nil && !p.verbose {
@@ -156,7 +156,7 @@ func (p *progress) line(u control.Update) string {
 	return b.String()
 }
 
-// left estimates the load's remaining time; 0 means unknown.
+// left estimates the remaining time of the load; 0 means unknown.
 func (p *progress) left(u control.Update) time.Duration {
 	spent := p.steps + u.Load.Elapsed.Seconds()
 	switch {

@@ -76,7 +76,7 @@ func (a *app) runQuickstart(ctx context.Context, f quickstartFlags) (err error) 
 	return err
 }
 
-// nextOfQuickstart returns the command that makes a second run and compares the two.
+// nextOfQuickstart returns the command that makes a second run and compares both.
 func nextOfQuickstart(f quickstartFlags) string {
 	below := ""
 	if f.results != "" {

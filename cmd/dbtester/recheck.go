@@ -51,7 +51,7 @@ type limits struct {
 	memory uint64 // bytes
 }
 
-// leastMemory is the least memory for a check: the program itself takes a part.
+// leastMemory is the least memory for a check, including the program itself.
 const leastMemory = 64 << 20
 
 func (f *recheckFlags) limits() (limits, error) {
@@ -79,8 +79,8 @@ func (e *differenceError) Error() string {
 	return "the judge of the run and Porcupine differ, so one of them is wrong:\n  " + strings.Join(e.keys, "\n  ")
 }
 
-// recheck checks the recorded requests from a database's run, and prints the verdicts. It returns
-// where they differ from the run's verdict.
+// recheck checks the recorded requests of d, and prints the verdicts. It returns where they differ
+// from the verdict of the run.
 func (a *app) recheck(ctx context.Context, dir string, d *results.DatabaseRun, l limits) (differing []string, err error) {
 	path, say := filepath.Join(dir, consistency.FileHistory), sayer(a.out)
 	counts, requests, keys := map[recheck.Verdict]int{}, int64(0), 0
@@ -120,8 +120,8 @@ func (a *app) recheck(ctx context.Context, dir string, d *results.DatabaseRun, l
 	return differing, nil
 }
 
-// difference says how the run's verdict on a key differs from another one, or returns "". What the
-// run found after the recorded part of a key's requests is no difference.
+// difference describes how the verdict of the run on a key differs from v, or returns "".
+// Violations that the run found after the recorded part of the requests are no difference.
 func difference(h *judge.History, v recheck.Verdict) string {
 	switch {
 	case v == recheck.Violation && h.Violations == 0:
@@ -143,7 +143,7 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 	cmd := exec.CommandContext(limited, self, "recheck-key", path, strconv.FormatInt(key, 10), l.within.String(), strconv.FormatUint(l.memory, 10))
 	var out, failed bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = &out, &failed, process.WithStarter()
-	if _, err := cmd.StdinPipe(); err != nil { // Wait, or this process's end, closes it
+	if _, err := cmd.StdinPipe(); err != nil { // Wait, or the end of this process, closes it
 		return r, fmt.Errorf("check key %d with Porcupine: %w", key, err)
 	}
 	runtime.LockOSThread() // the child ends with its thread
@@ -165,8 +165,8 @@ func recheckKey(ctx context.Context, self, path string, key int64, l limits) (r 
 	return r, nil
 }
 
-// newRecheckKey returns the child's hidden command: FILE KEY TIME BYTES. It runs at most until its
-// standard input ends.
+// newRecheckKey returns the hidden command for the child process: FILE KEY TIME BYTES. It runs at
+// most until its standard input ends.
 func newRecheckKey(a *app) *cobra.Command {
 	return hidden("recheck-key", "Check the recorded requests of a key with Porcupine", func(ctx context.Context, args []string) error {
 		if len(args) != 4 {
@@ -225,7 +225,7 @@ func (a *app) recheckWithin(ctx context.Context, path string, key int64, l limit
 	return json.NewEncoder(a.out).Encode(r)
 }
 
-// checkRecorded checks a key's recorded requests without limits.
+// checkRecorded checks the recorded requests for key without limits.
 func checkRecorded(path string, key int64) (rechecked, error) {
 	for h, err := range consistency.Histories(path) {
 		if err != nil {
@@ -258,7 +258,7 @@ func confine(memory uint64) error {
 	return nil
 }
 
-// watchMemory calls a function once if this process's memory passes a bound before ctx ends.
+// watchMemory calls passed once if the memory of this process passes most bytes before ctx ends.
 func watchMemory(ctx context.Context, most uint64, passed func()) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -276,7 +276,7 @@ func watchMemory(ctx context.Context, most uint64, passed func()) {
 	}
 }
 
-// sayer returns a function that prints a line in which others' text is safe to show.
+// sayer returns a function that prints lines in which foreign text is safe to show.
 func sayer(w io.Writer) func(format string, args ...any) {
 	return func(format string, args ...any) {
 		fmt.Fprintln(w, plaintext.Line(fmt.Sprintf(format, args...)))

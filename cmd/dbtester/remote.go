@@ -24,7 +24,7 @@ import (
 // contacted only with --insecure.
 type remoteAgents struct {
 	link   agentlink.Client
-	absent atomic.Bool // a dial to an agent failed
+	absent atomic.Bool // a dial failed
 
 	mu   sync.Mutex
 	open []string // agents that admit anyone
@@ -50,7 +50,7 @@ func noAgents(e *config.Experiment) error {
 	return errors.New(hint + ", or pass --local to run all members here")
 }
 
-// connect returns a client for the agent at an address. It does not wait for the connection.
+// connect returns a client for the agent at addr. It does not wait for the connection.
 func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.AgentClient, io.Closer, error) {
 	conn, err := r.dial(addr)
 	if err != nil {
@@ -59,8 +59,8 @@ func (r *remoteAgents) connect(_ context.Context, addr string) (dbtesterpb.Agent
 	return dbtesterpb.NewAgentClient(conn), conn, nil
 }
 
-// connectGenerator returns a client for the generator in the agent at an address. It does not wait
-// for the connection.
+// connectGenerator returns a client for the generator in the agent at addr. It does not wait for
+// the connection.
 func (r *remoteAgents) connectGenerator(_ context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error) {
 	conn, err := r.dial(addr)
 	if err != nil {
@@ -69,7 +69,7 @@ func (r *remoteAgents) connectGenerator(_ context.Context, addr string) (dbteste
 	return dbtesterpb.NewGeneratorClient(conn), conn, nil
 }
 
-// dial returns a connection to an agent.
+// dial returns a connection to the agent at addr.
 func (r *remoteAgents) dial(addr string) (*grpc.ClientConn, error) {
 	if err := r.refuse(addr); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (r *remoteAgents) refuse(addr string) error {
 	return nil
 }
 
-// opened records an agent that admits anyone.
+// opened records that the agent at addr admits anyone.
 func (r *remoteAgents) opened(addr string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -41,7 +41,7 @@ func newSelfcheck(a *app) *cobra.Command {
 	return cmd
 }
 
-// hidden returns a command for a child process, which gets its arguments unchanged.
+// hidden returns a command for child processes, which get their arguments unchanged.
 func hidden(use, short string, run func(context.Context, []string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Hidden: true, DisableFlagParsing: true,
@@ -84,11 +84,10 @@ func (a *app) runSelfcheck(ctx context.Context, duration time.Duration, file str
 	return report.Print(a.out)
 }
 
-// selfcheckAuto is the value for control's flag that requests a check with each load.
+// selfcheckAuto is the --selfcheck value for a check with each load.
 const selfcheckAuto = "auto"
 
-// mirrorOf returns an executable's command line that checks each load, or nil if the flag does not
-// request it.
+// mirrorOf returns the command line that checks each load, or nil if flag does not request it.
 func mirrorOf(executable, flag string) []string {
 	if flag != selfcheckAuto {
 		return nil
@@ -96,8 +95,7 @@ func mirrorOf(executable, flag string) []string {
 	return []string{executable, "selfcheck", "mirror"}
 }
 
-// readSelfcheck reads the part of a check that a run records. It returns nil if file is "" or
-// selfcheckAuto.
+// readSelfcheck reads the recorded part of a check. It returns nil if file is "" or selfcheckAuto.
 func readSelfcheck(file string) (*results.SelfCheck, error) {
 	if file == "" || file == selfcheckAuto {
 		return nil, nil

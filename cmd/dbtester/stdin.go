@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// stdinWord stands for standard input wherever a command accepts an experiment file. A file
-// with that name is ./-.
+// stdinWord selects standard input wherever commands accept an experiment file. A file with that
+// name is ./-.
 const stdinWord = "-"
 
 // standardInput returns the data on standard input, at most as many bytes as an experiment
@@ -34,7 +34,7 @@ func (a *app) standardInput() ([]byte, error) {
 	return data, nil
 }
 
-// fileText returns an experiment file's contents.
+// fileText returns the contents of the experiment file at path.
 func (a *app) fileText(path string) ([]byte, error) {
 	if path == stdinWord {
 		return a.standardInput()
@@ -46,7 +46,7 @@ func (a *app) fileText(path string) ([]byte, error) {
 	return data, nil
 }
 
-// readVariant reads an experiment file, or standard input, changed to a variant.
+// readVariant reads an experiment file, or standard input, changed to variant v.
 func (a *app) readVariant(path string, v config.Variant) (*config.Experiment, []yamlfile.Problem, error) {
 	if path != stdinWord {
 		return v.Read(path, a.registry.All())
@@ -62,7 +62,7 @@ func (a *app) readVariant(path string, v config.Variant) (*config.Experiment, []
 	return e, warnings, err
 }
 
-// nameOf returns an experiment file's name for texts.
+// nameOf returns the name of an experiment file for messages.
 func nameOf(path string) string {
 	if path == stdinWord {
 		return yamlfile.Stdin

@@ -54,7 +54,7 @@ func (a *app) runSubmit(f submitFlags, args []string) error {
 	}
 	run := runs[0]
 	o := submission.Options{Run: run, To: f.to, Hide: f.hide}
-	// Texts may contain this machine's names. An unknown name is in no text.
+	// Texts may contain the names of this machine. An unknown name is in no text.
 	if host, err := os.Hostname(); err == nil {
 		o.Hosts = append(o.Hosts, host)
 	}

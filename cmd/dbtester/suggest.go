@@ -26,12 +26,12 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// unknownCommand returns the error for a word that is no command below parent.
+// unknownCommand returns the error for a word that names no command below parent.
 func unknownCommand(parent *cobra.Command, word string) error {
 	return usageError{fmt.Errorf("unknown command %q%s (see %s --help)", word, didYouMean(parent, word), parent.CommandPath())}
 }
 
-// newHelp returns the command that explains another one. Cobra's own version accepts any word.
+// newHelp returns the command that explains other commands. Cobra's own version accepts any word.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -60,8 +60,8 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// flagError turns a wrong flag into a usage error with the nearest flag. Behind a word that is no
-// command, the word is the mistake: the flag may belong to the command that was meant.
+// flagError turns a wrong flag into a usage error with the nearest flag. Behind an unknown command,
+// the command is the mistake: the flag may belong to the command that was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasSubCommands() && cmd.Args != nil {
 		if wrong := cmd.Args(cmd, cmd.Flags().Args()); wrong != nil {
@@ -78,7 +78,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError{fmt.Errorf("%w%s (see %s --help)", err, hint, cmd.CommandPath())}
 }
 
-// didYouMean suggests the command below parent that is nearest to a word, as a message's end. It
+// didYouMean suggests the command below parent nearest to word, for the end of a message. It
 // returns "" if no command is near.
 func didYouMean(parent *cobra.Command, word string) string {
 	var names []string

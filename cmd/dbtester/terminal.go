@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// looks are what an output can show beyond plain text.
+// looks are the capabilities of an output beyond plain text.
 type looks struct{ colour, links bool }
 
 // looksOf decides from the environment which looks an output has. Only terminals have any. NO_COLOR
@@ -29,13 +29,13 @@ func looksOf(terminal bool, env func(string) string) looks {
 	return looks{colour: able && env("NO_COLOR") == "", links: able && name != "linux"}
 }
 
-// isTerminal reports whether an output is a terminal.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// looks returns standard output's looks.
+// looks returns the looks of standard output.
 func (s streams) looks() looks { return looksOf(isTerminal(s.out), os.Getenv) }
 
 // Colours, by their numbers in ECMA-48. Bold is for the answer, red for errors, yellow for
@@ -62,7 +62,7 @@ func (l looks) link(path string) string {
 	if !l.links || err != nil {
 		return shown
 	}
-	host, err := os.Hostname() // a terminal may show another machine's files, by ssh
+	host, err := os.Hostname() // terminals may show files from another machine, by ssh
 	if err != nil {
 		return shown
 	}
@@ -70,10 +70,10 @@ func (l looks) link(path string) string {
 	return "\x1b]8;;" + address.String() + "\x1b\\" + shown + "\x1b]8;;\x1b\\"
 }
 
-// path returns a path for standard output, as a link if the terminal has links.
+// path returns path for standard output, as a link if the terminal has links.
 func (s streams) path(path string) string { return s.looks().link(path) }
 
-// screen returns the first screen that ends a command's output, with its answer in bold.
+// screen returns the first screen at the end of the output, with its answer in bold.
 func (s streams) screen(h *headline.Headline) string {
 	text, l := screenText(h), s.looks()
 	if !l.colour {
@@ -90,7 +90,7 @@ func (s streams) screen(h *headline.Headline) string {
 	return strings.Join(lines, "\n")
 }
 
-// screenText returns the first screen that ends a command's output.
+// screenText returns the first screen at the end of the output.
 func screenText(h *headline.Headline) string {
 	return strings.Join(fit(strings.Split(strings.TrimRight(h.Screen(), "\n"), "\n"), screenLines), "\n") + "\n"
 }
@@ -105,7 +105,7 @@ func fit(lines []string, n int) []string {
 	return append(slices.Clone(lines[:n-1]), fmt.Sprintf("... and %s; dbtester analyze --all prints all", english.Plural(left, "more line", "")))
 }
 
-// A command that ran or analyzed something ends with at most closingLines lines, which fit on a
+// Commands that ran or analyzed something end with at most closingLines lines, which fit on a
 // terminal. Of these, screenLines are the first screen.
 const (
 	closingLines = 30

@@ -35,9 +35,8 @@ func (t *toolFlags) register(flags *pflag.FlagSet, r *database.Registry) {
 	}
 }
 
-// paths returns the given tools as absolute paths; a name without a slash is looked up
-// in PATH. A tool that is missing or not executable is an error now, not after a run has
-// begun.
+// paths returns the given tools as absolute paths; names without a slash are looked up in PATH. A
+// missing or non-executable tool is an error now, not after a run has begun.
 func (t *toolFlags) paths() (map[string]string, error) {
 	paths := map[string]string{}
 	var errs []error
@@ -55,7 +54,7 @@ func (t *toolFlags) paths() (map[string]string, error) {
 	return paths, errors.Join(errs...)
 }
 
-// findTool finds an executable, or a directory with files that an executable needs.
+// findTool finds an executable, or a directory of files needed by one.
 func findTool(value string) (string, error) {
 	path, err := exec.LookPath(value)
 	if err == nil {
@@ -70,8 +69,8 @@ func findTool(value string) (string, error) {
 // useVersionHelp describes --use-version.
 const useVersionHelp = "run a release other than the file's, as NAME=VERSION or ID=VERSION, such as consul=1.16.0 (repeatable)"
 
-// useVersions makes an experiment's databases run other releases than those in its file. Reports
-// state which version ran.
+// useVersions makes databases run other releases than those in the experiment file. Reports state
+// which version ran.
 func useVersions(e *config.Experiment, registry *database.Registry, list []string) error {
 	for _, text := range list {
 		name, version, found := strings.Cut(text, "=")
@@ -112,8 +111,8 @@ func obtainable(registry *database.Registry, name, version string) error {
 	return err
 }
 
-// snapshots returns why members from another release than the file's cannot make the file's
-// snapshots.
+// snapshots returns why members from another release than db.Version cannot make the snapshots in
+// the file.
 func snapshots(db *config.Database, version string) error {
 	d := &ability.Database{Version: version, Options: db.Options, Secret: db.TLS != nil && db.Auth != nil}
 	if err := upkeep.CheckSnapshots(upkeep.Keys().Of(db.Abilities), d); err != nil {
@@ -122,7 +121,7 @@ func snapshots(db *config.Database, version string) error {
 	return nil
 }
 
-// cacheDir returns the release directory: the given one, or the user's.
+// cacheDir returns the release directory: named, or the user's.
 func cacheDir(named string) (string, error) {
 	if named != "" {
 		return named, nil

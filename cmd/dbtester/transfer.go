@@ -31,7 +31,7 @@ func withInterrupt(ctx context.Context, err error) error {
 	return err
 }
 
-// registerCreate adds the flag that creates a bucket. Without the flag no bucket is created.
+// registerCreate adds the flag that creates the bucket. Without it no bucket is created.
 func registerCreate(flags *pflag.FlagSet, create *bool) {
 	flags.BoolVar(create, "create-bucket", false, "create the bucket, or the folder of file://, if it does not exist")
 }
@@ -40,7 +40,7 @@ func registerProject(flags *pflag.FlagSet, project *string) {
 	flags.StringVar(project, "project", "", "project of a bucket of gs:// that --create-bucket creates")
 }
 
-// transferLine describes a transfer's progress.
+// transferLine describes how far a transfer is.
 func transferLine(what string, p remotestorage.Progress) string {
 	line := fmt.Sprintf("%s: %d of %s, %s of %s", what, p.Sent+p.Present, english.Plural(p.Files, "file", ""),
 		humanize.Bytes(uint64(p.SentBytes)), humanize.Bytes(uint64(p.Bytes)))

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errNoUpload is the advice for a file that requests an upload.
+// errNoUpload is the advice for files that request an upload.
 var errNoUpload = errors.New("pass --no-upload to run without it")
 
 type uploadFlags struct {
@@ -101,8 +101,8 @@ func sendRun(ctx context.Context, store remotestorage.Store, run string, to conf
 	return sendClassic(ctx, store, run, to, report)
 }
 
-// sendClassic copies the files from a classic experiment's run once more, under the names in the
-// experiment's analyze part.
+// sendClassic copies the files of a classic run once more, under the names in the analyze part of
+// the experiment.
 func sendClassic(ctx context.Context, store remotestorage.Store, run string, to config.Upload, report func(text string)) error {
 	files, err := classicFiles(run)
 	if err != nil || len(files) == 0 {
@@ -118,7 +118,7 @@ func sendClassic(ctx context.Context, store remotestorage.Store, run string, to 
 	return nil
 }
 
-// repairCommand returns the command that sends the files that an upload did not.
+// repairCommand returns the command that sends the remaining files after a failed upload.
 func repairCommand(run string, to config.Upload) string {
 	words := []string{"dbtester", "upload"}
 	if to.KeyFile != "" {
@@ -133,12 +133,11 @@ func repairCommand(run string, to config.Upload) string {
 	return strings.Join(words, " ")
 }
 
-// checkUpload refuses an upload that is bound to fail, at the place in the file that
-// requests it.
+// checkUpload refuses uploads that are bound to fail, at the place in the file that requests them.
 func checkUpload(o control.Options) error { return uploadProblem(o, control.CheckUpload(o)) }
 
-// reachUpload refuses an upload whose bucket cannot be listed, at the place in the file
-// that requests it, before hours of load. With create it creates a missing bucket.
+// reachUpload refuses an upload whose bucket cannot be listed, at the place in the file that
+// requests it, before hours of load. With create it creates a missing bucket.
 func reachUpload(ctx context.Context, o control.Options, create bool) error {
 	if o.NoUpload || uploadPlace(o.Experiment) == "" || o.Experiment.Upload == nil {
 		return nil
@@ -162,8 +161,8 @@ func uploadProblem(o control.Options, err error) error {
 	return usageError{fmt.Errorf("%w: %w", err, errNoUpload)}
 }
 
-// uploadPlace returns where an experiment file requests an upload, as file:line:col: for all
-// databases or for one that will run. It returns "" if the file requests no upload.
+// uploadPlace returns where e requests an upload, as file:line:col: for all databases or for one
+// that will run. It returns "" if e requests no upload.
 func uploadPlace(e *config.Experiment) string {
 	if at := e.Place("steps.upload"); at != "" && e.Steps.Upload {
 		return at

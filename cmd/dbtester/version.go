@@ -11,22 +11,22 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// unnamed is the version for a build that was given no version.
+// unnamed is the default version.
 const unnamed = "dev"
 
-// This program's sources, set by the linker (see the Makefile and scripts/release.sh): the release,
-// its commit, and the commit's date in UTC as RFC 3339.
+// The sources of this program, set by the linker (see the Makefile and scripts/release.sh): the
+// release, its commit, and the commit date in UTC as RFC 3339.
 var (
 	version = unnamed
 	commit  = ""
 	date    = ""
 )
 
-// source names a program's sources. Unknown fields are empty.
+// source names the sources of a program. Unknown fields are empty.
 type source struct{ version, commit, date string }
 
-// sourceOf completes the linker's values with the go command's build information in the
-// executable. info may be nil.
+// sourceOf completes the linker values with the build information in the executable. info may be
+// nil.
 func sourceOf(given source, info *debug.BuildInfo) source {
 	if info == nil {
 		return given
@@ -54,7 +54,7 @@ func sourceOf(given source, info *debug.BuildInfo) source {
 	return given
 }
 
-// builtFrom names this program's sources.
+// builtFrom names the sources of this program.
 func builtFrom() source {
 	info, _ := debug.ReadBuildInfo()
 	return sourceOf(source{version, commit, date}, info)

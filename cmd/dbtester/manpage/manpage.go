@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Program holds what all commands' pages share.
+// Program holds the facts shared by all pages.
 type Program struct {
 	Version string
-	// Date is the version's, as year-month-day; "" prints no date.
+	// Date is the release date, as year-month-day; "" prints no date.
 	Date string
 	// Exits are the exit codes, in the order in which pages print them.
 	Exits []Exit
@@ -45,7 +45,7 @@ func Write(dir string, root *cobra.Command, p Program) ([]string, error) {
 	return written, nil
 }
 
-// shown returns a command and those below it that are not hidden.
+// shown returns c and the commands below it, without hidden ones.
 func shown(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, child := range c.Commands() {
@@ -56,10 +56,10 @@ func shown(c *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// name is a command's path as its page's name.
+// name is the page name for c: its path.
 func name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// page renders a command's page in the man(7) language.
+// page renders the page for c in the man(7) language.
 func page(c *cobra.Command, p Program) []byte {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
@@ -123,7 +123,7 @@ func options(b *bytes.Buffer, heading string, flags *pflag.FlagSet) {
 	})
 }
 
-// byDefault is a flag's default in words; "" for its type's empty value.
+// byDefault is the default of f in words; "" for the empty value of its type.
 func byDefault(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]", "<nil>":
@@ -156,7 +156,7 @@ func prose(b *bytes.Buffer, text string) {
 	}
 }
 
-// line escapes text that is one line on a page: nothing in it is a request.
+// line escapes text as one page line without requests.
 func line(text string) string {
 	text = strings.Join(strings.Split(text, "\n"), " ")
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
@@ -166,5 +166,5 @@ func line(text string) string {
 	return text
 }
 
-// quoted is a request's argument.
+// quoted is text as argument of a request.
 func quoted(text string) string { return `"` + strings.ReplaceAll(line(text), `"`, `\(dq`) + `"` }
