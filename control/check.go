@@ -34,10 +34,10 @@ func Check(ctx context.Context, o Options) error {
 	return errors.Join(errs...)
 }
 
-// installKey is an agent's advice that classic files cannot follow: they have no such key.
+// installKey is advice from agents that classic files cannot follow: they have no such key.
 const installKey = ", or install: true in the experiment file"
 
-// advised returns a database's error with advice that fits the file's schema.
+// advised returns err with advice that fits the file schema.
 func advised(o Options, db *config.Database, err error) error {
 	entry, unknown := o.Registry.Get(db.Name)
 	if unknown != nil || !o.Experiment.Classic || !slices.ContainsFunc(
@@ -110,7 +110,7 @@ func check(ctx context.Context, o Options, db *config.Database) (err error) {
 	return errors.Join(append(errs, forecast.CheckAgents(o.Experiment, db, machines))...)
 }
 
-// checkReply refuses a load that does not fit the plan, in JSON, for an agent's member.
+// checkReply refuses loads that do not fit the plan, in JSON, for one member.
 func checkReply(e *config.Experiment, db *config.Database, agent string, data []byte) error {
 	var plan database.Plan
 	if err := json.Unmarshal(data, &plan); err != nil {
@@ -122,7 +122,7 @@ func checkReply(e *config.Experiment, db *config.Database, agent string, data []
 	return nil
 }
 
-// checkAbilities refuses an agent that cannot meet an ability's needs for its member.
+// checkAbilities refuses agents that cannot meet the needs of an ability for their member.
 func checkAbilities(db *config.Database, agent string, reply *dbtesterpb.StartResponse) error {
 	for _, a := range all.Abilities() {
 		if a.Refuses == nil {
@@ -135,8 +135,8 @@ func checkAbilities(db *config.Database, agent string, reply *dbtesterpb.StartRe
 	return nil
 }
 
-// checkPlan refuses a load that members with this plan can't serve: requests to the leader or to
-// the followers if the members do not report their leader, or operations that they do not have.
+// checkPlan refuses loads that members with this plan can't serve: requests to the leader or to
+// followers if members do not report their leader, or operations that they do not have.
 func checkPlan(e *config.Experiment, db *config.Database, plan database.Plan) error {
 	if !db.Steps.Load {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// loadCheck measures the latency that the client adds to the run's load.
+// loadCheck measures the latency added by the client.
 type loadCheck struct {
 	run    *run
 	server []string // see [Options].Mirror

@@ -17,16 +17,16 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// CleanupOptions are the inputs to [Cleanup]. Other users may have written the run's folder, so
-// nothing sends what is in a file or a variable that the folder names.
+// CleanupOptions are the inputs to [Cleanup]. Other users may have written the run folder, so
+// nothing sends the contents of files or variables named there.
 type CleanupOptions struct {
 	Folder   *results.Folder
 	Registry *database.Registry
-	// Access returns a tag's credentials for the endpoints that the folder names, or why the
-	// credentials are not for those endpoints.
+	// Access returns the credentials for the database with this tag on endpoints named in the
+	// folder, or why the credentials are not for those endpoints.
 	Access func(tag string, endpoints []string) (*config.TLS, *config.Auth, error)
-	// Prefix is the run's prefix as the user typed it: all keys below it are removed, even keys
-	// that no claim covers. "" removes the keys that the run's claim covers.
+	// Prefix is the run prefix as the user typed it: all keys below it are removed, even keys not
+	// covered by a claim. "" removes the keys covered by the claim of the run.
 	Prefix string
 	// Owner names the user and the process, as for a run.
 	Owner string
@@ -37,8 +37,8 @@ type CleanupOptions struct {
 	Say func(format string, args ...any)
 }
 
-// Cleanup removes the keys that a recorded run left below its prefixes on shared clusters, and
-// records the cleanup in the run's manifest.
+// Cleanup removes the keys left by a recorded run below its prefixes on shared clusters, and
+// records the cleanup in the manifest.
 func Cleanup(ctx context.Context, o CleanupOptions) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -67,7 +67,7 @@ func Cleanup(ctx context.Context, o CleanupOptions) error {
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// clean removes the keys that a recorded run left in one database.
+// clean removes the keys left in one database.
 func (o CleanupOptions) clean(ctx context.Context, runID string, record *results.DatabaseRun, db *config.Database) error {
 	prefix := record.Shared.Prefix
 	if err := config.CheckPrefix(prefix); err != nil {
@@ -111,7 +111,7 @@ func withoutKeysLeft(marks []results.Mark) []results.Mark {
 	return slices.DeleteFunc(marks, func(m results.Mark) bool { return m.Code == mark.KeysLeft })
 }
 
-// dialed returns a recorded database's driver and its cluster, with the user's credentials.
+// dialed returns the driver and cluster of a recorded database, with the credentials of the user.
 func (o CleanupOptions) dialed(record *results.DatabaseRun, db *config.Database) (database.Driver, database.Target, error) {
 	t := database.Target{Prefer: -1, Endpoints: db.Endpoints, Prefix: record.Shared.Prefix}
 	entry, err := o.Registry.Get(record.Database)

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// heartbeats is the activity that keeps the agents' leases and records the agents' clocks.
+// heartbeats is the activity that keeps the agent leases and records the agent clocks.
 type heartbeats struct {
 	run   *run
 	fleet *fleet.Fleet

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// fleetOf returns a database's agents, not yet connected.
+// fleetOf returns the agents for db, not yet connected.
 func fleetOf(o Options, db *config.Database) fleet.Options {
 	f := fleet.Options{Connect: o.Connect, RunID: newRunID(), Owner: o.Owner, Version: o.Tool.Version}
 	for _, h := range db.Hosts {
@@ -31,15 +31,15 @@ func fleetOf(o Options, db *config.Database) fleet.Options {
 	return f
 }
 
-// cluster holds a run's members that agents start.
+// cluster holds the members that agents start.
 type cluster struct {
 	run   *run
 	fleet *fleet.Fleet   // empty for a cluster without agents
-	disks []results.Disk // with the members' data, by index; zero if unknown
+	disks []results.Disk // with member data, by index; zero if unknown
 	// reserved reports whether this run reserved all agents.
 	reserved bool
-	// mark names the sessions for a control that fetches their records after this one
-	// was lost; nil before.
+	// mark names the sessions so that control can fetch their records after this process was lost;
+	// nil before.
 	mark *salvage.Mark
 }
 
@@ -149,14 +149,14 @@ func (c *cluster) recordStart(member int, reply *dbtesterpb.StartResponse) error
 	return nil
 }
 
-// startRecords are the records in an agent's answer to a start.
+// startRecords are the records in the reply to a start.
 type startRecords struct {
 	release     *results.Release // nil for tools that belong to no release
 	environment []environment.Facts
 	disk        results.Disk
 }
 
-// recordsOf decodes the records in an agent's answer to a start.
+// recordsOf decodes the records in the reply to a start.
 func recordsOf(reply *dbtesterpb.StartResponse) (r startRecords, err error) {
 	if r.release, err = dbtesterpb.ReadRecord[results.Release]("the release", reply.Release); err != nil {
 		return r, err
@@ -175,8 +175,8 @@ func recordsOf(reply *dbtesterpb.StartResponse) (r startRecords, err error) {
 	return r, err
 }
 
-// stop has the agents stop their members, unless they are left running, and fetches
-// the agents' samples.
+// stop has the agents stop their members, unless they are left running, and fetches the last
+// samples.
 func (c *cluster) stop(ctx context.Context) error {
 	var errs []error
 	if c.leavesRunning() {
@@ -219,13 +219,13 @@ func (c *cluster) recordStop(member int, how fleet.Stopped) {
 	c.run.journal.event("stop", member, "")
 }
 
-// limitText says how many processes the kernel killed because of a member's memory limit.
+// limitText describes how many processes the kernel killed because of the memory limit.
 func limitText(record *results.DatabaseRun, u *resources.Use) string {
 	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }
 
-// startRequests returns a function that returns the request to start a member. clients is the first
-// step's client count.
+// startRequests returns a function for requests to start a member. clients is the client count in
+// the first step.
 func startRequests(e *config.Experiment, entry database.Database, db *config.Database, clients int) (func(member int) *dbtesterpb.StartRequest, error) {
 	base := &dbtesterpb.StartRequest{
 		Database: db.Name, Tag: db.Tag, Version: release(e, entry, db), Install: db.Install, Options: db.OptionsYAML,
@@ -258,8 +258,8 @@ func startRequests(e *config.Experiment, entry database.Database, db *config.Dat
 	return func(member int) *dbtesterpb.StartRequest { return proto.CloneOf(requests[member]) }, nil
 }
 
-// StartRequest returns the request by which control makes an agent start a member for the
-// experiment's database, without a run's id. Members count from 0.
+// StartRequest returns the request by which control makes an agent start a member of db, without a
+// run id. Members count from 0.
 func StartRequest(e *config.Experiment, registry *database.Registry, db *config.Database, member int) (*dbtesterpb.StartRequest, error) {
 	entry, err := registry.Get(db.Name)
 	if err != nil {

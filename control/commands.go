@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// checkCommands returns why this process may not or cannot run the commands in a database's faults,
-// with their places.
+// checkCommands returns why this process may not or cannot run the fault commands for db, with
+// their places.
 func checkCommands(o Options, db *config.Database) error {
 	var errs []error
 	for _, f := range faults.Commands(faults.Keys().Of(db.Abilities)) {

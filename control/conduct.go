@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The facts that steps leave, and the fields that hold them.
+// Facts left by steps, and the fields that hold them.
 const (
 	recordsOpen    fact = "the folder, and events in it"
 	accessKnown    fact = "TLS and Auth of run.target"
@@ -19,7 +19,7 @@ const (
 	leaderKnown    fact = "run.record.Leader, and the members' versions"
 )
 
-// parts joins a run's components, each with its steps.
+// parts joins the components of a run, each with its steps.
 type parts struct {
 	run     *run
 	shown   *abilities.Run // to abilities
@@ -32,7 +32,7 @@ type parts struct {
 	check   *loadCheck
 }
 
-// newParts returns a run's parts before anything started. save writes the manifest.
+// newParts returns the parts of r before anything started. save writes the manifest.
 func newParts(o Options, r *run, save func() error) *parts {
 	f := fleetOf(o, r.db)
 	clock := &clockFile{}
@@ -79,7 +79,7 @@ func endings(db *config.Database) string {
 	return "stop members, collect measurements"
 }
 
-// cleanupName names the step that removes or leaves the keys on a shared cluster.
+// cleanupName names the step that removes or leaves keys on a shared cluster.
 func cleanupName(db *config.Database) string {
 	if db.Cleanup {
 		return "remove the keys below the prefix"
@@ -95,7 +95,7 @@ func startName(db *config.Database) string {
 	return "start members"
 }
 
-// steps lists a run's steps from top to bottom. The undos run from bottom to top.
+// steps lists all steps from top to bottom. The undos run from bottom to top.
 func (p *parts) steps() []step {
 	db, c := p.run.db, p.cluster
 	agents := len(db.Endpoints) == 0

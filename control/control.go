@@ -1,6 +1,6 @@
-// Package control conducts an experiment: it makes the agents start a cluster,
-// applies the load, stops the cluster, collects everything into a result folder,
-// and marks every fact that qualifies its numbers.
+// Package control conducts experiments: it makes the agents start a cluster, applies the load,
+// stops the cluster, collects everything into a result folder, and marks every fact that qualifies
+// its numbers.
 //
 // A run takes each database through a list of named steps, each with its undo (conduct.go). An
 // activity runs while steps do (during.go). Every step that was begun gets its undo, so an
@@ -22,9 +22,9 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Run conducts all trials for all databases in an experiment, one after the other. After a database
-// that fails the next one runs; after ctx ends no other does. The outcome is complete up to the
-// error, which joins the databases' errors.
+// Run conducts all trials for all databases in an experiment, one after the other. After a failed
+// database the next one runs; after ctx ends no other does. The outcome is complete up to the
+// error, which joins the errors from all databases.
 //
 // Unless GOGC is set, it has this process collect garbage sooner while it runs, but not during
 // loads.
@@ -85,8 +85,7 @@ func Named(ctx context.Context, e *config.Experiment) (*config.Experiment, error
 	return lookup.Hosts(ctx, e, lookup.Options{})
 }
 
-// oneByOne returns a function that several goroutines may call. It calls report once
-// at a time.
+// oneByOne returns a function for several goroutines. It calls report once at a time.
 func oneByOne(report func(Update)) func(Update) {
 	if report == nil {
 		return func(Update) {}

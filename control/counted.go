@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 )
 
-// counted returns a function that shows the counts from the run's load to the caller of [Run], or
-// nil if the caller wants no counts.
+// counted returns a function that shows request counts to the caller of [Run], or nil if the caller
+// wants no counts.
 func (r *run) counted(o Options) func(*exposition.Part) {
 	if o.Audience.Counted == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/secret"
 )
 
-// credentials reads the TLS files and the password that a database's clients need. The error joins
-// all problems. Both results are nil for a cluster that needs neither.
+// credentials reads the TLS files and the password needed by database clients. The error joins all
+// problems. Both results are nil for a cluster that needs neither.
 func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 	var files *database.TLS
 	var errs []error
@@ -31,8 +31,8 @@ func credentials(db *config.Database) (*database.TLS, *database.Auth, error) {
 	return files, auth, errors.Join(errs...)
 }
 
-// named prefixes every error that err joins with a name. Each is printed on its own line, among
-// those from other databases.
+// named prefixes every error joined in err with name. Each is printed on its own line, among those
+// from other databases.
 func named(name string, err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || err.Error() != errors.Join(joined.Unwrap()...).Error() {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// dialer opens connections to a run's members.
+// dialer opens connections to members.
 type dialer struct {
 	run   *run
 	fleet *fleet.Fleet
@@ -26,10 +26,9 @@ func (d *dialer) dial(ctx context.Context, n int) (conns []database.Client, err 
 	return conns, err
 }
 
-// each calls open with a dialer for the members that the load targets, except lost ones. A member
-// that refuses a connection is lost, and its connections go to the others: a load survives a member
-// that dies between two steps, as it survives one that dies during a step. Every other error ends
-// the load.
+// each calls open with a dialer for the targeted members, except lost ones. A member that refuses a
+// connection is lost, and its connections go to the others: a load survives a member that dies
+// between two steps, as it survives one that dies during a step. Every other error ends the load.
 func (d *dialer) each(ctx context.Context, open func(*connect.Dialer) error) error {
 	for {
 		members, err := d.targets()
@@ -74,7 +73,7 @@ func (d *dialer) targets() ([]int, error) {
 	return living, nil
 }
 
-// targeted returns the members that a load targets in a run, lost or not.
+// targeted returns the members that a load targets, lost or not.
 func targeted(run *results.DatabaseRun, target string) []int {
 	var members []int
 	for i, m := range run.Members {

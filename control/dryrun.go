@@ -22,12 +22,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// dryRunDir stands for the directory that an agent gives its member.
+// dryRunDir replaces the directory that an agent gives its member.
 const dryRunDir = "$WORK_DIR"
 
-// DryRun writes a run's plan: each host's files, commands, ports and directories, the steps, the
-// requests and the least disk use. It sends nothing and changes nothing. A path that only agents
-// know is written as a variable. If a database is refused, DryRun still writes the others. The
+// DryRun writes the plan for a run: files, commands, ports and directories on each host, the steps,
+// the requests and the least disk use. It sends nothing and changes nothing. Paths known only to
+// agents are written as variables. If a database is refused, DryRun still writes the others. The
 // error joins all refusals.
 func DryRun(w io.Writer, o Options, known Agents) error {
 	e := o.Experiment
@@ -53,8 +53,7 @@ func DryRun(w io.Writer, o Options, known Agents) error {
 	return errors.Join(errs...)
 }
 
-// sweepText describes an experiment's sweep by its points and its number of runs; "" without a
-// sweep.
+// sweepText describes the sweep in e by its points and its number of runs; "" without a sweep.
 func sweepText(e *config.Experiment) string {
 	var key workload.SweepKey
 	var points []string
@@ -87,8 +86,8 @@ func sweepText(e *config.Experiment) string {
 		english.Plural(len(e.Databases)*max(e.Trials, 1), "run", ""))
 }
 
-// dryRunUpload writes whether a run would carry out the upload that the experiment asks for.
-// [CheckUpload] finds out whether it can.
+// dryRunUpload writes whether a run would carry out the requested upload. [CheckUpload] finds out
+// whether it can.
 func dryRunUpload(w io.Writer, o Options) {
 	switch text := leftOut(o); {
 	case text != "":
@@ -150,7 +149,7 @@ func dryRunDatabase(w io.Writer, o Options, known Agents, db *config.Database, f
 	return errors.Join(refused, dryRunMembers(w, r, known))
 }
 
-// dryRunMembers writes each agent's plan.
+// dryRunMembers writes the plan for each agent.
 func dryRunMembers(w io.Writer, r *run, known Agents) error {
 	db := r.db
 	all := hosts(r.entry, db)
@@ -171,7 +170,7 @@ func dryRunMembers(w io.Writer, r *run, known Agents) error {
 	return nil
 }
 
-// dryRunLoad writes a load's steps.
+// dryRunLoad writes the steps of l.
 func dryRunLoad(w io.Writer, l workload.Load) {
 	for _, s := range l.Stretches() {
 		n := s.Requests
@@ -186,7 +185,7 @@ func dryRunLoad(w io.Writer, l workload.Load) {
 	}
 }
 
-// arrivalOf describes how a step's requests are spaced, and the rates of waves.
+// arrivalOf describes the spacing of requests in s, and the rates of waves.
 func arrivalOf(l workload.Load, s workload.Step) string {
 	if s.Rate == 0 || s.RateEnd > 0 {
 		return ""
@@ -206,7 +205,7 @@ func arrivalOf(l workload.Load, s workload.Step) string {
 // oneDecimal prints a rate rounded to tenths.
 func oneDecimal(rate float64) string { return humanize.CommafWithDigits(math.Round(rate*10)/10, 1) }
 
-// extent describes a step's length and rate.
+// extent describes the length and rate of a step.
 func extent(requests int64, duration time.Duration, rate, rateEnd float64) string {
 	var b strings.Builder
 	if requests > 0 {
@@ -248,27 +247,27 @@ func dryRunPlan(w io.Writer, agent string, i int, p database.Plan) {
 	fmt.Fprintf(w, "    listen on %s\n", strings.Join(p.Listen, ", "))
 }
 
-// Agents is what is known about the agents without calling them. For agents on other machines, only
-// Refuse is known.
+// Agents holds the facts about agents that are known without calls. For agents on other machines,
+// only Refuse is known.
 type Agents struct {
 	// Refuse returns why Connect refuses the agent at an address. It is nil if Connect
 	// takes all.
 	Refuse func(addr string) error
 	// Tools are the executables that the agents were started with, by tool.
 	Tools map[string]string
-	// Release returns a release's tools in the agents' cache, by name, or nil if the release is not
-	// cached. It is nil if the cache is not known.
+	// Release returns the tools of a cached release, by name, or nil if the release is not cached.
+	// It is nil if the cache is not known.
 	Release func(name, version string) map[string]string
-	// Cached returns a database's versions in the agents' cache; nil if the cache is not known.
+	// Cached returns the cached versions of a database; nil if the cache is not known.
 	Cached func(name string) []string
-	// WorkDir is where agents make members' directories; "" if not known.
+	// WorkDir is where agents make member directories; "" if not known.
 	WorkDir string
 	// Machine runs all members of a database whose hosts are loopback addresses; nil if it is not
 	// known.
 	Machine *forecast.Machine
 }
 
-// refuses returns the first refusal among a database's agents: the error that a run returns.
+// refuses returns the first refusal among the agents for db: the error that a run returns.
 func (a Agents) refuses(db *config.Database) error {
 	if a.Refuse == nil {
 		return nil
@@ -281,8 +280,8 @@ func (a Agents) refuses(db *config.Database) error {
 	return nil
 }
 
-// tools returns the executables that a driver would run, without this binary. A path that is not known
-// here begins with a variable.
+// tools returns the executables for a driver, without this binary. A path not known here begins
+// with a variable.
 func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.Database) map[string]string {
 	want := toolbox.Want{Database: entry, Version: release(e, entry, db), Binary: db.Binary, Install: db.Install}
 	choice, err := toolbox.Choose(want, a.Tools, a.find)
@@ -312,7 +311,7 @@ func (a Agents) tools(e *config.Experiment, entry database.Database, db *config.
 	return choice.Paths(unknown)
 }
 
-// find returns a release in the agents' cache, or [install.ErrAbsent].
+// find returns a release in the cache, or [install.ErrAbsent].
 func (a Agents) find(name, version string) (install.Release, error) {
 	if a.Release != nil {
 		if files := a.Release(name, version); files != nil {

@@ -17,8 +17,7 @@ type during struct {
 	errs       []error // by activity
 }
 
-// beside returns a step that runs an activity from here until the run ends, even after an
-// interrupt.
+// beside returns a step that runs a from here until the run ends, even after an interrupt.
 func beside(a abilities.Activity, skip bool, needs ...fact) step {
 	d := &during{activities: []abilities.Activity{a}}
 	start := func(ctx context.Context) error {

@@ -16,8 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// evidence gathers the facts that a run is judged by. disks hold the members' data,
-// by member.
+// evidence gathers the facts for judging r. disks hold the member data, by member.
 func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence, error) {
 	steps, err := stepEvidence(r.dir, r.record, r.cut())
 	for i := range steps {
@@ -34,7 +33,7 @@ func evidence(r *run, client results.Host, disks []results.Disk) (judge.Evidence
 	}, err
 }
 
-// clientEvidence describes the machines that issued the load: this process's machine, or the
+// clientEvidence describes the machines that issued the load: the machine of this process, or the
 // generators.
 func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
 	for _, i := range r.record.Issuers() {
@@ -55,9 +54,8 @@ func clientEvidence(r *run, machine results.Host) (list []judge.Client) {
 	return list
 }
 
-// library returns the client's implementation if it is not this module's own; "" for this
-// module's own, which reads its answers where their times are taken, and for a database with only
-// one client.
+// library returns the client implementation if it is not the one in this module; "" for this
+// module, which reads answers where their times are taken, and for databases with only one client.
 func library(run *results.DatabaseRun) string {
 	if transport := run.OptionTexts["transport"]; transport != string(database.Lean) {
 		return transport
@@ -65,7 +63,7 @@ func library(run *results.DatabaseRun) string {
 	return ""
 }
 
-// ownAddrs returns this machine's interface addresses, or nil if they cannot be listed.
+// ownAddrs returns the interface addresses of this machine, or nil if they cannot be listed.
 func ownAddrs() (ips []net.IP) {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -79,7 +77,7 @@ func ownAddrs() (ips []net.IP) {
 	return ips
 }
 
-// stepEvidence reads a run's step records. It returns nil if no step ran.
+// stepEvidence reads the step records in dir. It returns nil if no step ran.
 func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) ([]judge.Step, error) {
 	if len(run.Steps) == 0 {
 		return nil, nil
@@ -129,7 +127,7 @@ func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) (
 	return steps, nil
 }
 
-// waiting returns how long a step's clients had no server, out of all their time in the measured
+// waiting returns how long clients in s had no server, out of all their time in the measured
 // window.
 func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	from, to := run.Measured(s)
@@ -137,7 +135,7 @@ func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	return &judge.Part{Is: min(time.Duration(s.WaitingNS), max(of, 0)), Of: of}
 }
 
-// readErrors reads a run's error counts; there are no counts if no step ran.
+// readErrors reads the error counts in dir; there are no counts if no step ran.
 func readErrors(dir string) ([]results.ErrorCount, error) {
 	counts, err := results.ReadErrors(filepath.Join(dir, results.FileErrors))
 	if err != nil && !errors.Is(err, results.ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
@@ -194,27 +192,27 @@ func meanService(dir string) (map[int]time.Duration, error) {
 	return means, nil
 }
 
-// inFlightAtEnd returns how long before a window's end requests are due that a system in its steady
-// state answers only after the end: a mean service time. By Little's law no more than all clients
-// are in flight, so the time in which as many requests become due bounds it. Requests that wait
-// longer are a backlog.
+// inFlightAtEnd returns how long before the end of a window requests are due that a system in its
+// steady state answers only after the end: a mean service time. By Little's law no more than all
+// clients are in flight, so the time in which as many requests become due bounds it. Requests that
+// wait longer are a backlog.
 func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
 
-// dueWindow returns when requests became due in a step's measured window, in nanoseconds after the
-// step's start.
+// dueWindow returns when requests became due in the measured window of s, in nanoseconds after its
+// start.
 func dueWindow(run *results.DatabaseRun, s results.Step) (first, last int64) {
 	start := s.Start.Round(0)
 	from, end := run.Measured(s)
 	if issued := s.IssueEnd.Round(0); !s.IssueEnd.IsZero() && issued.Before(end) {
-		end = issued // a step without a duration is measured until its last answer
+		end = issued // steps without a duration are measured until their last answer
 	}
 	return int64(from.Sub(start)), int64(end.Sub(start))
 }
 
-// waits counts requests that were due and not sent when the measured window ended, for a step with
-// a rate.
+// waits counts requests that were due and not sent at the end of the measured window, for steps
+// with a rate.
 func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n int64) {
 	_, last := dueWindow(run, s)
 	inFlight := map[string]int64{}
@@ -235,10 +233,9 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	return max(n, 0)
 }
 
-// achieved returns, for a step with a rate, how many requests ended ok while requests were due,
+// achieved returns, for steps with a rate, how many requests ended ok while requests were due,
 // without warm-up and cool-down, and how many were due in that time. Without a warm-up nothing was
-// in flight when the window began, so it leaves out requests that were due within inFlight of the
-// window's end.
+// in flight when the window began, so it leaves out requests due within inFlight of the end.
 func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
 	first, last := dueWindow(run, s)
 	for _, row := range rows {
@@ -257,16 +254,16 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 }
 
 const (
-	// timersEarliest is how late a timer fires on a machine with processors to spare.
+	// timersEarliest is how late timers fire on machines with processors to spare.
 	timersEarliest = 100 * time.Microsecond
 	// longestLag bounds the timer lags that are certainly no stop.
 	longestLag = 10 * time.Millisecond
 )
 
-// clientDelay estimates how much of a step's response times the client caused. It adds two delays:
-// ns, the recorded delay of its requests, which includes stops, and the delay in reading answers,
-// which it takes to be that of its timers without stops. The estimate is a lower bound, because a
-// spread holds only a few quantiles. It is nil if nothing ended ok.
+// clientDelay estimates how much of the response times in a step the client caused. It adds two
+// delays: ns, the recorded delay of its requests, which includes stops, and the delay in reading
+// answers, which it takes to be that of its timers without stops. The estimate is a lower bound,
+// because a spread holds only a few quantiles. It is nil if nothing ended ok.
 func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
 		return nil

@@ -17,10 +17,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results/sidecar"
 )
 
-// exports are copies of a run's files at the paths that its experiment file names, where other
-// programs read them.
+// exports are copies of run files at the paths in the experiment file, where other programs read
+// them.
 type exports struct {
-	// copies are ordered by name. from is the name in the tag's folder.
+	// copies are ordered by name. from is the name in the tag folder.
 	copies []fileCopy
 	// notes are lines that report where copies go, and which copies are left out.
 	notes []string
@@ -60,8 +60,8 @@ func newExports(r *run) *exports {
 }
 
 // inputs returns the copies that analyze reads with the same experiment file. It makes no copies if
-// the file's analyze reads other files, whose names neither begin with the tag, as uploaded ones
-// do, nor equal those of the client's copies. It keeps other programs' files.
+// analyze reads other files, whose names neither begin with the tag, as uploaded ones do, nor equal
+// those of the client copies. It keeps files of other programs.
 func (x *exports) inputs(r *run, client map[string]string) (copies []fileCopy) {
 	in := r.experiment.Inputs[r.db.Tag]
 	read, own := in.Files[results.FileClientInterpolated], r.experiment.Export[results.FileClientInterpolated]
@@ -114,8 +114,8 @@ func writable(path string) error {
 	}
 }
 
-// copy makes the copies for a run that was measured. Next to each summary it writes a manifest for
-// this run, with the facts that classic files have no place for.
+// copy makes the copies for a measured run. Next to each summary it writes a manifest for this run,
+// with the facts that classic files have no place for.
 func (x *exports) copy(r *run, trial *results.Manifest) error {
 	if r.record.Totals == nil {
 		return nil // nothing was measured
@@ -186,7 +186,7 @@ func (r *run) completeAbilities() error {
 	return errors.Join(errs...)
 }
 
-// finishAbilities makes abilities record the results that they derive from a load's records.
+// finishAbilities makes abilities record the results derived from the load records.
 func (r *run) finishAbilities() error {
 	if r.record.Totals == nil {
 		return nil

@@ -24,11 +24,11 @@ import (
 )
 
 // boundedAhead is how many seconds a bound waits for a generator: a bound sees a second when all
-// parts have sent theirs, and a generator that is further behind is lost.
+// parts have sent theirs, and a generator further behind is lost.
 const boundedAhead = 5
 
-// newIssue returns what issues a run's load, before any connection: the run's generators, or this
-// process if it has no generators.
+// newIssue returns the issuer of the load, before any connection: the generators in the experiment,
+// or this process if it has no generators.
 func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	ahead := 0
 	if len(r.bounders()) > 0 {
@@ -72,7 +72,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 	})
 }
 
-// watchOf returns one watch for all halves of the same kind that want a watch.
+// watchOf returns one watch for all halves of the same kind that want one.
 func watchOf[W any](halves []abilities.Half, of func(W) (load.Watch, error)) (load.Watch, error) {
 	var all []load.Watch
 	for _, half := range halves {
@@ -150,7 +150,7 @@ func (l *loader) judge(ctx context.Context, back judging.Back) ([]judging.Report
 	return l.issue.Judge(ctx, back, members)
 }
 
-// reserved returns the hosts of the members that a run reserves at their agents.
+// reserved returns the hosts of the members reserved at their agents.
 func reserved(db *config.Database) (hosts []string) {
 	if len(db.Endpoints) > 0 {
 		return nil
@@ -189,7 +189,7 @@ func absolute(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// checkGenerators returns why a database's generators would refuse its load.
+// checkGenerators returns why generators would refuse the load on db.
 func checkGenerators(ctx context.Context, o Options, db *config.Database) (err error) {
 	if !o.Experiment.ByGenerators() || !db.Steps.Load {
 		return nil
@@ -208,7 +208,7 @@ func checkGenerators(ctx context.Context, o Options, db *config.Database) (err e
 	return p.load.prepare(ctx, p.load.spec())
 }
 
-// ofGenerator adds the facts about a generator's machine and about its part in each step.
+// ofGenerator adds the facts about the machine of g and about its part in each step.
 func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	e.Lost, e.Clock, e.ClockSet = g.Lost, g.Clock, g.ClockSet
 	if g.Host != nil {
@@ -238,8 +238,8 @@ func ofGenerator(e *judge.Client, g *results.Generator, steps []results.Step) {
 	}
 }
 
-// dryRunGenerators writes an experiment's generators and returns why they are refused. Only a run
-// finds out whether they are free, before it starts anything.
+// dryRunGenerators writes the generators in an experiment and returns why they are refused. Only a
+// run finds out whether they are free, before it starts anything.
 func dryRunGenerators(w io.Writer, o Options, known Agents) error {
 	addrs := o.Experiment.GeneratorAgents()
 	if len(addrs) == 0 {

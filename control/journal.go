@@ -38,13 +38,13 @@ func (j *journal) close() error {
 	return j.events.Close()
 }
 
-// event records that something happened; member -1 is the whole cluster. An event
-// that cannot be written is logged and does not fail the run.
+// event records an event now; member -1 is the whole cluster. If an event cannot be written, it is
+// logged and does not fail the run.
 func (j *journal) event(kind string, member int, text string) {
 	j.eventAt(time.Now(), kind, member, text)
 }
 
-// eventAt records that something happened at a time.
+// eventAt records an event at the given time.
 func (j *journal) eventAt(at time.Time, kind string, member int, text string) {
 	j.record(results.Event{Time: at.UTC(), Kind: kind, Member: member, Text: text})
 }
@@ -67,7 +67,7 @@ func (j *journal) say(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...)})
 }
 
-// step reports that a step begins, or its progress.
+// step reports the beginning or the progress of a step.
 func (j *journal) step(format string, args ...any) {
 	j.update(Update{Text: fmt.Sprintf(format, args...), Step: true})
 }
@@ -79,8 +79,8 @@ func (j *journal) update(u Update) {
 	j.report(u)
 }
 
-// textLog is a log for people: a line with its time for each update on a run. It lies among the
-// run's records. A nil log discards.
+// textLog is a log for people: one timed line for each update. It lies among the run records. A nil
+// log discards.
 type textLog struct {
 	mu   sync.Mutex
 	file *os.File
@@ -95,7 +95,7 @@ func openTextLog(path string) (*textLog, error) {
 	return &textLog{file: f}, nil
 }
 
-// update writes an update as a line.
+// update writes u as a line.
 func (l *textLog) update(u Update) {
 	if l == nil {
 		return

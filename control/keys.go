@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// prefixOf returns the name below which a run's keys lie, "" on the run's own cluster.
+// prefixOf returns the name below which the keys lie, "" on a cluster started by the run.
 func prefixOf(db *config.Database, driver database.Driver, runID string) string {
 	if _, ok := driver.(database.Cleaner); !ok || len(db.Endpoints) == 0 {
 		return ""
@@ -45,8 +45,8 @@ func (r *run) enterShared(ctx context.Context) (err error) {
 	return nil
 }
 
-// coverCreated adds the keys that the load creates to the prefix's claim, before the load creates
-// the first: all numbers from there on, until leaveShared knows their number.
+// coverCreated adds the keys that the load creates to the claim, before the load creates the first:
+// all numbers from there on, until leaveShared knows their number.
 func (r *run) coverCreated(ctx context.Context, spec load.Spec) error {
 	if r.hold == nil || spec.SameKey || !spec.Any(workload.Op.Creates) {
 		return nil
@@ -54,17 +54,17 @@ func (r *run) coverCreated(ctx context.Context, spec load.Spec) error {
 	return r.hold.Cover(ctx, workload.KeySpan{Size: spec.KeySize, First: max(spec.FirstKey, spec.Keys), End: math.MaxInt64})
 }
 
-// writtenAtMost returns a function that removes from the claim's keys the numbers that the load
-// certainly did not reach.
+// writtenAtMost returns a function that removes key numbers from the claim that the load certainly
+// did not reach.
 func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workload.KeySpans {
 	l, end := &r.db.Load, int64(math.MaxInt64)
 	switch finder, ok := r.driver.(database.KeyFinder); {
 	case r.record.Totals == nil:
-	case l.SameKey, !l.Any(workload.Op.Creates): // an open span belongs to an earlier run, which was killed
+	case l.SameKey, !l.Any(workload.Op.Creates): // an open span belongs to an earlier, killed run
 	case r.experiment.Search() == nil && !r.record.ByGenerators():
 		first := max(r.record.Load.FirstKey, l.Keys)
 		end = first + max(l.KeyNumbers(r.record.Totals.Offered)-max(l.Keys, l.Preload), 0)
-	case ok: // a search's windows are not in the totals, and parts use numbers unevenly
+	case ok: // search windows are not in the totals, and parts use numbers unevenly
 		if highest, err := finder.HighestKey(ctx, r.target, l.KeySize); err == nil && highest >= 0 {
 			end = highest + 1
 		}
@@ -79,12 +79,12 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 	}
 }
 
-// leaveShared removes the claim's keys, if the experiment asks for it, and marks a run that
-// leaves keys.
+// leaveShared removes the claimed keys, if the experiment asks for it, and marks runs that leave
+// keys.
 func (r *run) leaveShared(ctx context.Context) error {
 	s := r.record.Shared
 	if s == nil || r.hold == nil {
-		return nil // the prefix is not this run's
+		return nil // another run has the prefix
 	}
 	if err := r.leaveKeys(ctx, s); err != nil {
 		r.journal.say("give the prefix %s free: %v", s.Prefix, err)
@@ -104,7 +104,8 @@ func (r *run) leaveShared(ctx context.Context) error {
 	return nil
 }
 
-// leaveKeys removes or counts the claim's keys, as the experiment asks, and then gives the claim up.
+// leaveKeys removes or counts the claimed keys, as the experiment asks, and then gives up the
+// claim.
 func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	r.hold.Narrow(r.writtenAtMost(ctx))
 	if r.db.Cleanup {
@@ -119,7 +120,7 @@ func (r *run) leaveKeys(ctx context.Context, s *results.Shared) error {
 	return errors.Join(err, r.hold.End(ctx))
 }
 
-// countBefore counts the database's keys before a load that creates keys without deleting any.
+// countBefore counts the keys before loads that create keys without deleting any.
 func countBefore(ctx context.Context, r *run) error {
 	counter, ok := r.driver.(database.Counter)
 	if !ok || !r.db.Load.Any(workload.Op.Creates) || r.db.Load.Any(workload.Op.Deletes) {
@@ -142,13 +143,13 @@ const (
 	countPerKey  = 50 * time.Microsecond
 )
 
-// countWithin returns the timeout for counting a load's keys.
+// countWithin returns the timeout for counting the keys of l.
 func countWithin(l *workload.Load) time.Duration {
 	return countTimeout + time.Duration(min(l.Existing()+l.Requests, 1<<32))*countPerKey
 }
 
-// countAfter counts the keys again, even after an interrupt. A count that fails is recorded, and
-// the measurements stay valid.
+// countAfter counts the keys again, even after an interrupt. A failed count is recorded, and the
+// measurements stay valid.
 func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k := r.record.Keys
 	if k == nil {
@@ -172,9 +173,9 @@ func countAfter(ctx context.Context, r *run, c issue.Counts) {
 	k.After = n
 }
 
-// numberKeys sets the number for the first key that the load creates on a cluster that was already
-// running: above all numbers in use. Earlier runs left gaps where writes failed, so the key count
-// is not that number.
+// numberKeys sets the number for the first key that the load creates on a running cluster: above
+// all numbers in use. Earlier runs left gaps where writes failed, so the key count is not that
+// number.
 func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	l := &r.db.Load
 	if r.db.Steps.Start || l.SameKey || !l.Any(workload.Op.Creates) && !l.Any(workload.Op.Ranges) {
@@ -197,8 +198,8 @@ func numberKeys(ctx context.Context, r *run, spec *load.Spec) error {
 	return nil
 }
 
-// firstKey returns the number for the first key that a load creates above highest. All the load's
-// keys must have the size that it asks for.
+// firstKey returns the number for the first key above highest. All keys must have the requested
+// size.
 func firstKey(l *workload.Load, highest int64) (int64, error) {
 	if highest == math.MaxInt64 {
 		return 0, fmt.Errorf("the cluster has key %d, the highest possible number: delete it", highest)
@@ -219,8 +220,8 @@ func firstKey(l *workload.Load, highest int64) (int64, error) {
 // keysTimeout bounds the wait for members that are behind.
 const keysTimeout = 30 * time.Second
 
-// awaitKeys waits until every member that the load targets has the keys that were written before
-// it. Only stale reads can miss them.
+// awaitKeys waits until every targeted member has the keys written before it. Only stale reads can
+// miss them.
 func awaitKeys(ctx context.Context, d *dialer, spec load.Spec, clients int) error {
 	if spec.Read != workload.ReadStale {
 		return nil

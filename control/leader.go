@@ -22,13 +22,13 @@ const (
 // leaderWatch is the activity that records every leader change.
 type leaderWatch struct {
 	run *run
-	// driver asks target's members; nil if it cannot, or if they do not report a leader.
+	// driver asks the members of target; nil if it cannot, or if they do not report a leader.
 	driver database.Leader
 	target database.Target
 
 	mu sync.Mutex
-	// found is the leader that the latest answered request reported, and question that request's
-	// number.
+	// found is the leader reported by the latest answered request, and question the number of that
+	// request.
 	found    int
 	question int
 }
@@ -72,7 +72,7 @@ func (w *leaderWatch) Run(ctx context.Context) error {
 	}
 }
 
-// open returns a function that asks for the leader, and one that ends the asking.
+// open returns functions that ask for the leader, and end the asking.
 func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func() error, err error) {
 	if watcher, ok := w.driver.(database.LeaderWatcher); ok {
 		return watcher.WatchLeader(w.target)
@@ -81,7 +81,7 @@ func (w *leaderWatch) open() (ask func(context.Context) (int, error), stop func(
 	return ask, func() error { return nil }, nil
 }
 
-// note records the leader that request n found, unless a later request was answered before.
+// note records the leader found by request n, unless a later request was answered before.
 func (w *leaderWatch) note(n, leader int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,7 +107,7 @@ func (w *leaderWatch) recordFirst() {
 	w.run.record.Leader = w.found
 }
 
-// leaderNow asks the members who leads now.
+// leaderNow asks the members for the current leader.
 func (r *run) leaderNow(ctx context.Context) (int, error) {
 	_, asked, target := r.asked()
 	driver, ok := asked.(database.Leader)

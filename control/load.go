@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// loader applies a run's load.
+// loader applies the load of a run.
 type loader struct {
 	run    *run
 	fleet  *fleet.Fleet
@@ -34,8 +34,8 @@ type loader struct {
 	counts  *exposition.Part
 }
 
-// duringLoad returns the activities that run while requests are sent: from the first
-// step's first request to the last one's last.
+// duringLoad returns the activities that run while requests are sent: from the first request of the
+// first step to the last request of the last step.
 func (l *loader) duringLoad() []abilities.Activity {
 	var list []abilities.Activity
 	for _, half := range l.run.halves {
@@ -46,7 +46,7 @@ func (l *loader) duringLoad() []abilities.Activity {
 	return list
 }
 
-// bounders returns the halves with a bound that can end a load.
+// bounders returns the halves whose bounds can end the load.
 func (r *run) bounders() (list []abilities.Bounder) {
 	for _, half := range r.halves {
 		if b, ok := half.(abilities.Bounder); ok && b.Bounded() {
@@ -73,7 +73,7 @@ func (l *loader) do(ctx context.Context) error {
 	return err
 }
 
-// see shows a second's progress to all halves that want it.
+// see shows the progress in one second to all halves that want it.
 func (l *loader) see(p load.Progress) {
 	for _, half := range l.run.halves {
 		if s, ok := half.(abilities.Seer); ok {
@@ -147,7 +147,7 @@ func (l *loader) apply(ctx context.Context) (err error) {
 	return errors.Join(err, unmerged, out.Close())
 }
 
-// count records the load's counts.
+// count records the counts.
 func (l *loader) count(ctx context.Context, c issue.Counts) {
 	r := l.run.record
 	r.Totals = &c.Totals
@@ -158,8 +158,8 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 	countAfter(ctx, l.run, c)
 }
 
-// sender returns the sink for the load's records, and the function that sends its requests: the
-// load's steps, or the requests by a half that replaces them.
+// sender returns the sink for the records, and the function that sends the requests: the steps of
+// the load, or the requests of a half that replaces them.
 func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
 	if s := l.run.sender(); s != nil {
 		out, err := s.Open()
@@ -171,8 +171,8 @@ func (l *loader) sender() (abilities.Sink, func(context.Context) error, error) {
 	return files, l.withActivities(l.steps), err
 }
 
-// withActivities returns a function that sends requests, and stops the other activities after
-// the last.
+// withActivities returns a function that sends requests, and stops the other activities after the
+// last.
 func (l *loader) withActivities(send func(context.Context, *during) error) func(context.Context) error {
 	return func(ctx context.Context) (err error) {
 		beside := during{activities: l.duringLoad()}

@@ -14,8 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// sweepLocks removes the keys that the load's requests left for locks without holders, so that they
-// are not counted as keys.
+// sweepLocks removes keys left for locks without holders, so that they are not counted as keys.
 func (l *loader) sweepLocks(ctx context.Context) error {
 	load := l.run.db.Load
 	dialer, ok := l.run.driver.(database.LockDialer)
@@ -32,9 +31,8 @@ func (l *loader) sweepLocks(ctx context.Context) error {
 	return nil
 }
 
-// noteLocks records the counts for locks that the load's requests acquired. It marks a run in which
-// two requests held one lock, fences did not rise, or locks are left. unknown names the parts
-// without counts.
+// noteLocks records the counts for acquired locks. It marks the run if two requests held one lock,
+// fences did not rise, or locks are left. unknown names the parts without counts.
 func (r *run) noteLocks(l *results.LoadLocks, unknown []string) {
 	if !r.db.Load.Any(workload.Op.Locks) {
 		return

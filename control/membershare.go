@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// memberAnswers counts, by step, the measured requests that each member answered. It leaves out a
-// step with a request whose member is not known.
+// memberAnswers counts, by step, the measured requests that each member answered. It leaves out
+// steps in which the member of a request is not known.
 func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	answers, unknown := map[int][]int64{}, map[int]bool{}
 	err := results.EachMemberSecond(filepath.Join(dir, results.FileMembers), members, func(m *results.MemberSecond) {
@@ -37,7 +37,7 @@ func memberAnswers(dir string, members int) (map[int][]int64, error) {
 	return answers, nil
 }
 
-// memberShares returns each member's answers in a step with its share of the step's clients. It is
+// memberShares returns the answers of each member in a step with its share of the clients. It is
 // nil if the answers are not recorded, if a part of the load is missing, or if requests have their
 // own connections, which go to the members in turn.
 func memberShares(run *results.DatabaseRun, s results.Step, answered []int64) []judge.MemberShare {

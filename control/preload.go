@@ -19,7 +19,7 @@ import (
 // and no bound is on their latencies.
 const manyKeys = 10_000
 
-// preload writes the keys that a load needs, or that the file asks for.
+// preload writes the keys needed by the load or requested in the file.
 func (l *loader) preload(ctx context.Context) error {
 	spec := l.spec()
 	n := spec.Existing()
@@ -96,8 +96,7 @@ func (r *run) sayTenths(total int64) func(keys int64) {
 	}
 }
 
-// countPreload counts the database's keys if the experiment asks for data before the load; else it
-// returns -1.
+// countPreload counts the keys if the experiment asks for data before the load; else it returns -1.
 func (l *loader) countPreload(ctx context.Context) (int64, error) {
 	counter, ok := l.run.driver.(database.Counter)
 	if !ok || l.run.db.Load.Preload == 0 {

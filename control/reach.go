@@ -8,15 +8,15 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// Reach returns the limits and permissions that generator agents need for an experiment. A run
-// checks them before it starts anything.
+// Reach returns the limits and permissions that agents of generators need. A run checks them before
+// it starts anything.
 func Reach(e *config.Experiment) (list []forecast.Finding) {
 	if !e.ByGenerators() {
 		return nil
 	}
 	add := func(db *config.Database, key, text string) {
 		f := forecast.Finding{Place: e.DatabasePlace(db, key), Text: key + ": " + text}
-		if !slices.Contains(list, f) { // a sweep's points share a place
+		if !slices.Contains(list, f) { // sweep points share a place
 			list = append(list, f)
 		}
 	}

@@ -20,7 +20,7 @@ const (
 	probeTimeout = 5 * time.Second
 )
 
-// probes asks a run's members for their state.
+// probes asks the members for their state.
 type probes struct {
 	run     *run
 	fleet   *fleet.Fleet
@@ -28,7 +28,8 @@ type probes struct {
 }
 
 // waitReady waits until every member serves in a quorum. The first member that dies ends the wait
-// with its log's last lines. After the timeout, the error holds each member's last answer.
+// with the last lines of its log. After the timeout, the error holds the last answer of each
+// member.
 func (p *probes) waitReady(ctx context.Context) error {
 	late := fmt.Errorf("no quorum within %v", p.timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, p.timeout, late)
@@ -83,7 +84,7 @@ func waitMember(ctx context.Context, probe func() error) error {
 	}
 }
 
-// byAgent asks a member's agent, which also knows whether the member is running.
+// byAgent asks the agent of member i, which also knows whether the member is running.
 func (p *probes) byAgent(ctx context.Context, i int) error {
 	ctx, cancel := remote.Within(ctx, probeTimeout)
 	defer cancel()

@@ -16,9 +16,9 @@ import (
 
 // release returns the version that agents are asked to run, "" for any.
 //
-// In a classic file the version belongs to the author's label. Agents with a built-in server run
-// that server or the executable they were started with, and the report shows the version that ran
-// next to the label. Agents without a built-in server must have the label's release.
+// In a classic file the version belongs to the label of the author. Agents with a built-in server
+// run that server or the executable they were started with, and the report shows the version that
+// ran next to the label. Agents without a built-in server must have the release in the label.
 func release(e *config.Experiment, entry database.Database, db *config.Database) string {
 	if db.UseVersion != "" {
 		return db.UseVersion
@@ -34,12 +34,12 @@ func installs(db *config.Database) bool {
 	return db.Install && db.Steps.Start && len(db.Endpoints) == 0
 }
 
-// errNoVersion refuses an install without a version.
+// errNoVersion refuses to install without a version.
 var errNoVersion = errors.New("install: true needs a version to install")
 
-// Releases returns why an experiment's releases cannot run, and where another server runs instead
-// of the release that its file names. It calls no agent: it considers the agents' cache and
-// executables as far as they are known.
+// Releases returns why releases cannot run, and where another server runs instead of the release in
+// the file. It calls no agent: it considers the cache and the executables on agents as far as they
+// are known.
 func Releases(e *config.Experiment, registry *database.Registry, known Agents) []forecast.Finding {
 	var list []forecast.Finding
 	for i := range e.Databases {
@@ -49,7 +49,7 @@ func Releases(e *config.Experiment, registry *database.Registry, known Agents) [
 			continue
 		}
 		for _, one := range append([]forecast.Finding{releaseFinding(e, entry, db, known)}, upgradeFindings(entry, db, known)...) {
-			if one.Text != "" && !slices.Contains(list, one) { // a sweep's points share a place
+			if one.Text != "" && !slices.Contains(list, one) { // sweep points share a place
 				list = append(list, one)
 			}
 		}
@@ -103,7 +103,7 @@ func stated(db *config.Database) string {
 	return db.Version
 }
 
-// givenText describes an executable that runs instead of a release.
+// givenText describes the executable that runs instead of a release.
 func givenText(entry database.Database, db *config.Database, choice toolbox.Choice, version string) string {
 	tool := entry.Info.Tools[0]
 	without := "--" + tool + "-exec"
@@ -129,7 +129,7 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	switch {
 	case builds && install.IsCheckout(version) && !db.Install: // only a cache can contain it
 	case err != nil && e.Classic:
-		// Agents that were started with an executable ignore the label.
+		// Agents started with an executable ignore the label.
 		text = fmt.Sprintf("%v (--use-version %s=VERSION runs another release%s)", err, entry.Name, orFlag(entry))
 		return text, false
 	case err != nil:
@@ -148,8 +148,8 @@ func absentText(e *config.Experiment, entry database.Database, db *config.Databa
 	return text + unversioned(entry, keys), false
 }
 
-// uncachedText names a release that is not in this machine's cache, the releases that are, and the
-// command that installs it.
+// uncachedText names a release missing in the cache of this machine, the releases in it, and the
+// command to install it.
 func uncachedText(entry database.Database, known Agents, version string) string {
 	var have string
 	if known.Cached != nil {
@@ -177,8 +177,7 @@ func anyVersion(entry database.Database) string {
 	return "; with binary: PATH, an executable runs whatever its version"
 }
 
-// orGiven describes the executable that may run instead of the built-in server, for agents that are
-// not known.
+// orGiven describes the executable that may run instead of the built-in server, for unknown agents.
 func orGiven(entry database.Database, known Agents) string {
 	if known.Tools != nil || len(entry.Info.Tools) == 0 {
 		return ""

@@ -25,8 +25,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// run is one database in one trial, shared by its parts. The goroutine that runs the steps writes
-// the fields that they fill in, before any reader is started.
+// run is one database in one trial, shared by its parts. The goroutine for the steps writes the
+// fields that they fill in, before any reader is started.
 type run struct {
 	experiment *config.Experiment
 	db         *config.Database
@@ -34,7 +34,7 @@ type run struct {
 	driver     database.Driver
 	// record describes the run in the manifest.
 	record *results.DatabaseRun
-	// dir is the tag's folder.
+	// dir is the tag folder.
 	dir string
 	// target is how clients reach the members. It has no TLS and Auth before the step "read
 	// credentials".
@@ -44,15 +44,15 @@ type run struct {
 	mute    bool
 	journal *journal
 	losses  *fleet.Losses
-	// claimant describes the run in its prefix's claim. hold is the claim, nil before the step
+	// claimant describes the run in the claim to its prefix. hold is the claim, nil before the step
 	// "keep below a prefix".
 	claimant shared.Claimant
 	hold     *shared.Hold
-	// halves are the abilities' parts in the run; nil before newParts.
+	// halves are the parts of abilities in the run; nil before newParts.
 	halves []abilities.Half
 }
 
-// newRun returns a database's run before anything started. j is its journal.
+// newRun returns the run of db before anything started. j is its journal.
 func newRun(e *config.Experiment, registry *database.Registry, db *config.Database, j *journal) (*run, error) {
 	entry, err := registry.Get(db.Name)
 	if err != nil {
@@ -75,8 +75,8 @@ func newRun(e *config.Experiment, registry *database.Registry, db *config.Databa
 }
 
 // asked returns the driver that asks the members for versions and the leader, and their addresses.
-// They belong to the database called name, behind proxies that agents run, or else to the run's
-// own.
+// They belong to the database called name, behind proxies that agents run, or else to the database
+// of the run.
 func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	if f, ok := r.driver.(database.Fronted); ok && len(r.db.Endpoints) == 0 {
 		return f.Behind(hosts(r.entry, r.db))
@@ -84,8 +84,8 @@ func (r *run) asked() (name string, driver database.Driver, t database.Target) {
 	return "", r.driver, r.target
 }
 
-// maxBytes bounds the keys and values in one load request, in bytes, including the protocols'
-// overhead for each key in a transaction.
+// maxBytes bounds the keys and values in one request, in bytes, including the protocol overhead for
+// each key in a transaction.
 func maxBytes(db *config.Database) int {
 	const perKey = 128
 	l := &db.Load
@@ -93,7 +93,7 @@ func maxBytes(db *config.Database) int {
 	return one + max(l.TxnKeys-1, 0)*(one+perKey)
 }
 
-// newDriver returns a driver with the experiment's options.
+// newDriver returns a driver with the options in the experiment.
 func newDriver(entry database.Database, db *config.Database) (database.Driver, error) {
 	driver := entry.New()
 	if err := yamlfile.DecodeOptions(db.OptionsYAML, driver); err != nil {
@@ -105,7 +105,7 @@ func newDriver(entry database.Database, db *config.Database) (database.Driver, e
 	return driver, nil
 }
 
-// newRecord returns the run's record before anything started.
+// newRecord returns the run record before anything started.
 func (r *run) newRecord() (*results.DatabaseRun, error) {
 	db := r.db
 	options, err := json.Marshal(db.Options)
@@ -126,8 +126,7 @@ func (r *run) newRecord() (*results.DatabaseRun, error) {
 	return record, nil
 }
 
-// settings returns the settings that differ from the release's defaults, nil if they are not
-// known.
+// settings returns the settings that differ from the release defaults, nil if they are not known.
 func (r *run) settings() *results.Settings {
 	d, ok := r.driver.(database.Upstream)
 	if !ok || len(r.db.Endpoints) > 0 {
@@ -137,8 +136,8 @@ func (r *run) settings() *results.Settings {
 	return &results.Settings{Release: version, Changed: d.Changed(version)}
 }
 
-// members returns the members before they start: those that agents run, or the endpoints of a
-// cluster without agents.
+// members returns the members before they start: those run by agents, or the endpoints of a cluster
+// without agents.
 func (r *run) members() []results.Member {
 	var members []results.Member
 	for i, e := range r.db.Endpoints {
@@ -159,7 +158,7 @@ func (r *run) members() []results.Member {
 	return members
 }
 
-// fsync describes when a write is on disk with this driver's options. A cluster that was already
+// fsync describes when writes are on disk with these driver options. A cluster that was already
 // running may have others.
 func (r *run) fsync() string {
 	if len(r.db.Endpoints) > 0 {
@@ -182,7 +181,7 @@ func (r *run) durability() declared.Durability {
 	return r.entry.Info.Durability
 }
 
-// hosts returns a database's hosts with every port filled in.
+// hosts returns the hosts of db with every port filled in.
 func hosts(entry database.Database, db *config.Database) []database.Host {
 	list := make([]database.Host, len(db.Hosts))
 	for i, h := range db.Hosts {
@@ -196,7 +195,7 @@ func endpoint(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// firstClients returns the first step's client count.
+// firstClients returns the client count in the first step.
 func (r *run) firstClients() int { return r.db.Load.Stretches()[0].Clients }
 
 func (r *run) openRecords(context.Context) error {
@@ -208,14 +207,14 @@ func (r *run) openRecords(context.Context) error {
 
 func (r *run) closeRecords(context.Context) error { return r.journal.close() }
 
-// readCredentials reads the files that the experiment names into the target. Only the
-// target holds a password.
+// readCredentials reads the files named in the experiment into the target. Only the target holds a
+// password.
 func (r *run) readCredentials(context.Context) (err error) {
 	r.target.TLS, r.target.Auth, err = credentials(r.db)
 	return err
 }
 
-// reportLoss records that a member is lost.
+// reportLoss records a lost member.
 func (r *run) reportLoss(member int, why string) {
 	r.journal.event("server lost", member, why)
 	m := r.record.Members[member]

@@ -23,7 +23,7 @@ type clientSampler struct {
 	seen            func(machine string, s results.Sample) // nil discards samples
 }
 
-// sampled returns a function that shows a machine's samples to the caller of [Run], or nil if the
+// sampled returns a function that shows machine samples to the caller of [Run], or nil if the
 // caller wants no samples.
 func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	if o.Audience.Sampled == nil {
@@ -34,8 +34,8 @@ func (r *run) sampled(o Options) func(machine string, s results.Sample) {
 	}
 }
 
-// reported returns the function that passes the members' own metrics to the caller of [Run], or nil
-// if the caller wants no metrics.
+// reported returns a function that passes metrics from the members themselves to the caller of
+// [Run], or nil if the caller wants no metrics.
 func (r *run) reported(o Options) func(member int, s results.DatabaseSample) {
 	if o.Audience.Reported == nil {
 		return nil

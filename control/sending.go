@@ -53,7 +53,7 @@ func (s *sending) Restart() error { return s.issue.Restart() }
 // Record implements [abilities.Sending].
 func (s *sending) Record(step load.Step, res load.StepResult) { s.recordStep(step, res) }
 
-// found reports whether a half found what the load looks for, such as a capacity.
+// found reports whether a half found the object of the load, such as a capacity.
 func (r *run) found() bool {
 	for _, half := range r.halves {
 		if s, ok := half.(abilities.Seeker); ok && s.Found() {
@@ -63,7 +63,7 @@ func (r *run) found() bool {
 	return false
 }
 
-// unfound returns what the load looked for and a half did not find, and why; both are "" if it was
+// unfound returns the object of the load if a half did not find it, and why; both are "" if it was
 // found.
 func (r *run) unfound() (u Unfound) {
 	for _, half := range r.halves {

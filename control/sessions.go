@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// noteSessions records counts for the sessions and locks that the load's requests took, and marks a
-// run that left some. unknown names the parts without counts.
+// noteSessions records counts for the sessions and locks taken by requests, and marks runs that
+// left some. unknown names the parts without counts.
 func (r *run) noteSessions(s *results.LoadSessions, unknown []string) {
 	if s == nil && len(unknown) == 0 || r.record.LoadStart.IsZero() && (s == nil || s.Left == 0) {
 		return

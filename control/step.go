@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// step names a procedure in a run and the facts that it needs. Steps pass facts to later ones in
-// the run's fields.
+// step names a procedure of the run and the facts that it needs. Steps pass facts to later ones in
+// the fields of the run.
 type step struct {
 	name string
 	// needs and gives are the facts that the step reads and leaves. They document why steps have
@@ -23,7 +23,7 @@ type step struct {
 	skip   bool
 }
 
-// fact is something that a step leaves for later ones.
+// fact is left by a step for later ones.
 type fact string
 
 // conduct carries out steps until one fails or ctx ends, then undoes the begun steps in reverse. It
@@ -56,7 +56,7 @@ func conduct(ctx context.Context, steps []step, say func(string)) error {
 	return withCause(ctx, errors.Join(errs...))
 }
 
-// withCause adds ctx's cause to err, if ctx has ended.
+// withCause adds the cause of ctx to err, if ctx has ended.
 func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {

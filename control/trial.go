@@ -27,7 +27,7 @@ type trial struct {
 	client   results.Host
 	folder   *results.Folder
 	manifest *results.Manifest
-	// unfound has the loads that did not find the object that they were sent for.
+	// unfound has the loads that did not find their object.
 	unfound map[*results.DatabaseRun]Unfound
 }
 
@@ -70,7 +70,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return err
 }
 
-// databases runs every database in the trial's order.
+// databases runs every database in the order of this trial.
 func (t *trial) databases(ctx context.Context) error {
 	list := inTurns(t.opts.Experiment.Databases, t.number)
 	var errs []error
@@ -125,8 +125,8 @@ func (t *trial) database(ctx context.Context, db *config.Database) error {
 	return errors.Join(err, t.digest(r))
 }
 
-// compress compresses a run's large tables, after the last program that reads them here. A table
-// that cannot be compressed stays as it is.
+// compress compresses the large tables of a run, after the last program that reads them here. If a
+// table cannot be compressed, it stays as it is.
 func (t *trial) compress(r *run) {
 	files, err := results.Compress(r.dir, results.CompressFrom)
 	if err != nil {
@@ -142,7 +142,7 @@ func (t *trial) compress(r *run) {
 	}
 }
 
-// digest records the digests of a run's records, after the last record was written.
+// digest records the digests of all run records, after the last was written.
 func (t *trial) digest(r *run) error {
 	files, err := results.Digest(r.dir)
 	if err != nil {
@@ -182,9 +182,8 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	return errors.Join(err, t.save())
 }
 
-// rotated returns a database with its members' hosts rotated by one per trial, so that no machine
-// is always the first member. The order stays if a trial does not start and stop the members
-// itself.
+// rotated returns db with its member hosts rotated by one per trial, so that no machine is always
+// the first member. The order stays if the trial does not start and stop the members itself.
 func rotated(db *config.Database, trial int) *config.Database {
 	if len(db.Hosts) < 2 || len(db.Endpoints) > 0 || !db.Steps.Start || !db.Steps.Stop {
 		return db
@@ -195,7 +194,7 @@ func rotated(db *config.Database, trial int) *config.Database {
 	return &other
 }
 
-// newRun returns a database's run in this trial.
+// newRun returns the run of db in this trial.
 func (t *trial) newRun(db *config.Database) (*run, error) {
 	r, err := newRun(t.opts.Experiment, t.opts.Registry, db, &journal{
 		report: t.opts.Report, happened: t.opts.Audience.Happened, log: t.opts.Log, about: Update{Trial: t.number, Trials: t.manifest.Trials, Tag: db.Tag},
@@ -207,7 +206,7 @@ func (t *trial) newRun(db *config.Database) (*run, error) {
 	return r, err
 }
 
-// userOf returns an owner's user and machine: claims are for all processes of the user.
+// userOf returns the user and the machine of an owner: claims are for all processes of the user.
 func userOf(owner string) string {
 	user, _, _ := strings.Cut(owner, " pid ")
 	return cmp.Or(user, "unknown")
@@ -216,8 +215,8 @@ func userOf(owner string) string {
 // save writes the manifest in its current state.
 func (t *trial) save() error { return t.folder.WriteManifest(t.manifest) }
 
-// stateOf returns the state for a run that ended with err: interrupted if err holds ctx's cause. A
-// run that was complete before ctx ended stays complete.
+// stateOf returns the state of a run that ended with err: interrupted if err holds the cause of
+// ctx. A run that was complete before ctx ended stays complete.
 func stateOf(ctx context.Context, err error) results.State {
 	switch cause := context.Cause(ctx); {
 	case err == nil:

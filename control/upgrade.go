@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member/toolbox"
 )
 
-// upgradesOf returns the releases that a database's members are upgraded to during its load.
+// upgradesOf returns the releases to which members are upgraded during the load.
 func upgradesOf(db *config.Database) []string {
 	return faults.Versions(faults.Keys().Of(db.Abilities))
 }
@@ -25,7 +25,7 @@ func checkUpgrades(e *config.Experiment, entry database.Database, db *config.Dat
 	return faults.CheckUpgrades(faults.Keys().Of(db.Abilities), from, len(db.Hosts))
 }
 
-// upgradeFindings returns why members cannot be upgraded to the releases that faults name, or the
+// upgradeFindings returns why members cannot be upgraded to the releases named in faults, or the
 // steps that must come first.
 func upgradeFindings(entry database.Database, db *config.Database, known Agents) (list []forecast.Finding) {
 	for _, f := range faults.Keys().Of(db.Abilities) {

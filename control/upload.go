@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wantsUpload reports whether the experiment's result folders are to be uploaded.
+// wantsUpload reports whether the result folders are to be uploaded.
 func wantsUpload(e *config.Experiment) bool {
 	return e.Upload != nil && slices.ContainsFunc(e.Databases, func(db config.Database) bool { return db.Steps.Upload })
 }
@@ -41,8 +41,7 @@ func CheckUpload(o Options) error {
 	return fmt.Errorf("the experiment requests an upload to %s, but %s", to.URL, strings.Join(missing, " and "))
 }
 
-// leftOut returns a line about an upload that the experiment asks for and that the run skips, or
-// "".
+// leftOut returns a line about a requested upload that the run skips, or "".
 func leftOut(o Options) string {
 	if !o.NoUpload || !wantsUpload(o.Experiment) {
 		return ""

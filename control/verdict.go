@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Verdict is a database's judgement in a trial.
+// Verdict is the judgement on a database in a trial.
 type Verdict struct {
 	// Trial counts from 1 to Trials.
 	Trial, Trials int
@@ -20,14 +20,14 @@ type Verdict struct {
 	Unfound Unfound
 }
 
-// Unfound is something that a load was sent to find and did not, and the reason; zero for nothing.
+// Unfound names the object that a load did not find, and the reason; zero for nothing.
 type Unfound struct{ What, Why string }
 
-// Valid reports whether the database's load is complete and no mark makes it invalid.
+// Valid reports whether the load is complete and no mark makes it invalid.
 func (v Verdict) Valid() bool { return v.State == results.StateComplete && len(v.codes(true)) == 0 }
 
-// String returns the verdict in a line: "etcd: not valid: failed requests; marks: shared
-// host". The marks' texts are in the manifest.
+// String returns the verdict in a line: "etcd: not valid: failed requests; marks: shared host". The
+// mark texts are in the manifest.
 func (v Verdict) String() string {
 	invalid, marks := v.codes(true), v.codes(false)
 	line := v.Tag + ": valid"
@@ -43,7 +43,7 @@ func (v Verdict) String() string {
 	return line
 }
 
-// codes returns the distinct codes of the marks that make a run invalid, or of the other marks.
+// codes returns the distinct codes of marks that make the run invalid, or of other marks.
 func (v Verdict) codes(invalid bool) []string {
 	var codes []string
 	for _, m := range v.Marks {

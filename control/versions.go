@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// versions describes which versions a run's members have, and which member leads. A version that
-// contradicts the label is written as in reports.
+// versions describes the version of each member, and the leader. A version that contradicts the
+// label is written as in reports.
 func versions(run *results.DatabaseRun) string {
 	var each, same []string
 	denied := ""
@@ -42,21 +42,21 @@ func versions(run *results.DatabaseRun) string {
 	return text
 }
 
-// contradicted reports whether a member in a run has another version than its label.
+// contradicted reports whether a member has another version than its label.
 func contradicted(run *results.DatabaseRun) bool {
 	return slices.ContainsFunc(run.Members, func(m results.Member) bool {
 		return m.Version != "" && !run.LabelAgrees(m.Version)
 	})
 }
 
-// Words for a member's commands that come from no release.
+// Words for member commands that come from no release.
 const (
-	builtIn  = "built-in"      // in the agent's own binary
+	builtIn  = "built-in"      // in the agent itself
 	builtFor = "an executable" // given to the agent; its origin is unknown
 )
 
-// originOf describes where a member's executables come from: in one word, or per command in the
-// plan if they differ, such as a proxy and its server. "" is an unknown origin.
+// originOf describes the origin of member executables: in one word, or per command in the plan if
+// they differ, such as a proxy and its server. "" is an unknown origin.
 func originOf(r *results.Release, plan database.Plan) string {
 	var words, parts []string
 	for _, c := range plan.Commands {

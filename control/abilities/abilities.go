@@ -1,5 +1,5 @@
 // Package abilities defines how abilities take part in a run: each has a half in a folder below,
-// and package all lists them. A half takes part through this package's optional interfaces.
+// and package all lists them. Halves take part through optional interfaces in this package.
 package abilities
 
 import (
@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half is an ability's part in one run. It implements one or more of [Activity], [Describer],
+// Half is the part of an ability in one run. It implements one or more of [Activity], [Describer],
 // [Sender], [Bounder], [Seer], [Watcher], [WriteWatcher], [Judger], [Ender], [Betweener],
 // [Completer], [Finisher], [Marker], [Seeker] and [Cutter].
 type Half any
 
-// Run gives a half the facts about a run and the functions by which it reports.
+// Run gives halves the facts about the run and the functions for their reports.
 type Run struct {
 	Experiment *config.Experiment
 	DB         *config.Database
@@ -30,27 +30,27 @@ type Run struct {
 	Info       database.Info
 	// Target is how clients reach the members, complete when the load begins.
 	Target *database.Target
-	// Agents keep the members, if the cluster has agents. Leader asks the members who leads now.
+	// Agents keep the members, if the cluster has agents. Leader asks the members for the current
+	// leader.
 	Agents Agents
 	Leader func(context.Context) (int, error)
 	// Generators issue the load, if there are some, and may hold sessions during it. They are
 	// prepared when an activity is. It may be nil.
 	Generators Generators
-	// FailBack has the load's connections that failed over go back to their first members, while a
-	// step runs.
+	// FailBack has connections that failed over go back to their first members, while a step runs.
 	FailBack func(context.Context) (load.FailedBack, error)
-	// Dial opens connections as the load's clients have them.
+	// Dial opens connections like those for the load.
 	Dial func(ctx context.Context, n int) ([]database.Client, error)
 	// Record is the run in the manifest, and Dir its folder. Only Record, Between and Finish
 	// may write to the record.
 	Record *results.DatabaseRun
 	Dir    string
-	// Event records an event, Step reports progress, and Say prints a line. All are safe for
+	// Event records an event, Step reports progress, and Say prints one line. All are safe for
 	// concurrent use.
 	Event func(results.Event)
 	Step  func(format string, args ...any)
 	Say   func(format string, args ...any)
-	// Reported shows the metrics that a member, counted from 0, reported about itself. If Reported
+	// Reported shows metrics reported by a member about itself. Members count from 0. If Reported
 	// is nil, they are not shown.
 	Reported func(member int, s results.DatabaseSample)
 	// Mark marks the run, as not valid if the mark weighs that much. It may be called where the
@@ -58,9 +58,10 @@ type Run struct {
 	Mark func(code string, values mark.Values, words mark.Words)
 }
 
-// Agents calls the members' agents. Members count from 0.
+// Agents calls the agents of members, which count from 0.
 type Agents interface {
-	// Fault applies a fault, and Heal undoes the one with an id unless it is over or never began.
+	// Fault applies a fault, and Heal undoes the fault with this id unless it is over or never
+	// began.
 	Fault(ctx context.Context, member int, req *dbtesterpb.FaultRequest) (*dbtesterpb.FaultResponse, error)
 	Heal(ctx context.Context, member int, id string) (*dbtesterpb.FaultResponse, error)
 }
@@ -69,7 +70,8 @@ type Agents interface {
 type Generators interface {
 	// Number is 0 if this process issues the load.
 	Number() int
-	// GrantSessions begins each generator's sessions by its plan, with valueSize bytes in each key.
+	// GrantSessions begins sessions on each generator by its plan, with valueSize bytes in each
+	// key.
 	GrantSessions(ctx context.Context, plans []session.Plan, valueSize, workers int) error
 	// HoldSessions lets their holders die, and returns when that is over or ctx ends.
 	HoldSessions(ctx context.Context) error
@@ -77,37 +79,37 @@ type Generators interface {
 	EndSessions(ctx context.Context) []session.Remote
 }
 
-// ErrOver is why an activity ends that is not interrupted.
+// ErrOver is why an activity ends without an interrupt.
 var ErrOver = errors.New("the activity is over")
 
 // Activity runs while steps do, or while the load does: heartbeats, samples, the watch for leader
 // changes. A half that is one runs while requests are sent.
 //
-// One that also has something to do before it runs is a [Preparer], and one that leaves
-// something in the run's record is a [Recorder].
+// An activity with something to do before it runs is a [Preparer], and one with something for the
+// record is a [Recorder].
 type Activity interface {
 	// Name names the step that starts it, and prefixes its errors.
 	Name() string
-	// Run returns when the activity is complete, and soon after ctx ends. ctx's cause is ErrOver if
-	// the run reached the activity's end, else what caused the interrupt. Run must not write to the
-	// run's record.
+	// Run returns when the activity is complete, and soon after ctx ends. The cause of ctx is
+	// ErrOver if the run reached the end of the activity, else the cause of the interrupt. Run must
+	// not write to the run's record.
 	Run(ctx context.Context) error
 }
 
-// Preparer is an activity that can fail before it runs. Prepare is called once, by the goroutine
-// that runs the steps.
+// Preparer is an activity that can fail before it runs. The goroutine for the steps calls Prepare
+// once.
 type Preparer interface {
 	Prepare(ctx context.Context) error
 }
 
-// Recorder is an activity that leaves something in the run's record. Record is called once, by the
-// goroutine that runs the steps, after Run returned.
+// Recorder is an activity that adds something to the run's record. The goroutine for the steps
+// calls Record once, after Run returned.
 type Recorder interface{ Record() }
 
 // Describer describes in a dry run, how a half will take part, in lines; it returns nil if the half will not.
 type Describer interface{ Describe() []string }
 
-// Bounder ends a load that passes a bound.
+// Bounder ends loads that pass a bound.
 type Bounder interface {
 	// Bounded reports whether there is a bound.
 	Bounded() bool
@@ -125,28 +127,28 @@ type Bounder interface {
 // Seer takes the progress in each second of a load, and while keys are written before it.
 type Seer interface{ See(load.Progress) }
 
-// Watcher sees every request in a load that this process issues itself.
+// Watcher sees every request in loads that this process issues itself.
 type Watcher interface {
 	// Watch is called before a load, with all its facts. It returns nil to see nothing.
 	Watch(load.Spec) (load.Watch, error)
 }
 
-// WriteWatcher is a [Watcher] to which a load's writes alone are enough, which generators send
-// while they issue it.
+// WriteWatcher is a [Watcher] that needs only the writes of a load, which generators send while
+// they issue it.
 type WriteWatcher interface {
-	// WatchWrites is [Watcher.Watch] for a load that generators issue: it sees the writes that may
-	// have been applied. Their times may differ by clock errors from this process's.
+	// WatchWrites is [Watcher.Watch] for loads issued by generators: it sees all writes that may
+	// have been applied. Their times may differ by clock errors from times in this process.
 	WatchWrites(load.Spec) (load.Watch, error)
 }
 
-// Judger has generators judge the answers to their parts, where a [Watcher] judges those to a load
+// Judger has generators judge the answers to their parts, where a [Watcher] judges those to loads
 // that this process issues itself.
 type Judger interface {
 	// Judging is how answers are judged; nil if they are not.
 	Judging() *dbtesterpb.Judging
 }
 
-// Ender does something between a load's last request and the count of its keys.
+// Ender does something between the last request and the key count.
 type Ender interface {
 	// End is called once. ctx is over if the load was interrupted.
 	End(ctx context.Context, i Issued)
@@ -156,16 +158,16 @@ type Ender interface {
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.
 	Resent int64
-	// Longest is how long a request may take afterwards within the load's bounds; one that takes
-	// longer or fails is the last. 0 is no bound.
+	// Longest is how long requests may take afterwards within the bounds for the load; one that
+	// takes longer or fails is the last. 0 is no bound.
 	Longest time.Duration
-	// Waits are how clients waited for the load's watch.
+	// Waits describe how clients waited for the watch.
 	Waits load.Waits
-	// ClockError bounds how far requests' times may be from this process's clock; 0 if this process
-	// issued the load.
+	// ClockError bounds how far request times may be from the clock of this process; 0 if this
+	// process issued the load.
 	ClockError time.Duration
-	// Judge returns the reports from generators that judged something, ordered by part, and the
-	// errors from those that failed to; nil if this process issued the load.
+	// Judge returns reports from generators that judged something, ordered by part, and errors from
+	// those that failed to; nil if this process issued the load.
 	Judge func(context.Context, judging.Back) ([]judging.Report, error)
 }
 
@@ -176,6 +178,6 @@ type Betweener interface{ Between(ctx context.Context) }
 // called after Finish.
 type Cutter interface{ Cut() []results.Stretch }
 
-// Finisher adds a half's results to a measured load's record. It computes them from the files in
-// the run's folder.
+// Finisher adds the results of a half to the record of a measured load. It computes them from files
+// in the run folder.
 type Finisher interface{ Finish() error }

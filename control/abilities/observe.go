@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Observe writes observations about the load into their group's files, and the totals into the
-// record. It writes nothing without an observation.
+// Observe writes observations about the load into the files for their group, and the totals into
+// the record. It writes nothing without observations.
 func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	if len(seconds) == 0 {
 		return nil
@@ -18,7 +18,7 @@ func (r *Run) Observe(g observation.Group, seconds []observation.Second) error {
 	return errors.Join(s.Write(seconds), s.Close(), r.Observed(s))
 }
 
-// Observed writes a stream's totals into the record, if it was given a second.
+// Observed writes the totals of s into the record, if it has at least one second.
 func (r *Run) Observed(s *observation.Stream) error {
 	all := s.Totals()
 	if len(all) == 0 {
@@ -35,8 +35,7 @@ func (r *Run) Observed(s *observation.Stream) error {
 	return ability.Observed().Set(&r.Record.Records, totals)
 }
 
-// StepAt returns the index of the step at a time in the load: the last step that began before it.
-// It reads the record.
+// StepAt returns the index of the last step that began before the given time. It reads the record.
 func (r *Run) StepAt(at time.Time) int {
 	step := 0
 	for _, s := range r.Record.Steps {

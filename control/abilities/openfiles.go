@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// otherFiles is an upper bound on the files that a run has open, without its abilities'
-// connections.
+// otherFiles bounds the number of open files in a run, without connections from abilities.
 const otherFiles = 500
 
 // OpenFiles returns how many files this process may have open, 0 if not known.
@@ -19,8 +18,8 @@ func OpenFiles() uint64 {
 	return limit.Cur
 }
 
-// RoomFor returns an error if an ability needs more connections than a limit on open files allows;
-// 0 is not known. The error names the connections.
+// RoomFor returns an error if conns and otherFiles exceed the limit on open files; 0 is not known.
+// what names the connections.
 func RoomFor(what string, conns int, limit uint64) error {
 	if needed := uint64(conns) + otherFiles; conns > 0 && limit > 0 && needed > limit {
 		return fmt.Errorf("%s: the limit of open files must be at least %d, it is %d", what, needed, limit)

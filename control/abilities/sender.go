@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sender sends a load's requests itself, instead of in the file's steps. It describes them if it is
-// a [Describer].
+// Sender sends the requests itself, instead of in the steps from the file. It describes them if it
+// is a [Describer].
 type Sender interface {
 	// Sends reports whether it does so in this run. The other methods are called only then.
 	Sends() bool
@@ -18,24 +18,24 @@ type Sender interface {
 	Send(context.Context, Sending) error
 }
 
-// Sink receives a load's records.
+// Sink receives the records of a load.
 type Sink interface {
 	load.MemberSink
 	Close() error
 }
 
-// Sending gives a [Sender] a load's connections and steps.
+// Sending gives a [Sender] connections and steps.
 type Sending interface {
 	// Trial counts from 1.
 	Trial() int
-	// Step sends a step on the previous step's connections. The load's activities last until ctx
-	// ends. until ends only this step.
+	// Step sends a step on the connections of the previous one. Activities last until ctx ends.
+	// until ends only this step.
 	Step(ctx, until context.Context, step load.Step) (load.StepResult, error)
 	// Between has abilities act between two steps.
 	Between(ctx context.Context)
 	// Restart drops the counts from the steps until now.
 	Restart() error
-	// Record has the run's records be about a step.
+	// Record makes this step the subject of the run records.
 	Record(load.Step, load.StepResult)
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// collect fetches one session's files and returns the names of those that are complete.
+// collect fetches the files of one session and returns the names of complete files.
 func (s *session) collect(ctx context.Context, dir string) (names []string, err error) {
 	files, err := s.files(ctx)
 	if err != nil {
@@ -45,7 +45,8 @@ func (s *session) collect(ctx context.Context, dir string) (names []string, err 
 	return names, errors.Join(errs...)
 }
 
-// KeptError reports that an agent keeps a member's records, because they could not be written here.
+// KeptError reports that an agent keeps the records of a member, because they could not be written
+// here.
 type KeptError struct {
 	Addr   string
 	Member int // from 0
@@ -55,15 +56,15 @@ func (e *KeptError) Error() string {
 	return fmt.Sprintf("agent %s keeps the records of member %d, which could not be written here, until another run or database reserves it", e.Addr, e.Member+1)
 }
 
-// unwritten reports whether an error comes from the files here, as on a full disk. Errors from
-// agents are texts.
+// unwritten reports whether err comes from the files here, as on a full disk. Errors from agents
+// are texts.
 func unwritten(err error) bool {
 	var path *fs.PathError
 	var link *os.LinkError
 	return errors.As(err, &path) || errors.As(err, &link)
 }
 
-// files lists the agent's files for this run.
+// files lists the files on the agent for this run.
 func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	ctx, cancel := remote.Within(ctx, remote.CallTimeout)
 	defer cancel()
@@ -77,12 +78,12 @@ func (s *session) files(ctx context.Context) ([]*pb.FileInfo, error) {
 	return reply.Files, nil
 }
 
-// GoneError reports that an agent holds nothing from a run, and never will.
+// GoneError reports that an agent holds nothing from this run, and never will.
 type GoneError struct{ Text string }
 
 func (e *GoneError) Error() string { return e.Text }
 
-// belongs returns why a status does not describe this run's session.
+// belongs returns why reply does not describe the session of this run.
 func (s *session) belongs(reply *pb.StatusResponse) error {
 	switch {
 	case reply.Owner == nil:
@@ -94,9 +95,9 @@ func (s *session) belongs(reply *pb.StatusResponse) error {
 	}
 }
 
-// recordName returns the name of member n's file in the folder: "logs/etcd.log" becomes
-// "logs/1-etcd.log". It is "" for files that stay with the agent. A name that
-// leaves the folder fails when it is written.
+// recordName returns the file name for member n in the folder: "logs/etcd.log" becomes
+// "logs/1-etcd.log". It is "" for files that stay with the agent. A name that leaves the folder
+// fails when it is written.
 func recordName(n int, name string) string {
 	dir, base := path.Split(name)
 	if dir == "" && base != results.FileAgentLog && !strings.HasSuffix(base, ".csv") {
@@ -120,8 +121,8 @@ func (s *session) fetch(ctx context.Context, index int32, root *os.Root, name st
 	})
 }
 
-// receive writes an agent's file to w, piece by piece, and returns the checksum that the agent sent
-// last.
+// receive writes a file from the agent to w, piece by piece, and returns the checksum that the
+// agent sent last.
 func (s *session) receive(ctx context.Context, index int32, w io.Writer) (sum []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -12,11 +12,11 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// faultTimeout bounds applying or undoing a fault: a member may be ended as when a run ends, and
-// wait for its addresses before it starts again.
+// faultTimeout bounds applying or undoing a fault: a member may be ended as at the end of a run,
+// and wait for its addresses before it starts again.
 const faultTimeout = time.Minute
 
-// Fault has a member's agent apply a fault. The run id is filled in.
+// Fault has the agent of a member apply a fault. The run id is filled in.
 func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*pb.FaultResponse, error) {
 	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
 		req.RunId = s.RunID
@@ -24,8 +24,8 @@ func (f *Fleet) Fault(ctx context.Context, member int, req *pb.FaultRequest) (*p
 	})
 }
 
-// Heal has a member's agent undo a fault, unless the fault is over. The answer is empty if the
-// agent never had the fault.
+// Heal has the agent of a member undo a fault, unless it is over. The answer is empty if the agent
+// never had the fault.
 func (f *Fleet) Heal(ctx context.Context, member int, id string) (*pb.FaultResponse, error) {
 	return f.faulty(ctx, member, func(ctx context.Context, s *session) (*pb.FaultResponse, error) {
 		reply, err := s.Client.Heal(ctx, &pb.HealRequest{RunId: s.RunID, Id: id})

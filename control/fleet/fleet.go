@@ -1,4 +1,4 @@
-// Package fleet keeps one run's sessions on a database's agents: it reserves the agents, has them
+// Package fleet keeps the sessions of one run on its agents: it reserves the agents, has them
 // install, start and stop their members, sends heartbeats, fetches their measurements, and gives
 // them back.
 package fleet
@@ -23,25 +23,24 @@ import (
 type Options struct {
 	// Connect dials the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
-	// Agents are the agents' addresses, by member; empty for a cluster that runs without agents.
+	// Agents are the addresses of the agents, by member; empty for clusters without agents.
 	Agents []string
 	// RunID identifies the sessions.
 	RunID string
 	// Owner names this control to people.
 	Owner string
-	// Version is this control program's version: agents with another version are refused. ""
-	// accepts all agents, and an agent without a version is always accepted.
+	// Version is the version of this control: agents with another version are refused. "" accepts
+	// all agents, and an agent without a version is always accepted.
 	Version string
 	// Clients is the client count that heartbeats carry at first.
 	Clients int
 	// Report is called with every progress line, by one goroutine for each agent; nil discards
 	// them.
 	Report func(text string)
-	// Losses records the members that are found to be lost; nil makes a fleet that sends no
-	// heartbeats.
+	// Losses records members found lost; nil makes a fleet without heartbeats.
 	Losses *Losses
-	// Clock is called with the time stamps from every heartbeat that was answered, by one goroutine
-	// at a time; nil discards them.
+	// Clock is called with the time stamps from every answered heartbeat, by one goroutine at a
+	// time; nil discards them.
 	Clock func(clocks.Exchange)
 	// Sample is called with the newest sample in each member's heartbeats, by one goroutine for
 	// each agent; nil requests no samples. A sample may come twice, and one that cannot be decoded
@@ -49,15 +48,15 @@ type Options struct {
 	Sample func(member int, s results.Sample)
 }
 
-// Fleet holds one run's sessions, one for each agent. Several goroutines may call its methods once
-// Open has returned.
+// Fleet holds the sessions of one run, one for each agent. Several goroutines may call its methods
+// once Open has returned.
 type Fleet struct {
 	opts     Options
 	sessions []*session // by member, after Connect
 	resumed  bool       // another process opened the sessions
 	clients  atomic.Int64
-	// watching reports whether the members are known to run and no Stop was sent: a member that
-	// ends now is lost.
+	// watching reports whether the members are known to run and no Stop was sent: if a member ends
+	// now, it is lost.
 	watching atomic.Bool
 
 	mu     sync.Mutex
@@ -77,8 +76,8 @@ func New(o Options) *Fleet {
 	return f
 }
 
-// Connect dials all agents at once and returns an error for each that cannot be dialed. Close
-// closes the connections, even after an error.
+// Connect dials all agents at once and returns an error for each failed dial. Close closes the
+// connections, even after an error.
 func (f *Fleet) Connect(ctx context.Context) error {
 	all := make([]*session, len(f.opts.Agents))
 	for i := range all {
@@ -89,7 +88,7 @@ func (f *Fleet) Connect(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// newSession returns a member's session, without a connection.
+// newSession returns the session for member, without a connection.
 func (f *Fleet) newSession(member int) *session {
 	return &session{
 		Session: remote.Session[pb.AgentClient]{Kind: "agent", Addr: f.opts.Agents[member], RunID: f.opts.RunID, Reserved: f.resumed},
@@ -97,7 +96,7 @@ func (f *Fleet) newSession(member int) *session {
 	}
 }
 
-// Reach requests all agents' status at once and returns an error for each agent that does not
+// Reach requests the status of all agents at once and returns an error for each agent that does not
 // answer or has another version.
 func (f *Fleet) Reach(ctx context.Context) error {
 	return f.each(func(s *session) error { return s.reach(ctx) })
@@ -135,11 +134,11 @@ func (f *Fleet) Open(ctx context.Context, takeOver func(member int) *pb.StartReq
 	return nil
 }
 
-// Close releases the agents and closes the connections: the agent with the lowest address last,
-// the others at once before it. Another control that gets this agent finds the others free. An
-// agent whose member still runs stops it. If Collect could not write a member's files, the agent
-// keeps them until another run reserves it, which is a [*KeptError]. Other files that Collect did not
-// fetch are lost, which is an error too.
+// Close releases the agents and closes the connections: the agent with the lowest address last, the
+// others at once before it. Another control that gets this agent finds the others free. An agent
+// whose member still runs stops it. If Collect could not write the files of a member, the agent
+// keeps them until another run reserves it, which is a [*KeptError]. Other files that Collect did
+// not fetch are lost, which is an error too.
 func (f *Fleet) Close(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
 		defer s.Disconnect()
@@ -154,8 +153,8 @@ func (f *Fleet) Close(ctx context.Context) error {
 	})
 }
 
-// Leave closes the connections and leaves the members running, for a run that takes them over.
-// The order is as in Close.
+// Leave closes the connections and leaves the members running, for a run that takes them over. The
+// order is as in Close.
 func (f *Fleet) Leave(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(f.sessions), func(s *session) error {
 		defer s.Disconnect()
@@ -163,10 +162,10 @@ func (f *Fleet) Leave(ctx context.Context) error {
 	})
 }
 
-// RunID returns what identifies the sessions.
+// RunID returns the id of the sessions.
 func (f *Fleet) RunID() string { return f.opts.RunID }
 
-// Agents returns the agents' addresses, by member.
+// Agents returns the addresses of the agents, by member.
 func (f *Fleet) Agents() []string { return slices.Clone(f.opts.Agents) }
 
 // each calls do for all sessions at once and joins every error, ordered by member.

@@ -38,8 +38,8 @@ func (f *Fleet) Watch() { f.watching.Store(true) }
 // Unwatch ends Watch, for members that are left running.
 func (f *Fleet) Unwatch() { f.watching.Store(false) }
 
-// Clocks returns the agents' clock offsets as the heartbeats measured them, by member; N is 0 for
-// an agent that never answered.
+// Clocks returns the clock offset of each agent as the heartbeats measured it, by member; N is 0
+// for agents that never answered.
 func (f *Fleet) Clocks() []results.Clock {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -50,7 +50,7 @@ func (f *Fleet) Clocks() []results.Clock {
 	return list
 }
 
-// Beat sends a heartbeat to one member's agent now, which may have news. Errors are ignored.
+// Beat sends a heartbeat to the agent of one member now, which may have news. Errors are ignored.
 func (f *Fleet) Beat(ctx context.Context, member int) {
 	if member < len(f.sessions) {
 		_ = f.beatOnce(ctx, f.sessions[member])
@@ -91,8 +91,8 @@ func (f *Fleet) beatOnce(ctx context.Context, s *session) error {
 	return nil
 }
 
-// clock records the time stamps from one exchange. The client's clock may be set meanwhile, so the
-// answer's time is computed from the request's.
+// clock records the time stamps from one exchange. The client clock may be set meanwhile, so the
+// time of the answer is computed from the time of the request.
 func (f *Fleet) clock(member int, sent, received time.Time, r *pb.HeartbeatResponse) {
 	at := sent.UnixNano()
 	e := clocks.NewExchange(member, at, r.ReceivedUnixNs, r.RepliedUnixNs, at+int64(received.Sub(sent)))

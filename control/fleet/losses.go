@@ -15,18 +15,18 @@ type Losses struct {
 	suspect []bool   // by member: its agent may know a better reason
 }
 
-// NewLosses returns a record for that many members, all alive. The goroutine that finds a member
-// lost calls report, once for each member.
+// NewLosses returns a record for the given number of members, all alive. report is called once for
+// each lost member, by the goroutine that found it.
 func NewLosses(members int, report func(member int, why string)) *Losses {
 	return &Losses{report: report, why: make([]string, members), suspect: make([]bool, members)}
 }
 
-// Add records that a member is lost. Only the first reason counts.
+// Add records the loss of a member. Only the first reason counts.
 func (l *Losses) Add(member int, why string) { l.add(member, why, false) }
 
-// Suspect records that a member is lost as seen from here. The first reason that is later given to
-// [Losses.Add] replaces this one: an agent may notice its member's end only after a connection was
-// refused. The loss is still reported only once.
+// Suspect records the loss of a member as seen from here. The first reason later given to
+// [Losses.Add] replaces this one: an agent may notice the end of its member only after a connection
+// was refused. The loss is still reported only once.
 func (l *Losses) Suspect(member int, why string) { l.add(member, why, true) }
 
 func (l *Losses) add(member int, why string, suspect bool) {

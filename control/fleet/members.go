@@ -60,7 +60,7 @@ func (f *Fleet) start(ctx context.Context, request func(member int) *pb.StartReq
 	return replies, err
 }
 
-// reasonAsked is the reason that a session ended on request.
+// reasonAsked is the reason for sessions that ended on request.
 const reasonAsked = "asked"
 
 // gone is why a session is over if its agent does not know it.
@@ -70,7 +70,7 @@ const gone = "its agent no longer knows this run"
 type Stopped struct {
 	// Exit holds a line for each process, such as "etcd: exit 0 after interrupt".
 	Exit []string
-	// ApparentBytes and AllocatedBytes are the data directories' sizes; -1 if they were not
+	// ApparentBytes and AllocatedBytes are the sizes of the data directories; -1 if they were not
 	// measured.
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended without a request to stop, else "".
@@ -83,8 +83,8 @@ type Stopped struct {
 
 // Stop has the agents stop their members, a quarter of the remaining members at once, so up to
 // seven members stop one after the other. A leader that ends tries to hand over leadership, and
-// would wait for partners that are stopping too. stopped is called after each member that ended,
-// by this goroutine. A member that ended by itself is lost.
+// would wait for partners that are stopping too. stopped is called after each member has ended, by
+// this goroutine. If a member ended by itself, it is lost.
 func (f *Fleet) Stop(ctx context.Context, stopped func(member int, how Stopped)) error {
 	expected := f.watching.Swap(false)
 	left := slices.DeleteFunc(slices.Clone(f.sessions), func(s *session) bool { return !s.Reserved })
@@ -133,9 +133,9 @@ func (f *Fleet) stop(ctx context.Context, s *session, expected bool) (Stopped, e
 	return how, nil
 }
 
-// Collect fetches all sessions' files into dir at once, each under its member's number, and returns
-// their names by member, even after an error. It returns no names for a stopped member if a file
-// cannot be written there: [Fleet.Retrieve] can fetch all its files after Close.
+// Collect fetches the files of all sessions into dir at once, each under its member number, and
+// returns their names by member, even after an error. It returns no names for a stopped member if a
+// file cannot be written there: [Fleet.Retrieve] can fetch all its files after Close.
 func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	names := make([][]string, len(f.sessions))
 	err := f.each(func(s *session) (err error) {
@@ -154,14 +154,14 @@ func (f *Fleet) Collect(ctx context.Context, dir string) ([][]string, error) {
 	return names, err
 }
 
-// DeadError reports that a member will never be ready. It is not polled further.
+// DeadError reports a member that will never be ready. It is not polled further.
 type DeadError struct{ Text string }
 
 func (e *DeadError) Error() string { return e.Text }
 
-// Probe asks a member's agent whether the member is ready. The error is the reason if it is not. It
-// is a [*DeadError] if the member no longer runs, or if its agent has refused probes for a while.
-// The caller bounds ctx and makes one probe at a time for a member.
+// Probe asks the agent of a member whether the member is ready. The error is the reason if it is
+// not. It is a [*DeadError] if the member no longer runs, or if its agent has refused probes for a
+// while. The caller bounds ctx and makes one probe at a time for each member.
 func (f *Fleet) Probe(ctx context.Context, member int) error {
 	s := f.sessions[member]
 	reply, err := s.Client.Status(ctx, &pb.StatusRequest{Probe: true, RunId: s.RunID})

@@ -8,8 +8,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// endOf describes why a session ended that this run did not end. A child ended by itself only if no
-// signal from outside ended it.
+// endOf describes why a session ended without a request from this run. A child ended by itself only
+// if no signal from outside ended it.
 func endOf(reason string, children []*pb.Child) string {
 	switch reason {
 	case "":
@@ -29,11 +29,12 @@ func endOf(reason string, children []*pb.Child) string {
 	}
 }
 
-// foreign are signals that a failing program never sends itself. Exits after a signal from the
+// foreign are signals that failing programs never send themselves. Exits after a signal from the
 // agent have more words.
 var foreign = []string{"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"}
 
-// obituary describes why a member ended and how each process ended, with their logs' last lines.
+// obituary describes why a member ended and how each process ended, with the last lines of their
+// logs.
 func obituary(reason string, children []*pb.Child) string {
 	var b strings.Builder
 	b.WriteString(reason)

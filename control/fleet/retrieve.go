@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Retrieved has one member's files and end, which its agent kept.
+// Retrieved has the files and the end of one member, as kept by its agent.
 type Retrieved struct {
 	Stopped
 	// Files names the files that were fetched whole.
@@ -14,7 +14,7 @@ type Retrieved struct {
 	Unreleased error
 }
 
-// Resume returns a fleet for sessions that another process opened.
+// Resume returns a fleet for sessions opened by another process.
 func Resume(o Options) *Fleet {
 	f := New(o)
 	f.resumed = true

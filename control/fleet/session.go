@@ -10,11 +10,11 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// session is the fleet's side in a session with one agent.
+// session is the fleet's side of a session with one agent.
 type session struct {
 	remote.Session[pb.AgentClient]
-	index int // the member's
-	// version is this control program's version; "" accepts agents with any version.
+	index int // index of the member
+	// version is the version of this control; "" accepts agents with any version.
 	version string
 	nudge   chan struct{} // holds one request to send a heartbeat now
 	// silent is since when probes have not reached the agent; zero if they do. Only one probe at
@@ -35,24 +35,23 @@ func (s *session) hurry() {
 	}
 }
 
-// How long an agent may take to answer, if not [remote.CallTimeout]. Each call has its own bound, so
+// How long agents may take to answer, if not [remote.CallTimeout]. Each call has its own bound, so
 // an agent that hangs does not delay the others.
 const (
 	// startTimeout is for a Start, which probes the disk and spawns processes.
 	startTimeout = 60 * time.Second
-	// stopTimeout is for a Stop: longer than an agent gives its processes to stop.
+	// stopTimeout is for a Stop: longer than agents give their processes to stop.
 	stopTimeout = 60 * time.Second
-	// silentTimeout is how long a member's agent may refuse every probe, or its machine
-	// every connection, before the member counts as dead.
+	// silentTimeout is how long the agent of a member may refuse every probe, or its machine every
+	// connection, before the member counts as dead.
 	silentTimeout = 3 * time.Second
-	// stallTimeout is for a file's next piece.
+	// stallTimeout is for the next piece of a file.
 	stallTimeout = 15 * time.Second
 	// installTimeout is for an install: the longest build takes a third of this.
 	installTimeout = 30 * time.Minute
 )
 
-// open reserves the agent. takeOver describes a member that an earlier run left
-// running, or nil.
+// open reserves the agent. takeOver describes a member left running by an earlier run, or is nil.
 func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequest) (*pb.OpenResponse, error) {
 	var reply *pb.OpenResponse
 	err := s.Reserve(ctx, remote.CallTimeout, func(ctx context.Context) (err error) {
@@ -65,7 +64,7 @@ func (s *session) open(ctx context.Context, owner string, takeOver *pb.StartRequ
 	return reply, s.sameVersion(reply.GetVersion())
 }
 
-// sameVersion refuses an agent whose version is not this control's: it may read requests
+// sameVersion refuses agents with another version than this control: they may read requests
 // differently, or measure something else under the same name.
 func (s *session) sameVersion(agent string) error {
 	if s.version == "" || agent == "" || agent == s.version {
@@ -74,7 +73,7 @@ func (s *session) sameVersion(agent string) error {
 	return fmt.Errorf("agent %s is dbtester %s, and this control is dbtester %s: install the same version on all machines", s.Addr, agent, s.version)
 }
 
-// reach requests the agent's status, to learn its version and whether it answers.
+// reach requests the status of the agent, to learn its version and whether it answers.
 func (s *session) reach(ctx context.Context) error {
 	ctx, cancel := remote.Within(ctx, remote.CallTimeout)
 	defer cancel()
@@ -99,14 +98,14 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// keep leaves the session's files with the agent, which another run may reserve at once. It returns
-// a [*KeptError].
+// keep leaves the session files with the agent, which another run may reserve at once. It returns a
+// [*KeptError].
 func (s *session) keep(ctx context.Context) error {
 	return errors.Join(&KeptError{Addr: s.Addr, Member: s.index}, s.leave(ctx))
 }
 
-// leave informs the agent that this run leaves its member running, or a stopped member's files, if
-// the session was opened. An agent that does not receive the call finds out after its lease.
+// leave informs the agent that this run leaves its member running, or the files of a stopped
+// member, if the session was opened. If the agent misses the call, it finds out after its lease.
 func (s *session) leave(ctx context.Context) error {
 	if !s.Reserved {
 		return nil

@@ -71,7 +71,7 @@ func (c *counter) restart() {
 	c.before = c.counts.Totals
 }
 
-// end returns the load's counts.
+// end returns the counts for the load.
 func (c *counter) end() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *counter) end() Counts {
 
 var _ load.MemberSink = (*counter)(nil)
 
-// Counts count over all a load's steps since [Set.Restart]. Keys are counted over all steps.
+// Counts count over all steps since [Set.Restart]. Keys are counted over all steps.
 type Counts struct {
 	Totals results.Totals
 	// Surely and Perhaps bound how many keys all steps created, like [load.Recorder.Created].
@@ -90,10 +90,10 @@ type Counts struct {
 	// Lost is why generators were lost, by part; nil for the others. Requests by a lost generator
 	// after its last second are not counted.
 	Lost []error
-	// Own tells how this process's part ended, if it issued the load; nil if generators did.
+	// Own is the end of the part issued by this process; nil if generators issued the load.
 	Own *issuer.End
 	// Resent and Waits count over all steps, including those before [Set.Restart]: requests that
-	// clients sent again by themselves, and clients' waits for the load's watch.
+	// clients sent again by themselves, and waits of clients for the watch.
 	Resent int64
 	Waits  load.Waits
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// FailBack has the running step's connections that failed over go back to their first members, in
-// all parts that are not lost. It may be called while Step runs.
+// FailBack has connections of the running step that failed over go back to their first members, in
+// all parts not lost. It may be called while Step runs.
 func (s *Set) FailBack(ctx context.Context) (all load.FailedBack, err error) {
 	var mu sync.Mutex
 	err = each(s.parts, func(p *part) error {

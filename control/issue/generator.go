@@ -85,8 +85,8 @@ func (g *generator) preload(ctx context.Context, p Preload, progress func(load.P
 	}
 }
 
-// connect opens the connections for the generator's part. A generator that cannot be reached, or
-// that no longer has a session for this load, is lost, which is no error.
+// connect opens the connections for this part. If the generator cannot be reached, or no longer has
+// a session for this load, it is lost, which is no error.
 func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targets []int) (int, *refusal, error) {
 	m, err := loadwire.StepMessage(step)
 	if err != nil {
@@ -113,7 +113,7 @@ func (g *generator) connect(ctx context.Context, step load.Step, keep bool, targ
 	return 0, nil, g.Failed(own, err)
 }
 
-// absent are the statuses for a generator that cannot be reached, whose session ended, or that
+// absent are the statuses for generators that cannot be reached, whose session ended, or that
 // another run has reserved meanwhile.
 var absent = []codes.Code{codes.Unavailable, codes.Aborted, codes.FailedPrecondition, codes.PermissionDenied}
 
@@ -151,7 +151,7 @@ func (g *generator) giveBack(ctx context.Context) (*results.LoadSessions, error)
 	return sessions, nil
 }
 
-// summary returns the record with the heartbeats' results.
+// summary returns the record with the results of the heartbeats.
 func (g *generator) summary() results.Generator {
 	r := g.record
 	g.mu.Lock()

@@ -14,8 +14,8 @@ import (
 // exchange with the shortest round trip counts.
 const exchanges = 16
 
-// compareClocks exchanges time stamps with a generator, one exchange after the other. Their offset
-// holds until the next comparison: over hours clocks drift further apart than one exchange's error.
+// compareClocks exchanges time stamps with g, one exchange after the other. Their offset holds
+// until the next comparison: over hours clocks drift further apart than the error of one exchange.
 func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	var now clocks.Estimate
 	for missed := (remote.Misses{}); now.N() < exchanges; {
@@ -38,8 +38,8 @@ func (s *Set) compareClocks(ctx context.Context, g *generator) error {
 	return nil
 }
 
-// compareAll compares the clocks of all generators that are not lost before a step. A generator
-// that does not answer is lost.
+// compareAll compares the clocks of all living generators before a step. A generator that does not
+// answer is lost.
 func (s *Set) compareAll(ctx context.Context) error {
 	return each(s.gens, func(g *generator) error {
 		if g.lostBy() != nil {
@@ -54,7 +54,7 @@ func (s *Set) compareAll(ctx context.Context) error {
 	})
 }
 
-// beat sends a generator a heartbeat each second until ctx ends or the generator is lost.
+// beat sends g a heartbeat each second until ctx ends or g is lost.
 func (s *Set) beat(ctx context.Context, g *generator) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -70,7 +70,7 @@ func (s *Set) beat(ctx context.Context, g *generator) {
 	})
 }
 
-// heartbeat renews a generator's lease, passes on the lost members, and compares clocks.
+// heartbeat renews the lease of g, passes on the lost members, and compares clocks.
 func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, error) {
 	ctx, cancel := remote.Within(ctx, remote.HeartbeatTimeout)
 	defer cancel()
@@ -94,18 +94,18 @@ func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, err
 	return e, nil
 }
 
-// unix returns a time on this run's clock, in nanoseconds.
+// unix returns t on the clock of this run, in nanoseconds.
 func (s *Set) unix(t time.Time) int64 { return s.base.UnixNano() + int64(t.Sub(s.base)) }
 
-// offset returns the shortest exchange since the last comparison. Its offset is how far the
-// generator's clock is ahead of this run's.
+// offset returns the shortest exchange since the last comparison. Its offset is how far the clock
+// of g is ahead of this run.
 func (g *generator) offset() clocks.Exchange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock.since.Best()
 }
 
-// moved returns how far the generator's clock certainly moved since the last comparison.
+// moved returns how far the clock of g certainly moved since the last comparison.
 func (g *generator) moved() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// hold takes locks that a generator held, and converts their times to its session's clock.
+// hold takes locks held by g, and converts their times to the clock of its session.
 func (g *generator) hold(m *pb.LoadHeld) (err error) {
 	before, zero := len(g.held), m.GetZeroUnixNs()
 	g.held, err = across.Decode(g.held, m.GetHoldings(), across.Most/len(g.set.parts))

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
-// How long a generator may take for its share in the sessions that are held during a load.
+// How long a generator may take for its share of the sessions held during a load.
 const (
 	grantTimeout = 10 * time.Minute
 	endTimeout   = 2 * time.Minute
@@ -56,7 +56,7 @@ func (s *Set) HoldSessions(ctx context.Context) error {
 	})
 }
 
-// EndSessions ends the sessions that are left, and returns each generator's own record.
+// EndSessions ends the remaining sessions, and returns the record from each generator.
 func (s *Set) EndSessions(ctx context.Context) []session.Remote {
 	ctx, cancel := remote.Within(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

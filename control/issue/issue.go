@@ -2,12 +2,12 @@
 // whole load, or generators, which are agents on other machines, have one each. All parts are
 // issued and recorded the same way.
 //
-// This process's part is called directly, and its step begins at once. Generators are dialed,
+// The part of this process is called directly, and its step begins at once. Generators are dialed,
 // reserved and released at once. Control exchanges 16 time stamps with each, again before each
 // step. For each step the generators open their connections, learn its start 2 s before it, and
-// stream their seconds. A generator's recorder numbers its seconds in control's clock by the first
-// step's offset. Later offsets move only their step's start. pkg/load/merge writes a second to the
-// run's records when all parts have it.
+// stream their seconds. The recorder on each generator numbers its seconds in control's clock by
+// the offset in the first step. Later offsets move only the start of their step. pkg/load/merge
+// writes a second to the run records when all parts have it.
 //
 // A generator is lost if its stream breaks, if it answers no heartbeats, or if it is not ready at a
 // start. The others complete, and the run has the mark `generator lost`. Lateness, scheduling lag,
@@ -62,8 +62,8 @@ func New(o Options) *Set {
 func (s *Set) Remote() bool { return len(s.gens) > 0 }
 
 // Prepare gets ready to issue a load. It connects to the generators, reserves them, and compares
-// their clocks with this machine's. Each gets heartbeats until Close, which the caller calls even
-// after an error. Prepare is called once.
+// their clocks with the clock of this machine. Each gets heartbeats until Close, which the caller
+// calls even after an error. Prepare is called once.
 func (s *Set) Prepare(ctx context.Context, job Job) error {
 	s.spec, s.base = job.Spec, time.Now()
 	for _, p := range s.parts {
@@ -140,13 +140,13 @@ func (s *Set) request(job Job) (*pb.PrepareRequest, error) {
 	}, nil
 }
 
-// Begin declares the sink for the load's records. progress, if not nil, is called once a second.
+// Begin declares the sink for the records. progress, if not nil, is called once a second.
 func (s *Set) Begin(out load.MemberSink, progress func(load.Progress)) error {
 	ops := s.spec.Operations()
 	s.counts = newCounter(out, ops, progress)
 	for _, p := range s.parts {
 		if l, ok := p.issuer.(*local); ok {
-			s.counts.meter = nil // the part's own recorder knows best when a second begins
+			s.counts.meter = nil // the recorder of the part knows best when a second begins
 			l.part.Begin(time.Now(), progress)
 		}
 	}
@@ -187,7 +187,7 @@ func (s *Set) unwritten() error {
 	return err
 }
 
-// names returns the parts' addresses, or "control" without generators.
+// names returns the address of each part, or "control" without generators.
 func (o Options) names() []string {
 	if len(o.Addrs) == 0 {
 		return []string{"control"}
@@ -208,8 +208,8 @@ func (s *Set) Restart() error {
 	return err
 }
 
-// End ends the load: losing a generator no longer matters. It returns the records' error, unless a
-// step returned it.
+// End ends the load: losing a generator no longer matters. It returns the error from the records,
+// unless a step returned it.
 func (s *Set) End() (Counts, error) {
 	s.mu.Lock()
 	s.over = true
@@ -257,9 +257,9 @@ func (s *Set) Close(ctx context.Context) error {
 	return claim.Back(remote.ByAddress(s.gens), func(g *generator) error { return g.part.close(ctx) })
 }
 
-// Sessions returns, after Close, the counts of the sessions and locks that requests in all parts
-// took; nil without any. It compares locks that different generators held. unknown names the
-// generators that did not answer Close. Their counts are missing.
+// Sessions returns, after Close, the counts of sessions and locks taken by requests in all parts;
+// nil without any. It compares locks held by different generators. unknown names the generators
+// that did not answer Close. Their counts are missing.
 func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	if !s.spec.Any(workload.Op.OfSessions) && !s.spec.Any(workload.Op.Locks) {
 		return nil, nil
@@ -284,13 +284,12 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 // generator has its connections open, and makes its clients.
 const DefaultLead = 2 * time.Second
 
-// leadPerKey is added for each key before a transaction load's first step, which reads all keys'
-// versions.
+// leadPerKey is added for each key before the first step of a transaction load, which reads the
+// versions of all keys.
 const leadPerKey = 200 * time.Microsecond
 
 // start returns when the next step begins: later than any generator takes to receive the
-// announcement, and at once without generators. Before a load's first requests its keys' versions
-// are read.
+// announcement, and at once without generators. Before the first requests, key versions are read.
 func (s *Set) start(first bool) time.Time {
 	if !s.Remote() {
 		return time.Now()

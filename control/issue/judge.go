@@ -37,7 +37,7 @@ func (s *Set) Judge(ctx context.Context, back judging.Back, members []int) ([]ju
 	return list, err
 }
 
-// judge returns a generator's report.
+// judge returns the report from g.
 func (g *generator) judge(ctx context.Context, back judging.Back, members []int) (*judging.Report, error) {
 	if lost := g.lostBy(); lost != nil {
 		return nil, fmt.Errorf("it was lost: %w", lost)

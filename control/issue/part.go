@@ -14,13 +14,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// part joins what issues one part of the load with its record.
+// part joins the issuer of one part with its record.
 type part struct {
 	issuer partIssuer
 	index  int
 
-	// The fields up to mu belong to the goroutine that follows the part's step, and between two
-	// steps to the set's caller. clients is the connected step's client count.
+	// The fields up to mu belong to the goroutine that follows the step, and between two steps to
+	// the caller of the set. clients is the client count in the connected step.
 	clients int
 	record  results.Generator
 	// ended is how the last step ended. before holds the counts from the steps that Restart left
@@ -36,34 +36,34 @@ type part struct {
 	cancel context.CancelCauseFunc // ends the call for its preload or step; nil between calls
 }
 
-// partIssuer issues one part: this process, or a generator. One goroutine at a time calls
-// its methods.
+// partIssuer issues one part: this process, or a generator. One goroutine at a time calls its
+// methods.
 type partIssuer interface {
-	// preload writes the part's share of the keys.
+	// preload writes this share of the keys.
 	preload(ctx context.Context, p Preload, progress func(load.Progress)) error
-	// connect opens a step's connections to some members, and returns how many of its clients the
-	// part has. keep leaves the connections open for the next step. If a member refuses its
+	// connect opens connections to some members, and returns how many clients of the step belong to
+	// this part. keep leaves the connections open for the next step. If a member refuses its
 	// connection, connect returns that refusal and leaves no connection open.
 	connect(ctx context.Context, step load.Step, keep bool, members []int) (clients int, refused *refusal, err error)
 	// run runs the connected step and puts its records into out. Without an end, the error is why
 	// the part is lost.
 	run(ctx context.Context, r running, out *intake) (*issuer.End, error)
-	// failBack has the running step's connections that failed over go back to their first members.
+	// failBack has connections of the running step that failed over go back to their first members.
 	failBack(ctx context.Context) (load.FailedBack, error)
-	// close ends the part's work, and returns counts for the sessions that its requests took, or
-	// nil if they took none.
+	// close ends this part, and returns counts for the sessions taken by its requests, or nil
+	// without any.
 	close(ctx context.Context) (*results.LoadSessions, error)
 }
 
-// refusal is a member that refuses a connection.
+// refusal is a refused connection to a member.
 type refusal struct {
 	*connect.RefusedError
-	// lost reports that the member refuses even a single connection: the load may continue
-	// without it.
+	// lost reports that the member refuses even a single connection: the load may continue without
+	// it.
 	lost bool
 }
 
-// running is a step that begins.
+// running is a step about to begin.
 type running struct {
 	step  load.Step
 	start time.Time
@@ -119,7 +119,7 @@ func (p *part) lostBy() error {
 	return p.lost
 }
 
-// calls declares the function with which a loss ends the current call; nil without a call.
+// calls declares the function by which a loss ends the current call; nil without a call.
 func (p *part) calls(cancel context.CancelCauseFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *part) begin(index int) {
 	p.sent = false
 }
 
-// step returns the current step's record.
+// step returns the record of the current step.
 func (p *part) step() *results.GeneratorStep { return &p.record.Steps[len(p.record.Steps)-1] }
 
 // finish records how a step ended.
@@ -151,7 +151,8 @@ func (p *part) finish(e *issuer.End) {
 	}
 }
 
-// intake receives one part's records in one step: it passes them to the merger and counts them.
+// intake receives the records of one part in one step: it passes them to the merger and counts
+// them.
 type intake struct {
 	part *part
 	to   *merge.Part
@@ -185,10 +186,10 @@ func (in *intake) Second(s load.Second) error {
 	return nil
 }
 
-// Total ignores a series' total: the merger computes totals from the seconds.
+// Total ignores t: the merger computes totals from the seconds.
 func (in *intake) Total(load.Total) error { return nil }
 
-// Member receives a member's histogram.
+// Member receives the histogram of a member.
 func (in *intake) Member(t load.MemberTotal) error { return in.to.Member(t) }
 
 // Preload describes how keys are written before a load, over connections to some members in turn.
@@ -197,5 +198,5 @@ type Preload struct {
 	Members []int
 }
 
-// broken returns why a call failed, for a text that already names the generator.
+// broken returns why a call failed, for texts that already name the generator.
 func broken(ctx context.Context, err error) error { return remote.Explain(ctx, "its agent", err) }

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// Preload has each part write its share of the keys. Any goroutine may call progress, with all
-// parts' progress together. The first part that fails or is lost ends the others' preload.
+// Preload has each part write its share of the keys. Any goroutine may call progress, with the
+// progress of all parts together. The first failed or lost part ends the preload of the others.
 func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progress)) error {
 	all, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -30,7 +30,7 @@ func (s *Set) Preload(ctx context.Context, p Preload, progress func(load.Progres
 	return err
 }
 
-// together merges the parts' progress while they write keys. It is safe for concurrent use.
+// together merges the progress of parts while they write keys. It is safe for concurrent use.
 type together struct {
 	progress func(load.Progress)
 
@@ -39,9 +39,9 @@ type together struct {
 	heard []bool // by part, since progress was last called
 }
 
-// see receives a part's progress. It passes on the merged progress once all parts have reported, or
-// when one reports again: requests in a second add up, and the largest p99 in any part stands for
-// the p99 of all.
+// see receives the progress of one part. It passes on the merged progress once all parts have
+// reported, or when one reports again: requests in a second add up, and the largest p99 in any part
+// represents the p99 of all.
 func (t *together) see(part int, now load.Progress) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

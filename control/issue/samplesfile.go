@@ -47,15 +47,16 @@ func (f *samplesFile) close() error {
 	return nil
 }
 
-// samplesFile holds samples from a generator's machine, as the generator sends them. An error here
-// is about control's machine: the generator is not lost, and the file keeps its earlier samples.
+// samplesFile holds samples from the machine of a generator, as the generator sends them. Errors
+// here come from control's machine: the generator is not lost, and the file keeps its earlier
+// samples.
 type samplesFile struct {
 	file   *os.File // nil before the first
 	header []byte   // its first line
 	err    error    // why the rest is missing
 }
 
-// Folder returns the folder for a generator's files, by its index, below the tag's folder.
+// Folder returns the folder for files from generator index, below the tag folder dir.
 func Folder(dir string, index int) string {
 	return filepath.Join(dir, results.DirGenerators, strconv.Itoa(index+1))
 }

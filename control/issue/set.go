@@ -28,29 +28,29 @@ type Options struct {
 	Local Local
 	// Connect dials the generator in the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.GeneratorClient, io.Closer, error)
-	// Addrs are the agents' addresses, ordered by part.
+	// Addrs are the addresses of the agents, ordered by part.
 	Addrs []string
 	// RunID identifies the sessions. Owner names this control to people.
 	RunID, Owner string
-	// Version is this control program's version: generators with another version refuse.
+	// Version is the version of this control: generators with another version refuse.
 	Version string
 	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
 	Lead time.Duration
 	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
 	// [merge.DefaultAhead].
 	Ahead int
-	// Dir is the tag's folder. Each generator's samples go to its own folder below it; "" drops
+	// Dir is the tag folder. Samples from each generator go to its own folder below it; "" drops
 	// them.
 	Dir string
-	// Sample is called with each sample from a generator's machine, by one goroutine for each
+	// Sample is called with each sample from a generator machine, by one goroutine for each
 	// generator; nil discards them.
 	Sample func(generator int, s results.Sample)
 	// LostMembers returns the members that are known to be lost; it may be nil.
 	LostMembers func() []int
-	// LoseMember is called with a member that accepts no connection from a generator, and why;
-	// nil makes that an error.
+	// LoseMember is called with a member that accepts no connection from a generator, and why; nil
+	// makes that an error.
 	LoseMember func(member int, why string)
-	// Writes returns a watch for the generators' writes as they arrive, or nil: the writes that may
+	// Writes returns a watch for writes from generators as they arrive, or nil: the writes that may
 	// have been applied, in no order, as for [load.Observer]. Writes may be nil too. Without
 	// generators Local.Watch watches.
 	Writes func(load.Spec) (load.Watch, error)
@@ -59,17 +59,17 @@ type Options struct {
 	Event func(results.Event)
 }
 
-// Job is a load to issue. This process's part needs only the Spec.
+// Job is a load to issue. For the part of this process only Spec is needed.
 type Job struct {
 	Database string
 	// Tag names the database in the run. Generators show it.
 	Tag string
-	// Options are the driver's options, as YAML with every default filled in.
+	// Options are the driver options, as YAML with every default filled in.
 	Options []byte
 	// Spec is the whole load. Its Part is not used.
 	Spec load.Spec
-	// Target is how clients reach the members. Its TLS and Auth are not used: the generators'
-	// machines read the TLS files and Auth's password.
+	// Target is how clients reach the members. Its TLS and Auth are not used: the generator
+	// machines read the TLS files and the password in Auth.
 	Target database.Target
 	TLS    *pb.ClientTLS
 	Auth   *pb.ClientAuth
@@ -98,18 +98,18 @@ type Set struct {
 	beats     sync.WaitGroup
 	stopBeats context.CancelFunc // nil unless heartbeats are sent
 
-	// decoders are enough to keep the processors busy: a decoder has 221 kB for each histogram in a
+	// decoders are enough to keep the processors busy: each has 221 kB for each histogram in a
 	// second, and there may be a thousand streams.
 	decoders *loadwire.Decoders
 
 	stopping atomic.Bool // the load was interrupted
-	relay    *relay      // nil unless the generators' writes are watched
+	relay    *relay      // nil unless writes from generators are watched
 
 	// mu guards merger, over and returned.
 	mu       sync.Mutex
 	merger   *merge.Merger // nil before Begin
 	over     bool          // the load has ended: losing a generator no longer matters
-	returned error         // the merger's error that a method returned last
+	returned error         // the error from the merger last returned by a method
 
 	counts *counter // nil before Begin
 	// previous is how many request numbers the previous step used up in all parts.
@@ -120,8 +120,8 @@ type Set struct {
 	waits  load.Waits
 }
 
-// generator is a machine that issues a part of the load: the connection to its agent, and the facts
-// about its clock.
+// generator is a machine that issues one part: the connection to its agent, and the facts about its
+// clock.
 type generator struct {
 	*part
 	remote.Session[pb.GeneratorClient]
@@ -129,19 +129,19 @@ type generator struct {
 	holds    bool               // it was asked to hold sessions
 	stopBeat context.CancelFunc // ends its heartbeats; nil before it is reserved
 	samples  samplesFile
-	held     []across.Holding // locks that its requests held, on its session's clock
+	held     []across.Holding // locks held by its requests, on the clock of its session
 	clock    clockState       // part.mu guards it
 }
 
-// clockState holds the facts about a generator's clock.
+// clockState holds the facts about the clock of a generator.
 type clockState struct {
 	all   clocks.Estimate   // from all exchanges
 	since clocks.Estimate   // from the last comparison on
-	set   time.Duration     // the largest change to the machine's wall clock
+	set   time.Duration     // the largest change to the wall clock
 	list  []clocks.Exchange // all, for a load whose parts may take the same locks
 }
 
-// relay passes the generators' writes on to a watch. It is safe for concurrent use.
+// relay passes writes from generators on to a watch. It is safe for concurrent use.
 type relay struct {
 	set        *Set
 	watch      load.Watch
@@ -153,7 +153,7 @@ type relay struct {
 	list   []load.Ended
 }
 
-// lose records that a generator issues nothing more. Only the first cause counts.
+// lose records that p issues nothing more. Only the first cause counts.
 func (s *Set) lose(p *part, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *Set) lose(p *part, cause error) {
 	s.opts.Event(results.Event{Time: time.Now().UTC(), Kind: results.EventGeneratorLost, Member: -1, Text: fmt.Sprintf("%s: %v", p.record.Addr, cause)})
 }
 
-// out returns the sink for a part's records.
+// out returns the sink for the records of p.
 func (s *Set) out(p *part) *merge.Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,20 +202,20 @@ func each[T any](list []T, do func(T) error) error {
 	return errors.Join(claim.Each(list, do)...)
 }
 
-// Local has the options for a process that issues a load by itself.
+// Local has the options for processes that issue loads themselves.
 type Local struct {
-	// Database is the database's name for people. Driver makes its clients.
+	// Database is the name of the database for people. Driver makes its clients.
 	Database string
 	Driver   database.Driver
-	// Locks are the facts about the database's locks, nil without any.
+	// Locks are the facts about locks in the database, nil without any.
 	Locks *database.LockFacts
-	// Dial calls open with a dialer for the members that are not lost, and again after another one
-	// was found lost.
+	// Dial calls open with a dialer for the living members, and again after another one was found
+	// lost.
 	Dial func(ctx context.Context, open func(*connect.Dialer) error) error
 	// Event is called with connection events, by any goroutine.
 	Event func(kind string, member int, text string)
 	// Gone reports whether all the given members are lost.
 	Gone func(members []int) bool
-	// Watch returns a watch for every request in a load, or nil. Watch may be nil too.
+	// Watch returns a watch for every request, or nil. Watch may be nil too.
 	Watch func(load.Spec) (load.Watch, error)
 }

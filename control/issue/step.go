@@ -19,13 +19,13 @@ import (
 // drainMargin is how long stopped generators may go on streaming after their last requests ended.
 const drainMargin = 30 * time.Second
 
-// Step adds to a load's step its end and its members.
+// Step adds the end and the members to a step.
 type Step struct {
 	load.Step
 	// Until, if not nil, ends only this step: others may follow. It ends with [Set.Step]'s context.
 	Until context.Context
-	// Members returns the members that generators connect to. It is called again after a member was
-	// lost.
+	// Members returns the members to which generators connect. It is called again after a member
+	// was lost.
 	Members func() ([]int, error)
 	// Begin is called when the step begins.
 	Begin func()
@@ -111,8 +111,7 @@ func (s *Set) run(ctx context.Context, parts []*part, r running, begin func()) (
 	return ends, errs
 }
 
-// follow has a part run a step. It returns nil if the part was lost, and the step's error in that
-// part.
+// follow has p run a step. It returns nil if p was lost, and the error from the step in p.
 func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -135,7 +134,7 @@ func (s *Set) follow(ctx context.Context, p *part, r running) (*issuer.End, erro
 	return end, err
 }
 
-// connect opens all parts' connections.
+// connect opens the connections of all parts.
 func (s *Set) connect(ctx context.Context, step Step) error {
 	for {
 		parts, err := s.living()
@@ -191,7 +190,7 @@ func (s *Set) stop(ctx context.Context, step bool, abandon context.CancelCauseFu
 	})
 }
 
-// result merges the parts' results; nil is a lost part.
+// result merges the results of all parts; nil is a lost part.
 func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResult, err error) {
 	n, gone := 0, 0
 	for _, e := range ends {
@@ -234,7 +233,7 @@ func (s *Set) result(step workload.Step, ends []*issuer.End) (all load.StepResul
 	return all, err
 }
 
-// longestGap returns the longest time in which no part had an ok answer, within a step's measured
+// longestGap returns the longest time in which no part had an ok answer, within the measured
 // window; nil if the step ended before its window began.
 func (s *Set) longestGap(step workload.Step, r load.StepResult) *results.Gap {
 	from, to := s.spec.WarmUp, r.End.Sub(r.Start)

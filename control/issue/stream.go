@@ -18,10 +18,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errStopped is why a part has no records from an interrupted step.
+// errStopped is why there are no records of a part from an interrupted step.
 var errStopped = errors.New("it was stopped before its step began")
 
-// errEnded reports that a generator ended its stream by itself: its load was stopped, or its
+// errEnded reports a stream that the generator ended by itself: its load was stopped, or its
 // session is over.
 var errEnded = errors.New("it ended its stream")
 
@@ -85,7 +85,7 @@ func unfinished(ctx context.Context, err error) error {
 	return fmt.Errorf("its stream broke: %w", broken(ctx, err))
 }
 
-// partReader receives one generator's records in one step.
+// partReader receives the records of one generator in one step.
 type partReader struct {
 	gen *generator
 	out *intake
@@ -126,7 +126,7 @@ func (r *partReader) take(m *pb.RunResponse) error {
 	return nil
 }
 
-// sampled passes a sample to Options.Sample. A line that is no sample goes only to the file.
+// sampled passes samples to Options.Sample. Other lines go only to the file.
 func (g *generator) sampled(lines []byte) {
 	show := g.set.opts.Sample
 	if show == nil {

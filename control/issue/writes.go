@@ -13,7 +13,7 @@ func newRelay(s *Set, watch load.Watch) *relay {
 	return &relay{set: s, watch: watch, operations: len(s.spec.Operations()), before: make([]int64, len(s.parts))}
 }
 
-// take takes a message from a part.
+// take takes a message from one part.
 func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -29,8 +29,8 @@ func (r *relay) take(part int, m *pb.LoadWrites) (err error) {
 	return r.pass()
 }
 
-// pass passes on the moment before which all writes have come from generators that are not lost.
-// The writes that a lost one has not sent are unknown.
+// pass passes on the moment before which all writes have come from living generators. Writes not
+// sent by a lost one are unknown.
 func (r *relay) pass() error {
 	least := int64(math.MaxInt64)
 	for i, p := range r.set.parts {
@@ -45,8 +45,8 @@ func (r *relay) pass() error {
 	return r.watch(nil, least)
 }
 
-// ClockError bounds the difference between this run's clock and the times that generators sent, 0
-// without generators: records are in the clock as it was before the first step.
+// ClockError bounds the difference between the clock of this run and the times sent by generators,
+// 0 without generators: records are in the clock as it was before the first step.
 func (s *Set) ClockError() (most time.Duration) {
 	for _, g := range s.gens {
 		for i := range g.record.Steps {

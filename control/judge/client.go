@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clients marks clients that used up their processors or did not run for a time.
+// clients marks clients that used up their processors or did not run for some time.
 func (v *verdict) clients() {
 	v.each(func(c *Client) {
 		if c.Unsampled {
@@ -44,8 +44,8 @@ func (v *verdict) lostClients() {
 	})
 }
 
-// leastClockMove is the least move in a generator's clock that is marked: as much as makes a
-// request late.
+// leastClockMove is the least clock move on a generator that is marked: as much as makes requests
+// late.
 const leastClockMove = time.Millisecond
 
 // clientClock marks a client whose clock is not known well enough, or moved by more than its
@@ -79,7 +79,7 @@ const (
 	saturatedSeconds = 0.10
 )
 
-// busySeconds counts the load's seconds in which a client used up its processors, and the measured
+// busySeconds counts the seconds in which a client used up its processors, and the measured
 // seconds. Both are 0 if its processors are not known.
 func (v *verdict) busySeconds(c *Client) (busy, n int) {
 	allowed := c.Host.AllowedCPUs()
@@ -105,8 +105,8 @@ func (v *verdict) usedUp(c *Client) bool {
 	return float64(busy) > saturatedSeconds*float64(n)
 }
 
-// sharesHost reports whether a member runs on a client's machine: its agent's facts show it, or it
-// has no agent and an address on this machine.
+// sharesHost reports whether a member runs on the machine of c: the facts from its agent show it,
+// or it has no agent and an address on this machine.
 func (v *verdict) sharesHost(c *Client) bool {
 	return slices.ContainsFunc(v.e.Run.Members, func(m results.Member) bool {
 		if m.Host == nil {
@@ -116,7 +116,7 @@ func (v *verdict) sharesHost(c *Client) bool {
 	})
 }
 
-// has reports whether an address belongs to the client's machine.
+// has reports whether addr belongs to the machine of c.
 func (c *Client) has(addr string) bool {
 	ip := net.ParseIP(addr)
 	if ip == nil {
@@ -125,7 +125,7 @@ func (c *Client) has(addr string) bool {
 	return ip.IsLoopback() || slices.ContainsFunc(c.Addrs, ip.Equal)
 }
 
-// sharedHosts marks clients that share a machine with a member or with each other.
+// sharedHosts marks clients that share a machine with members or with each other.
 func (v *verdict) sharedHosts() {
 	for i := range v.e.Clients {
 		c := &v.e.Clients[i]

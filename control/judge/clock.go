@@ -6,15 +6,15 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Members' clocks are compared with the client's. Their samples and logs are converted into it.
+// Member clocks are compared with the client clock. Member samples and logs are converted into it.
 const (
 	// maxClockError is the uncertainty above which series by second may be off by more than 100 ms.
 	maxClockError = 100 * time.Millisecond
-	// maxClockOffset is the largest clock offset that a time service keeps.
+	// maxClockOffset is the largest clock offset with a time service.
 	maxClockOffset = 50 * time.Millisecond
 	// maxClockMove is how far an offset may move during a run: a hundredth of the second between
-	// samples. A free-running clock drifts that far in some minutes. A clock that is set during
-	// the run moves further.
+	// samples. A free-running clock drifts that far in some minutes. Setting the clock during the
+	// run moves it further.
 	maxClockMove = 10 * time.Millisecond
 )
 

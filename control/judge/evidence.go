@@ -11,14 +11,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Evidence is everything that a verdict depends on. It is only read.
+// Evidence is everything on which a verdict depends. It is only read.
 type Evidence struct {
 	Run *results.DatabaseRun
-	// Steps are the load's steps, in order.
+	// Steps are the steps of the load, in order.
 	Steps []Step
 	// Lost is why members are lost, by member; "" for the others.
 	Lost []string
-	// Disks hold the members' data, by member; zero if unknown.
+	// Disks hold the member data, by member; zero if unknown.
 	Disks []results.Disk
 	// Clients issued the load, each a part: control, or generators.
 	Clients []Client
@@ -26,8 +26,8 @@ type Evidence struct {
 	Drain time.Duration
 	// Wrong counts the answers with a wrong value, including those outside the measured window.
 	Wrong int64
-	// Library is the client's implementation if it is a library in which requests may queue
-	// unseen, else "".
+	// Library is the client implementation if it is a library in which requests may queue unseen,
+	// else "".
 	Library string
 	// TLS and Auth report whether clients encrypt, and whether they present credentials.
 	TLS, Auth bool
@@ -47,10 +47,10 @@ func (v *verdict) mark(code string, invalid bool, values mark.Values, words mark
 	v.marks = append(v.marks, results.NewMark(code, invalid, values, words))
 }
 
-// member returns a member's number in a mark, from 1.
+// member returns the member number in marks, from 1.
 func member(index int) float64 { return float64(index + 1) }
 
-// bounds returns the file's bounds, or the default ones.
+// bounds returns the bounds in the file, or the default ones.
 func (v *verdict) bounds() workload.Judge {
 	if b := v.e.Run.Load.Judge; b != (workload.Judge{}) {
 		return b
@@ -58,7 +58,7 @@ func (v *verdict) bounds() workload.Judge {
 	return workload.DefaultJudge()
 }
 
-// inOneLine shortens the reason for a member's loss to a line. The events and the logs hold the
+// inOneLine shortens the reason for a lost member to one line. The events and the logs hold the
 // rest.
 func inOneLine(why string) string {
 	lines := strings.Split(why, "\n")
@@ -76,17 +76,17 @@ func (v *verdict) lostAsExpected() bool {
 	return 0 < n && n <= v.e.Run.Load.Expect.LostServers
 }
 
-// Client is the evidence on a process that issued a part of the load, and on its machine: control,
-// whose part is the whole load, or one generator among several. Each is judged by itself.
+// Client is the evidence on one process that issued a part of the load, and on its machine:
+// control, whose part is the whole load, or one generator among several. Each is judged by itself.
 type Client struct {
-	// Name is the address of a generator's agent; "" for control.
+	// Name is the agent address of a generator; "" for control.
 	Name string
 	// Lost is why it did not issue its part to the end; "" if it did.
 	Lost string
 	// Pending counts its requests without an outcome.
 	Pending int64
 	Host    results.Host
-	// Addrs are the machine's known addresses.
+	// Addrs are the known addresses of the machine.
 	Addrs []net.IP
 	// Samples are measurements on the machine, in control's clock. Unsampled reports that it could
 	// not be measured.
@@ -96,7 +96,7 @@ type Client struct {
 	Clock *results.Clock
 	// ClockSet is how far its wall clock was set during the run.
 	ClockSet time.Duration
-	// StepClocks are its clocks in the steps that it had a part in.
+	// StepClocks are its clocks in the steps of its part.
 	StepClocks []StepClock
 	Stops      *results.Stops
 	// SelfCheck has the latency that the client adds; nil if not measured.
@@ -106,14 +106,14 @@ type Client struct {
 	Steps []Step
 }
 
-// StepClock is a generator's clock in one step: its offset's error when the step began, and how far
-// it certainly moved against control's until the step's end.
+// StepClock is the clock of a generator in one step: the error of its offset at the start, and how
+// far it certainly moved against control's clock until the end.
 type StepClock struct {
 	Index        int
 	Error, Moved time.Duration
 }
 
-// stepsOf returns a client's parts in the steps.
+// stepsOf returns the steps of c.
 func (v *verdict) stepsOf(c *Client) []Step {
 	if c.Steps == nil {
 		return v.e.Steps
@@ -128,7 +128,7 @@ func (v *verdict) each(do func(*Client)) {
 	}
 }
 
-// who adds a client's name to a mark's words.
+// who adds the name of c to the words of a mark.
 func (c *Client) who(words mark.Words) mark.Words {
 	if c.Name == "" {
 		return words
@@ -145,12 +145,12 @@ type Step struct {
 	Index, Clients int
 	// Rated reports whether requests had due times.
 	Rated bool
-	// Overloads reports whether the step exceeds the database's throughput on purpose. How much of
-	// its load is answered is then a result.
+	// Overloads reports whether the step exceeds the database throughput on purpose. The answered
+	// part of its load is then a result.
 	Overloads bool
 	// Swept reports whether the step is one rate in a sweep.
 	Swept bool
-	// Held reports whether the step is the hold at a rate that was searched for and found.
+	// Held reports whether the step is the hold at a rate found by a search.
 	Held bool
 
 	OK, Failed, Unknown, Shed, Unsent int64
@@ -169,13 +169,13 @@ type Step struct {
 	// Waits are the requests that were due and not sent when the window ended.
 	Waits int64
 
-	// Waiting is the clients' time without a server, out of all their time. ClientDelay is the
-	// delay that the client caused itself, out of the response times. ClientOwn is the part that
-	// was recorded request by request: how late requests were sent, and how long the client was
-	// stopped. Nil means not recorded.
+	// Waiting is the time of clients without a server, out of all their time. ClientDelay is the
+	// delay caused by the client itself, out of the response times. ClientOwn is the part recorded
+	// request by request: how late requests were sent, and how long the client was stopped. Nil
+	// means not recorded.
 	Waiting, ClientDelay, ClientOwn *Part
 
-	// Members are the members' parts in the step, by member; nil if not known.
+	// Members are the member shares in the step, by member; nil if not known.
 	Members []MemberShare
 }
 
@@ -185,7 +185,7 @@ type Part struct{ Is, Of time.Duration }
 // due counts the requests that were due in the window.
 func (s Step) due() int64 { return s.OK + s.Failed + s.Unknown + s.Shed + s.Unsent }
 
-// MemberShare is one member's part in a step.
+// MemberShare is the part of one member in a step.
 type MemberShare struct {
 	// Clients is its share of the requests if all clients send equally many, from 0 to 1.
 	Clients float64

@@ -1,4 +1,5 @@
-// Package judge decides which marks a run's numbers deserve. It is pure: evidence in, marks out.
+// Package judge decides which marks the numbers of a run deserve. It is pure: evidence in, marks
+// out.
 package judge
 
 import (
@@ -9,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Marks returns a run's marks, including those that it already has: the invalid ones first, each
-// kind in the order in which it was found.
+// Marks returns the marks for a run, including those that it already has: the invalid ones first,
+// each kind in the order in which it was found.
 func Marks(e Evidence) []results.Mark {
 	v := &verdict{e: e, marks: slices.Clone(e.Run.Validity)}
 	v.memoryLimit()
@@ -101,8 +102,8 @@ func (v *verdict) keys() {
 	}
 }
 
-// wrongValues marks a load in which an answer had a wrong value. One is enough: the store, the
-// client or something between them mixes up data, so the speed is not a store's.
+// wrongValues marks loads with a wrong value in an answer. One is enough: the store, the client or
+// something between them mixes up data, so the speed does not describe a store.
 func (v *verdict) wrongValues() {
 	if v.e.Wrong > 0 {
 		v.mark(mark.WrongValue, true, mark.Values{"wrong": float64(v.e.Wrong), "answers": float64(v.e.Run.Totals.OK + v.e.Wrong)}, nil)

@@ -7,9 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// library marks a client that is a library. Requests and answers queue inside it where no timer
-// sees them, so the client's own delay misses that time. The load's self-check, if there was one,
-// shows how much it is. The mark is a doubt and never makes a run invalid.
+// library marks clients that are libraries. Requests and answers queue inside them where no timer
+// sees them, so the recorded client delay misses that time. The self-check, if there was one, shows
+// how much it is. The mark is a doubt and never makes a run invalid.
 func (v *verdict) library() {
 	if v.e.Library == "" {
 		return
@@ -49,7 +49,7 @@ func (v *verdict) worstCheck() (worst *results.LoadCheck) {
 	return worst
 }
 
-// fastest returns a step's least mean response time; 0 if nothing ended ok.
+// fastest returns the least mean response time of any step; 0 if nothing ended ok.
 func (v *verdict) fastest() (least time.Duration) {
 	for _, s := range v.e.Steps {
 		if s.OK == 0 || s.ClientDelay == nil {

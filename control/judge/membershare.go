@@ -10,23 +10,23 @@ import (
 const (
 	// leastMemberShare is how much of its share a member must answer, in percent. With a rate that
 	// leaves clients free, healthy members answer within 2 % of their share. Where all clients are
-	// busy, followers answer up to 20 % less than their share: the leader's clients get their
+	// busy, followers answer up to 20 % less than their share: clients of the leader get their
 	// answers sooner.
 	leastMemberShare = 85
-	// turns is how many requests a step needs for each client. With fewer, one client's turn more
-	// or less could be the whole difference.
+	// turns is how many requests a step needs for each client. With fewer, one turn more or less
+	// could be the whole difference.
 	turns = 10
-	// beyondChance is by how many standard deviations a member must miss its share, if each
-	// request goes to a client drawn at random. Clients that take turns differ less.
+	// beyondChance is by how many standard deviations a member must miss its share, if each request
+	// goes to a random client. Clients that take turns differ less.
 	beyondChance = 5
 )
 
-// memberShares marks each member that answered far less than its share in a step with a rate: other
-// members' clients sent the requests that its own clients could not, so the step's response times
+// memberShares marks each member that answered far less than its share in a step with a rate:
+// clients of other members sent the requests that its own clients could not, so the response times
 // mostly describe the faster members. In a closed loop, or with requests that wait for their own
-// client, no work moves. Where clients queue, work moves to the faster members, and the queue's
-// mark states that the response times do not describe the rate. Lost members, and clients without a
-// server, have their own marks.
+// client, no work moves. Where clients queue, work moves to the faster members, and the mark for
+// the queue states that the response times do not describe the rate. Lost members, and clients
+// without a server, have their own marks.
 func (j *stepJudge) memberShares() {
 	s := j.step
 	if !s.Rated || j.e.Run.Load.Bind == workload.BindClient || s.waited().exceeds(busyShare) || j.withoutServer() {

@@ -8,10 +8,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// otherShare is the share of a machine's processors that others may use without a mark.
+// otherShare is the share of processors that others may use without a mark.
 const otherShare = 0.10
 
-// otherLoad marks machines on which something ran that is neither the client nor a member.
+// otherLoad marks machines that ran something besides the client and members.
 func (v *verdict) otherLoad() {
 	for _, o := range v.e.Run.OtherLoad {
 		share := o.OtherCPUShare()
@@ -23,7 +23,7 @@ func (v *verdict) otherLoad() {
 	}
 }
 
-// whoIsOn names the run's processes on a machine: the client and members.
+// whoIsOn names the client and the members on a machine.
 func whoIsOn(o results.OtherLoad) string {
 	var parts []string
 	if o.Client {

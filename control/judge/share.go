@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// share is a part of a whole, with the numbers that a mark shows with it.
+// share is a part of a whole, with the numbers shown in its mark.
 type share struct {
 	is, of float64
 	values mark.Values
@@ -15,7 +15,7 @@ type share struct {
 
 func (s share) percent() float64 { return 100 * s.is / s.of }
 
-// exceeds reports whether a share is above a bound.
+// exceeds reports whether s is above bound.
 func (s share) exceeds(bound workload.Percent) bool { return s.percent() > float64(bound)+slack }
 
 // slack keeps rounding in a division from deciding: it is in percent.
@@ -34,7 +34,7 @@ func (s Step) waited() share {
 	return share{is: float64(s.Queued + s.Shed + s.Unsent), of: float64(s.due())}
 }
 
-// stepJudge judges one step, or a client's part in it.
+// stepJudge judges one step, or the part of one client in it.
 type stepJudge struct {
 	*verdict
 	client *Client // nil for the whole step
@@ -47,7 +47,7 @@ type stepJudge struct {
 	invalid bool
 }
 
-// mark adds a mark, with the client's name.
+// mark adds a mark, with the name of the client.
 func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words mark.Words) {
 	if j.client != nil {
 		words = j.client.who(words)
@@ -55,21 +55,21 @@ func (j *stepJudge) mark(code string, invalid bool, values mark.Values, words ma
 	j.verdict.mark(code, invalid, values, words)
 }
 
-// at adds the step's values to a mark's values.
+// at adds the values of the step to values.
 func (j *stepJudge) at(values mark.Values) mark.Values {
 	all := mark.Values{"step": float64(j.step.Index + 1), "clients": float64(j.step.Clients)}
 	maps.Copy(all, values)
 	return all
 }
 
-// against returns a mark's values for a share and a bound, with the bound's name.
+// against returns the mark values for a share and a bound, with the name of the bound.
 func (j *stepJudge) against(s share, bound string, is workload.Percent) mark.Values {
 	values := j.at(s.values)
 	values["share_percent"], values[bound] = s.percent(), float64(is)
 	return values
 }
 
-// The bounds' names in marks.
+// Names of bounds in marks.
 const (
 	boundMark     = "mark_percent"
 	boundInvalid  = "invalid_percent"

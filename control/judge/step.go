@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// steps judges every step by the load's bounds.
+// steps judges every step by the bounds of the load.
 func (v *verdict) steps() {
 	bounds := v.bounds()
 	for _, s := range v.e.Steps {
@@ -25,7 +25,7 @@ func (v *verdict) steps() {
 	}
 }
 
-// ownStep judges the client's own behaviour in its part of a step.
+// ownStep judges how the client itself behaved in its part of a step.
 func (v *verdict) ownStep(c *Client, index int) {
 	for _, own := range v.stepsOf(c) {
 		if own.Index == index {
@@ -59,11 +59,11 @@ func (j *stepJudge) outcome(code string, n int64, name string, b workload.Bounds
 }
 
 // isResult reports whether failures in the step are a result in themselves: at one rate in a sweep,
-// which proves nothing about the others, or in the hold after a search that ended well.
+// which proves nothing about the others, or in the hold after a successful search.
 func (j *stepJudge) isResult() bool { return j.step.Swept || j.step.Held }
 
-// unsent judges the requests that were never sent. A step that overloads on purpose
-// leaves them, and so does a load that accepts any share of its rate.
+// unsent judges requests that were never sent. Steps that overload on purpose leave them, and so do
+// loads that accept any share of their rate.
 func (j *stepJudge) unsent() {
 	s := j.step
 	if s.due() == 0 {
@@ -73,7 +73,7 @@ func (j *stepJudge) unsent() {
 	j.above(mark.Unsent, left, j.bounds.Unsent, !s.Overloads && !j.isResult() && j.bounds.Achieved.Invalid > 0)
 }
 
-// achieved judges whether a rate was sustained. Failures that the load expects do not count as
+// achieved judges whether the rate was sustained. Failures that the load expects do not count as
 // answerable.
 func (j *stepJudge) achieved() {
 	s, b := j.step, j.bounds.Achieved
@@ -97,7 +97,7 @@ func (j *stepJudge) achieved() {
 }
 
 // queueing marks a step whose requests waited for a free client, whether its rate was achieved or
-// not: its response times partly measure the queue. In a step that overloads on purpose that is a
+// not: its response times partly measure the queue. If the step overloads on purpose, that is a
 // result.
 func (j *stepJudge) queueing() {
 	s := j.step
@@ -116,7 +116,7 @@ func (j *stepJudge) queueing() {
 // lateFrom is how late a request must be sent to be late.
 const lateFrom = time.Millisecond
 
-// late marks a client that sent late although it was free.
+// late marks clients that sent late although they were free.
 func (j *stepJudge) late() {
 	s := j.step
 	if !s.Rated || s.due() == 0 {
@@ -129,18 +129,17 @@ func (j *stepJudge) late() {
 	j.above(mark.Late, late, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waiting judges the clients' time without a server. It is a result where the load expects to
-// lose one.
+// waiting judges how long clients had no server. It is a result where the load expects to lose one.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
 		j.above(mark.Waiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 
-// clientDelay judges the delay that the client caused itself. Its timers show how late it read
+// clientDelay judges the delay caused by the client itself. Its timers show how late it read
 // answers. On a shared machine the members may have taken its processors, so that part makes the
-// run invalid only if the client used up the processors itself. The delay recorded for each
-// request, sent late or held up by a stop, does not belong to a database's answer on any machine.
+// run invalid only if the client used up the processors itself. The recorded delay of requests,
+// sent late or held up by a stop, does not belong to the answers of the database on any machine.
 func (j *stepJudge) clientDelay() {
 	d, own := j.step.ClientDelay, j.step.ClientOwn
 	if d == nil || d.Of <= 0 {
@@ -150,7 +149,7 @@ func (j *stepJudge) clientDelay() {
 	j.above(mark.Saturated, d.share("own_seconds"), j.bounds.ClientDelay, !j.sharesHost(j.client) || j.usedUp(j.client) || recorded)
 }
 
-// answered marks a step that measured nothing, which no bound makes valid.
+// answered marks steps that measured nothing, which no bound makes valid.
 func (j *stepJudge) answered() {
 	s := j.step
 	switch {
@@ -158,7 +157,7 @@ func (j *stepJudge) answered() {
 	case s.due() == 0:
 		j.mark(mark.Nothing, true, j.at(nil), nil)
 	case s.due() > j.expected+s.Excused:
-		// A sweep's curve may end so, but without a beginning it is no curve.
+		// The curve of a sweep may end so, but without a beginning it is no curve.
 		began := !s.Swept || slices.ContainsFunc(j.e.Steps, func(o Step) bool { return o.OK > 0 })
 		j.mark(mark.Nothing, !j.isResult() || !began, j.at(mark.Values{"due": float64(s.due())}), nil)
 	}

@@ -13,8 +13,8 @@ const (
 	stoppedShare = 0.01
 )
 
-// stops marks a client that did not run during a part of the load: it sent requests late then, and
-// read answers late. Whether that makes the numbers invalid depends on its share in the response
+// stops marks clients that did not run during a part of the load: they sent requests late then, and
+// read answers late. Whether that makes the numbers invalid depends on the share in the response
 // times.
 func (v *verdict) stops(c *Client) {
 	s := c.Stops
@@ -35,7 +35,7 @@ func (v *verdict) stops(c *Client) {
 	v.mark(mark.Stopped, false, values, c.who(mark.Words{"from": s.Longest.From.UTC().Format("15:04:05.000 UTC")}))
 }
 
-// largestOwn returns the largest share of a step's response times, in percent, by which the client
+// largestOwn returns the largest share of response times in a step, in percent, by which the client
 // sent late or was stopped. It is unknown if a step did not record it.
 func (v *verdict) largestOwn(c *Client) (percent float64, known bool) {
 	for _, s := range v.stepsOf(c) {

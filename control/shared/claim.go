@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Claim names the run that uses a prefix, and the keys below it from its owner's runs. It lies
-// below the prefix itself: whoever finds the prefix finds the claim.
+// Claim names the run that uses a prefix, and the keys below it from runs by the same owner. It
+// lies below the prefix itself: whoever finds the prefix finds the claim.
 type Claim struct {
 	// Run identifies the run that uses the prefix, or used it last.
 	Run string `json:"run"`
-	// Owner is that run's user and machine.
+	// Owner is the user and the machine of that run.
 	Owner string `json:"owner"`
 	// Expires is when the run loses the prefix unless it renews the claim; zero if it ended.
 	Expires time.Time `json:"expires,omitzero"`
@@ -31,7 +31,7 @@ func (c *Claim) Live(now time.Time) bool { return c.Expires.After(now) }
 // Of reports whether keys from a run are here.
 func (c *Claim) Of(run string) bool { return c.Run == run || slices.Contains(c.Runs, run) }
 
-// mostRuns bounds the runs that a claim names.
+// mostRuns bounds how many runs a claim names.
 const mostRuns = 50
 
 // join adds a run with keys to an earlier claim by the same owner.

@@ -16,7 +16,7 @@ type claimStore struct {
 	driver database.Driver
 	target database.Target
 	// client is kept between calls: nil before the first call and after an error. It stays nil for
-	// a driver that does not keep claims as keys.
+	// drivers that do not keep claims as keys.
 	client database.Client
 }
 
@@ -59,7 +59,7 @@ func (s *claimStore) read(ctx context.Context) (c *Claim, version int64, err err
 	return c, version, err
 }
 
-// readKey returns the claim's version and then its value: a claim that changes in between has
+// readKey returns the version and then the value of the claim: if it changes in between, it has
 // another version when it is written.
 func readKey(ctx context.Context, client database.Client) (text []byte, version int64, err error) {
 	if t, ok := client.(database.Transactor); ok {
@@ -77,7 +77,7 @@ func readKey(ctx context.Context, client database.Client) (text []byte, version 
 	return text, version, err
 }
 
-// write replaces the claim with a given version. Another version is a conflict.
+// write replaces the claim with the given version. Another version is a conflict.
 func (s *claimStore) write(ctx context.Context, c *Claim, version int64) error {
 	text, err := c.encode()
 	if err != nil {

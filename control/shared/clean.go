@@ -10,14 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// batchTimeout bounds the wait for one batch in a cleanup, and a count.
+// batchTimeout bounds the wait for one cleanup batch, or one count.
 const batchTimeout = 60 * time.Second
 
 // rounds is how many times keys are removed: a request whose outcome is unknown may create its key
 // after the first round.
 const rounds = 4
 
-// Clean removes keys below a target's prefix until a round finds no more. left is then 0, else -1:
+// Clean removes keys below the target prefix until a round finds no more. left is then 0, else -1:
 // not known. It reports progress every few seconds. It ends with ctx, or when a batch takes a
 // minute.
 func Clean(ctx context.Context, driver database.Driver, t database.Target, which database.Removable, say func(format string, args ...any)) (done results.Cleanup, left int64) {
@@ -69,7 +69,7 @@ func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, w
 	return n, err
 }
 
-// Count returns how many keys are below a target's prefix, -1 if that is not known.
+// Count returns how many keys are below the target prefix, -1 if that is not known.
 func Count(ctx context.Context, driver database.Driver, t database.Target) (int64, error) {
 	counter, ok := driver.(database.Counter)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package shared is how a load behaves on a cluster that others use: it keeps below a
-// prefix, and removes its keys in bounded batches.
+// Package shared defines how loads behave on clusters shared with others: they keep below a prefix,
+// and remove their keys in bounded batches.
 package shared
 
 import (
@@ -19,7 +19,7 @@ import (
 // Claimant is a run that wants to use a prefix.
 type Claimant struct {
 	Run, Owner string
-	// Reuse allows keys below the prefix that do not belong to the owner's earlier runs.
+	// Reuse allows keys below the prefix that do not belong to earlier runs by the owner.
 	Reuse bool
 	// Keys are the keys that the run may write before more are known.
 	Keys workload.KeySpans
@@ -37,7 +37,7 @@ type Hold struct {
 	end   context.CancelFunc
 	done  chan struct{}
 
-	// held ends when the claim is not this run's any more. Its cause is the reason.
+	// held ends when this run loses the claim. Its cause is the reason.
 	held context.Context
 	lose context.CancelCauseFunc
 
@@ -45,9 +45,9 @@ type Hold struct {
 	claim Claim
 }
 
-// Take claims the target's prefix. It refuses a prefix that a run uses, and keys that do not belong
-// to the owner's earlier runs, unless they may be reused. say is called with checks that could not
-// be made.
+// Take claims the target prefix. It refuses a prefix used by another run, and keys that do not
+// belong to earlier runs by the owner, unless they may be reused. say is called with checks that
+// could not be made.
 func Take(ctx context.Context, driver database.Driver, t database.Target, who Claimant, say func(format string, args ...any)) (h *Hold, err error) {
 	if err := checkAbove(ctx, driver, t, who, say); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Take(ctx context.Context, driver database.Driver, t database.Target, who Cl
 	return hold(ctx, store, c), nil
 }
 
-// hold renews a claim that was written.
+// hold renews the written claim c.
 func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	h := &Hold{store: store, claim: c, end: end, done: make(chan struct{})}
@@ -97,7 +97,7 @@ func hold(ctx context.Context, store *claimStore, c Claim) *Hold {
 // reuseHint explains how to allow foreign keys.
 const reuseHint = "give another prefix, or reuse: true, which leaves them there and may overwrite keys with the numbers of the load"
 
-// describe names a claim's run, which another user may have written.
+// describe names the run in a claim, which another user may have written.
 func describe(c *Claim) string {
 	text := fmt.Sprintf("run %s of %s", plaintext.Line(c.Run), plaintext.Line(c.Owner))
 	if !c.Expires.IsZero() {
@@ -200,8 +200,8 @@ func (h *Hold) Cover(ctx context.Context, keys workload.KeySpan) error {
 	return h.update(ctx, func(c *Claim) { c.Keys = c.Keys.Add(keys) })
 }
 
-// Narrow removes keys from the claim that the run certainly did not write. The claim's next
-// renewal, or its end, stores them.
+// Narrow removes keys from the claim that the run certainly did not write. The next renewal, or the
+// end of the claim, stores them.
 func (h *Hold) Narrow(change func(workload.KeySpans) workload.KeySpans) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -211,7 +211,7 @@ func (h *Hold) Narrow(change func(workload.KeySpans) workload.KeySpans) {
 // renew renews the claim, which must still belong to this run.
 func (h *Hold) renew(ctx context.Context) error { return h.update(ctx, func(*Claim) {}) }
 
-// lost returns why the claim is not this run's any more, nil while it is.
+// lost returns why this run has lost the claim, nil if it has not.
 func (h *Hold) lost() error { return context.Cause(h.held) }
 
 // End stops the renewal and releases the prefix: from then on another run may have it. The claim
@@ -222,7 +222,7 @@ func (h *Hold) End(ctx context.Context) error {
 	return errors.Join(err, h.disconnect())
 }
 
-// Remove stops the renewal and removes the claim, if it is still this run's: no keys are left.
+// Remove stops the renewal and removes the claim, if this run still has it: no keys are left.
 func (h *Hold) Remove(ctx context.Context) error {
 	h.stop()
 	// No other run may replace the claim before it expires again.
@@ -241,7 +241,7 @@ func (h *Hold) disconnect() error {
 	return h.store.close()
 }
 
-// Count returns how many keys are below the prefix, including others' keys, -1 if not known.
+// Count returns how many keys are below the prefix, including foreign keys, -1 if not known.
 func (h *Hold) Count(ctx context.Context) (int64, error) {
 	n, err := Count(ctx, h.store.driver, h.store.target)
 	if n > 0 {
@@ -250,9 +250,9 @@ func (h *Hold) Count(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// CleanHeld removes a claim's keys, and then the claim, or ends it if keys are left. Until then the
-// claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not known. It
-// reports others' keys that stay.
+// CleanHeld removes the keys of a claim, and then the claim, or ends it if keys are left. Until
+// then the claim is renewed, so that no other run can have the prefix. left is 0, or -1 if not
+// known. It reports remaining foreign keys.
 func CleanHeld(ctx context.Context, h *Hold, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	h.mu.Lock()
 	which := database.Removable{Numbers: h.claim.Keys}
@@ -282,7 +282,7 @@ func (h *Hold) cleanUp(ctx context.Context, which database.Removable, giveUp fun
 	return done, left
 }
 
-// clean removes keys for as long as the claim is this run's.
+// clean removes keys for as long as this run has the claim.
 func (h *Hold) clean(ctx context.Context, which database.Removable, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	if err := h.lost(); err != nil {
 		return results.Cleanup{Error: err.Error()}, -1

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Left describes the keys and the claim below the prefix that a run left when it ended.
+// Left describes the keys and the claim below the prefix of an ended run.
 type Left struct {
 	// Keys counts the keys, including others'.
 	Keys int64
@@ -25,7 +25,7 @@ type Left struct {
 	Why   error
 }
 
-// Find looks for a run's keys below the target's prefix. It returns an error if some run uses the
+// Find looks for keys of a run below the target prefix. It returns an error if some run uses the
 // prefix.
 func Find(ctx context.Context, driver database.Driver, t database.Target, run string) (Left, error) {
 	store := claimStore{driver: driver, target: t}
@@ -51,9 +51,10 @@ func Find(ctx context.Context, driver database.Driver, t database.Target, run st
 	return l, nil
 }
 
-// CleanLeft removes keys that were found, and the claim, for the user owner. Meanwhile it holds the
-// prefix, so that no run can begin to use it: a run that has begun since the keys were found is an
-// error, and nothing is removed. left is 0, or -1 if not known. It reports others' keys that stay.
+// CleanLeft removes the keys that were found, and the claim, for the user owner. Meanwhile it holds
+// the prefix, so that no run can begin to use it: if a run has begun since the keys were found,
+// that is an error, and nothing is removed. left is 0, or -1 if not known. It reports remaining
+// foreign keys.
 func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l Left, owner string, say func(format string, args ...any)) (done results.Cleanup, left int64) {
 	store := &claimStore{driver: driver, target: t}
 	h, err := takeOver(ctx, store, l, owner)
@@ -74,11 +75,11 @@ func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l
 	return h.cleanUp(ctx, l.Which, giveBack, say)
 }
 
-// errFull reports that a claim was not written because the store is full.
+// errFull reports a claim that was not written because the store is full.
 var errFull = errors.New("the store is full")
 
-// takeOver replaces the claim that was found by this cleanup's own, for the same keys. A claim that
-// has changed meanwhile is an error.
+// takeOver replaces the claim that was found by one for this cleanup, with the same keys. If the
+// claim has changed meanwhile, that is an error.
 func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Hold, error) {
 	version, err := unchanged(ctx, store, l)
 	if err != nil {
@@ -91,7 +92,7 @@ func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Ho
 		c.Runs = append(slices.Clone(c.Runs), c.Run) // its keys are found again if this cleanup ends too early
 	}
 	// The cleanup gets its own name: a run that was stopped for long, or another cleanup, then
-	// finds that the prefix is no longer its own.
+	// finds that it has lost the prefix.
 	c.Run, c.Expires = "cleanup-"+rand.Text(), time.Now().Add(expireAfter).UTC()
 	if err := store.write(ctx, &c, version); err != nil {
 		if _, class := database.Classify(err); class == database.ClassSpaceExceeded {
@@ -102,7 +103,7 @@ func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Ho
 	return hold(ctx, store, c), nil
 }
 
-// unchanged returns the claim's version, and an error if it is not the claim that was found.
+// unchanged returns the version of the claim, and an error if it is not the claim that was found.
 func unchanged(ctx context.Context, store *claimStore, l Left) (version int64, err error) {
 	now, version, err := store.read(ctx)
 	switch {

@@ -13,8 +13,8 @@ import (
 )
 
 // CheckSpeed returns an error for every database on a shared cluster whose load has a step without
-// a rate: a closed loop takes the cluster's whole throughput. Unless full speed is allowed, it also
-// refuses more than [deaths.MostShared] sessions there, held or taken by the load, more than
+// a rate: a closed loop takes the whole throughput. Unless full speed is allowed, it also refuses
+// more than [deaths.MostShared] sessions there, held or taken by the load, more than
 // [locks.MostShared] contenders for locks, more than [watchers.MostShared] watchers, and more than
 // [discovery.MostShared] instances and consumers in service discovery.
 func CheckSpeed(e *config.Experiment, allowed bool) error {

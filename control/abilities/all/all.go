@@ -1,4 +1,4 @@
-// Package all lists the halves that abilities have in a run.
+// Package all lists the halves of all abilities.
 package all
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/control/abilities/watchers"
 )
 
-// Halves returns each ability's half, in the order in which they are described.
+// Halves returns the half of each ability, in the order of their descriptions.
 func Halves(r *abilities.Run) []abilities.Half {
 	return []abilities.Half{capacity.New(r), guard.New(r), membermetrics.New(r), resources.Half{Run: r}, profile.New(r), upkeep.New(r), faults.New(r), consistency.New(r), deaths.New(r), locks.New(r), watchers.New(r), discovery.New(r)}
 }

@@ -1,5 +1,5 @@
-// Package capacity finds a cluster's capacity: it sends windows of load at the rates that package
-// stats/capacity asks for, one after the other on the same connections, and records them.
+// Package capacity finds the capacity of a cluster: it sends windows of load at the rates that
+// package stats/capacity asks for, one after the other on the same connections, and records them.
 package capacity
 
 import (
@@ -38,7 +38,7 @@ var (
 	_ abilities.Completer = (*Half)(nil)
 )
 
-// New returns a run's search. It sends nothing unless the file asks for a search.
+// New returns the search for r. It sends nothing unless the file asks for a search.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: declared.Of(r.Experiment.Abilities)}
 }
@@ -73,7 +73,7 @@ func (h *Half) Open() (abilities.Sink, error) {
 	return h.sink, nil
 }
 
-// Send finds the capacity. The run's records cover its last window.
+// Send finds the capacity. The run records cover its last window.
 func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	sent := false
 	out, err := Run(ctx, Options{
@@ -102,8 +102,8 @@ func (h *Half) Send(ctx context.Context, s abilities.Sending) error {
 	return errors.Join(err, unset)
 }
 
-// last prepares the run's record for a window that may be the last. It drops the counts from
-// earlier windows.
+// last prepares the run record for a window that may be the last. It drops the counts from earlier
+// windows.
 func (h *Half) last(rate float64, s abilities.Sending) error {
 	l := &h.run.Record.Load
 	l.Rate, l.Duration = rate, h.plan.Settle+h.plan.LastWindow(rate)
@@ -111,10 +111,10 @@ func (h *Half) last(rate float64, s abilities.Sending) error {
 	return s.Restart()
 }
 
-// sizeTimeout bounds the request for a store's size.
+// sizeTimeout bounds the request for the store size.
 const sizeTimeout = 5 * time.Second
 
-// size returns the store's size, -1 if it is not known: the members' samples may have it.
+// size returns the store size, -1 if it is not known: member samples may have it.
 func (h *Half) size(ctx context.Context) int64 {
 	sizer, ok := h.run.Driver.(database.FillReporter)
 	if !ok {
@@ -129,10 +129,10 @@ func (h *Half) size(ctx context.Context) int64 {
 	return size
 }
 
-// Complete adds facts from the members' samples to the windows.
+// Complete adds facts from member samples to the windows.
 func (h *Half) Complete() error { return addState(h.run.Dir, h.run.Record) }
 
-// Marks returns the search's marks.
+// Marks returns the marks for the search.
 func (h *Half) Marks() []results.Mark {
 	if h.result == nil {
 		return nil

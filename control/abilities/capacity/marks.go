@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// marksOf returns the marks for a search that ended without a capacity, and for one during which
-// the cluster changed.
+// marksOf returns the marks for searches that ended without a capacity, or during which the cluster
+// changed.
 func marksOf(c *declared.Result) (list []results.Mark) {
 	const late, full = "the client sent too late, or had too few clients, in three windows in a row", "the store was full"
 	add := func(invalid bool, values mark.Values, words mark.Words) {

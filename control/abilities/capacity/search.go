@@ -20,11 +20,11 @@ import (
 // Options are the inputs to a search.
 type Options struct {
 	declared.Plan
-	// Stretch has the clients and connections in all windows, and the first window's rate.
+	// Stretch has the clients and connections in all windows, and the rate in the first.
 	Stretch workload.Step
 	// Trial counts from 1.
 	Trial int
-	// Dir is the tag's folder. The recorder writes to Sink.
+	// Dir is the tag folder. The recorder writes to Sink.
 	Dir  string
 	Sink *Sink
 	// Step sends a window and returns when its last request has ended. An error ends the search,
@@ -33,21 +33,20 @@ type Options struct {
 	// Before is called before each window, when no request is in flight. It keeps the store small
 	// and returns its size, -1 if not known.
 	Before func(context.Context) (size int64, err error)
-	// Last is called before each window whose records are the run's. Another such window may
-	// follow.
+	// Last is called before each window recorded for the run. Another such window may follow.
 	Last func(rate float64) error
 	Say  func(format string, args ...any)
 }
 
-// Outcome is a search that has ended.
+// Outcome is the result of a search.
 type Outcome struct {
 	declared.Result
-	// Step and Sent are the window in the run's records; nil without one.
+	// Step and Sent describe the window in the run records; nil without one.
 	Step *load.Step
 	Sent *load.StepResult
 }
 
-// errDecided ends a window early that can no longer pass.
+// errDecided ends windows early that can no longer pass.
 var errDecided = errors.New("the window can no longer pass")
 
 // search runs the windows that the state machine asks for.
@@ -60,7 +59,7 @@ type search struct {
 	number  int // of windows sent
 }
 
-// optionsOf returns the state machine's options.
+// optionsOf returns the options for the state machine.
 func optionsOf(c declared.Plan, first float64) capacity.Options {
 	o := capacity.Defaults()
 	o.Limit, o.At, o.Errors = c.Latency, float64(c.At)/100, float64(c.Errors)/100
@@ -153,7 +152,7 @@ func (s *search) lastRate() float64 {
 	return best
 }
 
-// repeat sends a window at the rate at which an early window passed, and compares both.
+// repeat sends a window at the rate of an early window that passed, and compares both.
 func (s *search) repeat(ctx context.Context) error {
 	v := s.machine.Verdict()
 	first, ok := repeated(s.rows, v.Rate)
@@ -171,9 +170,9 @@ func (s *search) repeat(ctx context.Context) error {
 	return nil
 }
 
-// repeated returns, from a search's first half, the passed window whose rate is nearest to the
-// capacity: a low rate passes at the end as well, however much the cluster has slowed down. Without
-// a capacity it returns the one with the highest rate.
+// repeated returns, from the first half of the search, the passed window whose rate is nearest to
+// the capacity: low rates pass at the end as well, however much the cluster has slowed down.
+// Without a capacity it returns the one with the highest rate.
 func repeated(rows []declared.Window, found float64) (best declared.Window, ok bool) {
 	searched := slices.DeleteFunc(slices.Clone(rows), func(w declared.Window) bool { return w.Kind != declared.KindSearch })
 	distance := func(w declared.Window) float64 {
@@ -191,7 +190,7 @@ func repeated(rows []declared.Window, found float64) (best declared.Window, ok b
 	return best, ok
 }
 
-// within returns the share of a window's requests that kept the limit.
+// within returns the share of requests in w that kept the limit.
 func within(w declared.Window) float64 { return 1 - float64(w.Over)/float64(max(w.Due, 1)) }
 
 // window sends one window and records it.
@@ -272,8 +271,8 @@ func (s *search) record(kind declared.Kind, rate float64, res load.StepResult, m
 	row.Pass, row.Void, row.Early = number(outcome == capacity.Pass), number(outcome == capacity.Void), number(early)
 	s.rows = append(s.rows, row)
 	s.say(row, before)
-	// A control that is killed leaves its measurements. When the search ends, it reports the error
-	// for a file that can't be written.
+	// If control is killed, its measurements remain. Errors from a file that can't be written are
+	// reported when the search ends.
 	_ = declared.WriteWindows(filepath.Join(s.Dir, declared.File), s.rows)
 }
 
@@ -284,7 +283,7 @@ func number(b bool) int {
 	return 0
 }
 
-// say reports a window.
+// say reports w.
 func (s *search) say(w declared.Window, before capacity.Verdict) {
 	var known string
 	if w.Middle > 0 && w.Kind == declared.KindSearch {

@@ -17,9 +17,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sink receives the records from all windows. The search's records go to their own folder. A last
-// window's records go to the tag's folder, and are moved to the search's if another window follows.
-// Sink counts a window's requests. One goroutine at a time calls [load.Sink]'s methods.
+// Sink receives the records from all windows. Those from the search go to their own folder. Those
+// from a last window go to the tag folder, and are moved to the search folder if another window
+// follows. Sink also counts the requests in each window. One goroutine at a time calls the methods
+// of [load.Sink].
 type Sink struct {
 	dir   string
 	files *load.Files
@@ -30,10 +31,10 @@ type Sink struct {
 	tally *tally
 }
 
-// NewSink returns the sink for a tag's folder, which exists.
+// NewSink returns the sink for the tag folder dir, which exists.
 func NewSink(dir string) *Sink { return &Sink{dir: dir} }
 
-// openSearch opens the search's records.
+// openSearch opens the records for the search.
 func (s *Sink) openSearch() (err error) {
 	dir := filepath.Join(s.dir, declared.Dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -43,7 +44,7 @@ func (s *Sink) openSearch() (err error) {
 	return err
 }
 
-// openLast opens the run's records. Existing ones are moved to the search's.
+// openLast opens the records for the run. Existing ones are moved to the search folder.
 func (s *Sink) openLast() (err error) {
 	if err := s.Close(); err != nil {
 		return err
@@ -101,17 +102,17 @@ func (s *Sink) Total(t load.Total) error { return s.files.Total(t) }
 // Member implements [load.MemberSink].
 func (s *Sink) Member(t load.MemberTotal) error { return s.files.Member(t) }
 
-// measured counts the requests that were due in a window by their outcomes.
+// measured counts the requests that were due in one window by their outcomes.
 type measured struct {
 	// within kept the limit and over were answered later. slow were answered later even when
 	// timed from when they were sent.
 	due, within, over, slow, failed, declined, shed, unsent, late int64
-	// stopped is how long the client's process did not run, in ns.
+	// stopped is how long the client process did not run, in ns.
 	stopped int64
 	full    bool
 }
 
-// tally counts a window. The goroutine that writes seconds uses it, and another one after the
+// tally counts one window. The goroutine that writes seconds uses it, and another one after the
 // window has ended.
 type tally struct {
 	measured

@@ -10,9 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// addState adds facts from the members' samples to the windows in a tag's folder: the largest store
-// and heap on any member, and the least free disk space, when the window ended. Samples that can't
-// be read add nothing.
+// addState adds facts from member samples to the windows in dir: the largest store and heap on any
+// member, and the least free disk space, at the end of each window. Unreadable samples add nothing.
 func addState(dir string, record *results.DatabaseRun) error {
 	path := filepath.Join(dir, declared.File)
 	windows, err := declared.ReadWindows(path)

@@ -1,4 +1,4 @@
-// Package consistency judges a load's answers while it runs, and then reads back its keys.
+// Package consistency judges the answers to a load while it runs, and then reads back its keys.
 package consistency
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Half judges one run's answers.
+// Half judges the answers in one run.
 type Half struct {
 	run     *abilities.Run
 	wish    consistency.Wish
@@ -33,7 +33,7 @@ type Half struct {
 	report  *judging.Report // nil before End
 }
 
-// New returns a run's half.
+// New returns the half for r.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r, wish: consistency.Keys().Of(r.DB.Abilities)}
 	if r.DB.Steps.Load {
@@ -65,7 +65,7 @@ func (h *Half) Judging() *dbtesterpb.Judging {
 	return &dbtesterpb.Judging{Weaker: h.verdict.Form == consistency.Measured, MostKeys: int64(h.wish.MostKeys())}
 }
 
-// Watch returns the judge for a load's requests.
+// Watch returns the judge for the load.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.verdict.Form.Watched() {
 		return nil, nil
@@ -116,8 +116,8 @@ func (h *Half) End(ctx context.Context, i abilities.Issued) {
 	v.Sampled = len(r.Sampled)
 }
 
-// doubt removes from a report the violations that writes applied twice may have caused. There is
-// a verdict only if a violation remains.
+// doubt removes violations from r that writes applied twice may have caused. There is a verdict
+// only if a violation remains.
 func (h *Half) doubt(r *judging.Report, resent int64) {
 	v, deletes := &h.verdict, h.run.DB.Load.Any(workload.Op.Deletes)
 	r.Counts.Violations = r.Counts.Violations.AppliedTwice(deletes)
@@ -146,8 +146,8 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 	v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice: only %s were looked for, and none was found", resent, kinds)
 }
 
-// back returns how written keys are read back. On a cluster that others use, not faster than the
-// load wrote, and until a read takes longer than a load's bound allows, or 0.
+// back returns how written keys are read back. On a cluster shared with others, not faster than the
+// load wrote, and until one read takes longer than the load bound, or 0.
 func (h *Half) back(longest time.Duration) judging.Back {
 	r := h.run.Record
 	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: h.wish.Budget(r.LoadEnd.Sub(r.LoadStart))}
@@ -163,8 +163,8 @@ func (h *Half) back(longest time.Duration) judging.Back {
 	return b
 }
 
-// ofGenerators returns the generators' judgements, each on its own keys. If one report is missing,
-// it proves nothing about the load that the others found no violation.
+// ofGenerators returns the judgements by generators, each on its own keys. If one report is
+// missing, the others prove nothing about the load even without a violation.
 func (h *Half) ofGenerators(ctx context.Context, i abilities.Issued, back judging.Back) judging.Report {
 	reports, err := i.Judge(ctx, back)
 	r, v := judging.Merge(reports), &h.verdict
@@ -190,7 +190,7 @@ func (h *Half) strongest() workload.ReadMode {
 	return h.run.Info.Reads[0]
 }
 
-// Finish writes the verdict's files, record and marks.
+// Finish writes the files, record and marks for the verdict.
 func (h *Half) Finish() error {
 	var errs []error
 	if h.report != nil {

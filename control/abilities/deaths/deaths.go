@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many requests for sessions run at the same time, and sharedWorkers on a
-// cluster that others use.
+// workers is how many requests for sessions run at the same time, and sharedWorkers on clusters
+// shared with others.
 const (
 	workers       = 64
 	sharedWorkers = 8
@@ -29,7 +29,7 @@ const (
 // eventDeath is the event kind for holders that die.
 const eventDeath = "sessions abandoned"
 
-// Half holds one run's sessions.
+// Half holds the sessions in one run.
 type Half struct {
 	run    *abilities.Run
 	plan   deaths.Plan
@@ -40,12 +40,12 @@ type Half struct {
 	// outcome and written are known once the sessions were ended.
 	outcome deaths.Outcome
 	written error
-	// parts has the generators' records. They hold the sessions instead of this process.
+	// parts has the records of generators that hold the sessions instead of this process.
 	parts []session.Remote
 	split bool
 }
 
-// New returns a run's sessions.
+// New returns the sessions for r.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: deaths.Keys().Of(r.DB.Abilities), facts: database.SessionFactsOf(r.Info, r.Driver)}
 }
@@ -138,7 +138,7 @@ func (h *Half) Run(ctx context.Context) error {
 	return h.holder.Run(ctx)
 }
 
-// End ends the sessions that are left, so that their keys are not counted.
+// End ends the remaining sessions, so that their keys are not counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.split {
 		h.parts = h.run.Generators.EndSessions(ctx)
@@ -159,7 +159,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	_ = h.on.Close() // nothing is sent any more
 }
 
-// Finish records the sessions' outcome.
+// Finish records the outcome of the sessions.
 func (h *Half) Finish() error {
 	o, err := h.outcome, h.written
 	switch {
@@ -177,7 +177,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, deaths.Record().Set(&h.run.Record.Records, o))
 }
 
-// merged returns the outcome for all generators' sessions.
+// merged returns the outcome of the sessions on all generators.
 func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	var parts []session.Part
 	var lists [][]observation.Second
@@ -198,7 +198,7 @@ func (h *Half) merged() (deaths.Outcome, []observation.Second) {
 	return o, deaths.Observed().Merge(lists...)
 }
 
-// nonEmpty returns a list with a text, empty for "".
+// nonEmpty returns text in a list, which is empty for "".
 func nonEmpty(text string) []string {
 	if text == "" {
 		return nil
@@ -206,8 +206,8 @@ func nonEmpty(text string) []string {
 	return []string{text}
 }
 
-// latencies compares requests in the seconds before the first death's second with those in the
-// seconds from the first session's end to the last's.
+// latencies compares requests in the seconds before the first death with those between the first
+// and the last end of a session.
 func (h *Half) latencies(o *deaths.Outcome) error {
 	if o.Expired == 0 {
 		return nil

@@ -17,14 +17,14 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// workers is how many requests for sessions run at the same time, and sharedWorkers on a
-// cluster that others use.
+// workers is how many requests for sessions run at the same time, and sharedWorkers on clusters
+// shared with others.
 const (
 	workers       = 64
 	sharedWorkers = 8
 )
 
-// Half has one run's instances and consumers.
+// Half has the instances and consumers in one run.
 type Half struct {
 	run     *abilities.Run
 	plan    discovery.Plan
@@ -36,7 +36,7 @@ type Half struct {
 	written error
 }
 
-// New returns a run's instances and consumers.
+// New returns the instances and consumers for r.
 func New(r *abilities.Run) *Half {
 	plan := discovery.Keys().Of(r.DB.Abilities)
 	facts, _ := plan.FactsOf(r.Info, r.Driver) // a plan whose instances cannot register is refused with the file
@@ -92,7 +92,7 @@ func (h *Half) dial(ctx context.Context, n int) (database.Sessions, error) {
 	return h.plan.Dial(ctx, h.run.Driver, target)
 }
 
-// Prepare registers the instances, and begins the consumers' watches.
+// Prepare registers the instances, and starts all consumer watches.
 func (h *Half) Prepare(ctx context.Context) error {
 	if !h.wanted() {
 		return nil
@@ -128,7 +128,7 @@ func (h *Half) Run(ctx context.Context) error {
 	return h.service.Run(ctx)
 }
 
-// End ends the registrations that are left, so that their keys are not counted.
+// End ends the remaining registrations, so that their keys are not counted.
 func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	if h.service != nil {
 		h.service.End(ctx)
@@ -137,7 +137,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records the instances' outcome.
+// Finish records the outcome of the instances.
 func (h *Half) Finish() error {
 	if h.service == nil {
 		return nil

@@ -52,7 +52,7 @@ func (r *Runner) do(ctx context.Context, d faults.Due) {
 	}
 }
 
-// members returns the members that a fault names. It asks the running cluster.
+// members returns the members named in a fault. It asks the running cluster.
 func (r *Runner) members(ctx context.Context, named string) ([]int, error) {
 	n := len(r.run.Record.Members)
 	if number, err := strconv.Atoi(named); err == nil {
@@ -129,7 +129,7 @@ func (r *Runner) unsure(ctx context.Context, id string, h *faults.Happened, err 
 	}
 }
 
-// with names the release that a member is started with.
+// with names the release for a member that starts again.
 func with(version string) string {
 	if version == "" {
 		return ""

@@ -14,15 +14,15 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// fileCommands is the log for what commands and undos print, in a tag's folder.
+// fileCommands is the log for output from commands and undos, in the tag folder.
 const fileCommands = "commands.log"
 
-// command runs the user's command, later its undo, and records both. The undo is on disk before the
+// command runs a user command, later its undo, and records both. The undo is on disk before the
 // command runs.
 func (r *Runner) command(ctx context.Context, d faults.Due) {
 	id := fmt.Sprintf("%d-%d", d.Number+1, d.Repeat+1)
 	h := faults.Happened{Asked: d.Asked(), Member: -1, From: time.Now().UTC()}
-	own := context.WithoutCancel(ctx) // a command that began is always undone
+	own := context.WithoutCancel(ctx) // commands that began are always undone
 	undo := faults.Undo{ID: id, Number: d.Number, Time: h.From, Run: d.Run, Argv: d.Undoes()}
 	if h.Failed = oneLine(r.noteUndo(undo)); h.Failed != "" {
 		r.over(h)
@@ -50,7 +50,7 @@ func (r *Runner) command(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// noteUndo saves an undo's state on disk.
+// noteUndo saves the state of an undo on disk.
 func (r *Runner) noteUndo(u faults.Undo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,9 +63,9 @@ func (r *Runner) noteUndo(u faults.Undo) error {
 	return r.undos.Note(u)
 }
 
-// RunCommand runs a program with its arguments and returns how it ended. It appends the program's
-// output to a log in a folder. A program is killed with its process group after
-// [faults.CommandWithin], and when this process ends before it.
+// RunCommand runs a program with its arguments and returns how it ended. It appends the output to a
+// log in dir. The program is killed with its process group after [faults.CommandWithin], and when
+// this process ends before it.
 func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err error) {
 	log := filepath.Join(dir, fileCommands)
 	began := time.Now()

@@ -16,8 +16,8 @@ import (
 // settle is how long a load runs after its connections failed back, before the next fault.
 const settle = time.Second
 
-// failsBack reports whether the load's connections fail over, so that each fault begins with the
-// load spread over the members only if they fail back.
+// failsBack reports whether connections fail over, so that each fault begins with the load spread
+// over the members only if they fail back.
 func (r *Runner) failsBack() bool { return r.run.DB.Load.Failover == workload.FailoverNext }
 
 // planned applies faults when they are due. Between two bouts, connections fail back as soon as the

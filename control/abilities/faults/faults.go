@@ -209,7 +209,7 @@ func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 // recover.
 const patience = 5 * time.Second
 
-// measure measures one fault's effect.
+// measure measures the effect of fault i.
 func (r *Runner) measure(timeline *recovery.Timeline, probes []faults.Probe, i int) {
 	h := &r.happened[i]
 	d := recovery.Disturbance{From: h.From, To: h.To}

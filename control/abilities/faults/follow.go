@@ -19,7 +19,7 @@ func newFollow(l workload.Load) *follow {
 	return f
 }
 
-// See receives a second's progress.
+// See receives the progress in one second.
 func (r *Runner) See(p load.Progress) {
 	if r.follow != nil {
 		r.follow.live.See(p.Step.Index, p.Step.Start, p.Ticks)

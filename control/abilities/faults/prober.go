@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// mostProbes bounds a member's pending probes.
+	// mostProbes bounds the pending probes to one member.
 	mostProbes = 50
 	// probeTimeout bounds a probe, including its connection.
 	probeTimeout = time.Second
@@ -50,7 +50,7 @@ func (p *prober) do(ctx context.Context) {
 	p.failed(file.Close())
 }
 
-// end removes the probes' keys once the probes and the faults are over: a paused member would not
+// end removes the probe keys once the probes and the faults are over: a paused member would not
 // answer, and would apply earlier probes afterwards.
 func (p *prober) end(ctx context.Context) {
 	var wg sync.WaitGroup
@@ -60,7 +60,7 @@ func (p *prober) end(ctx context.Context) {
 	wg.Wait()
 }
 
-// write writes the probes' results.
+// write writes the probe results.
 func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
 	p.mu.Lock()
 	rows := p.rows
@@ -69,7 +69,7 @@ func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
 	p.failed(file.Write(rows))
 }
 
-// failed keeps an error that is not nil.
+// failed keeps err unless it is nil.
 func (p *prober) failed(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (m *memberProber) do(ctx context.Context) {
 	}
 }
 
-// key returns the key for a member's probes.
+// key returns the key for probes to m.
 func (m *memberProber) key() []byte { return fmt.Appendf(nil, "dbtester-probe-%d", m.member+1) }
 
 // one sends a probe and records its outcome, unless ctx ends meanwhile.
@@ -141,8 +141,8 @@ func (m *memberProber) one(ctx context.Context) {
 	m.note(row)
 }
 
-// put writes a probe's key. It exists after the first probe: an attempt to create it first would
-// cost a new connection to ZooKeeper a second transaction.
+// put writes the key of a probe. It exists after the first probe: an attempt to create it first
+// would cost new connections to ZooKeeper a second transaction.
 func put(ctx context.Context, client database.Client, key []byte) error {
 	value := []byte("probe")
 	if hinted, ok := client.(database.HintedPutter); ok {
@@ -166,7 +166,7 @@ func (m *memberProber) client(ctx context.Context) (database.Client, error) {
 	return m.run.Driver.Dial(ctx, target)
 }
 
-// giveBack keeps a connection for other probes. A connection with an error is closed.
+// giveBack keeps c for other probes, or closes it after an error.
 func (m *memberProber) giveBack(c database.Client, err error) {
 	if err != nil {
 		_ = c.Close() // its probe failed already
@@ -177,7 +177,7 @@ func (m *memberProber) giveBack(c database.Client, err error) {
 	m.idle = append(m.idle, c)
 }
 
-// end removes the probes' key and closes the connections. It first writes the key once more, after
+// end removes the probe key and closes the connections. It first writes the key once more, after
 // all that the member received before. A probe that is still on its way may arrive later, and the
 // key count would show it.
 func (m *memberProber) end(ctx context.Context) {

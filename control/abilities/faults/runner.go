@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// Runner applies a load's faults.
+// Runner applies the faults in a load.
 type Runner struct {
 	run    *abilities.Run
 	plan   []faults.Due
@@ -34,7 +34,7 @@ type Runner struct {
 	undos    *faults.UndoFile       // nil before the first command
 }
 
-// oneLine returns an error's text without line breaks, "" for nil.
+// oneLine returns the text of err without line breaks, "" for nil.
 func oneLine(err error) string {
 	if err == nil {
 		return ""
@@ -42,10 +42,10 @@ func oneLine(err error) string {
 	return plaintext.Joined(err.Error())
 }
 
-// over records a fault that is over.
+// over records that h is over.
 func (r *Runner) over(h faults.Happened) { r.overAt(h, time.Now().UTC()) }
 
-// overAt records a fault that was over at a time.
+// overAt records that h was over at the given time.
 func (r *Runner) overAt(h faults.Happened, at time.Time) {
 	h.To = at
 	r.run.Event(results.Event{Time: h.To, Kind: faults.EventOver, Member: h.Member, Text: cmp.Or(h.Failed, h.SawOver, "nothing to undo")})
@@ -70,14 +70,14 @@ func lasting(d time.Duration) string {
 	return fmt.Sprintf(" for %v", d)
 }
 
-// follow follows a load for repeats that wait for it.
+// follow follows the load for repeats that wait for it.
 type follow struct {
 	live *recovery.Live
-	// length is the load's length, 0 if not known.
+	// length is how long the load takes, 0 if not known.
 	length time.Duration
 }
 
-// prober writes to every member over its own connections, like a client that has just connected. It
+// prober writes to every member over its own connections, like clients that have just connected. It
 // leaves no keys behind.
 type prober struct {
 	run   *abilities.Run

@@ -56,7 +56,7 @@ func (r *Runner) together(ctx context.Context, d faults.Due) {
 	r.over(h)
 }
 
-// side returns the members that have a fault together, the leader first if it is among them.
+// side returns the members with a common fault, the leader first if it is among them.
 func (r *Runner) side(ctx context.Context, named string) (members []int, err error) {
 	n := len(r.run.Record.Members)
 	most := n
@@ -81,7 +81,7 @@ func (r *Runner) side(ctx context.Context, named string) (members []int, err err
 	return members, nil
 }
 
-// answer holds the reply from one member's agent to a fault, or the call's error.
+// answer holds the reply from the agent of one member, or the error from the call.
 type answer struct {
 	member int
 	reply  *dbtesterpb.FaultResponse
@@ -90,7 +90,7 @@ type answer struct {
 
 type answers []answer
 
-// atAll calls some members' agents at the same time.
+// atAll calls the agents of members at the same time.
 func atAll(members []int, ask func(member int) (*dbtesterpb.FaultResponse, error)) answers {
 	list := make(answers, len(members))
 	var wg sync.WaitGroup

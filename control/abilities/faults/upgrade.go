@@ -19,8 +19,8 @@ const (
 	versionEvery   = 100 * time.Millisecond
 )
 
-// upgraded asks a member that was started with another release for its version, until it answers,
-// and records the version. It returns an error if that is not the requested release.
+// upgraded asks a member started with another release for its version, until it answers, and
+// records the version. It returns an error if that is not the requested release.
 func (r *Runner) upgraded(ctx context.Context, version string, member int, release []byte) error {
 	before := r.run.Record.Members[member]
 	u := faults.Upgrade{From: before.Version}
@@ -56,7 +56,7 @@ func (r *Runner) upgraded(ctx context.Context, version string, member int, relea
 	return err
 }
 
-// reported returns the version that a member reports, as soon as it answers.
+// reported returns the version reported by a member, as soon as it answers.
 func (r *Runner) reported(ctx context.Context, v database.Versioner, member int) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
@@ -76,8 +76,8 @@ func (r *Runner) reported(ctx context.Context, v database.Versioner, member int)
 	}
 }
 
-// ofRelease reports whether a version that a member reports belongs to a release. Members may
-// append how they were built.
+// ofRelease reports whether a reported version belongs to release. Members may append how they were
+// built.
 func ofRelease(reported, release string) bool {
 	reported, release = database.PlainVersion(reported), database.PlainVersion(release)
 	rest, ok := strings.CutPrefix(reported, release)

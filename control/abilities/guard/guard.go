@@ -1,4 +1,4 @@
-// Package guard ends a load that passes a bound for the cluster, which others use.
+// Package guard ends loads that pass a bound on a cluster shared with others.
 package guard
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// errPassed is why a load ended that passed a bound.
+// errPassed is why the guard ended the load.
 var errPassed = errors.New("the guard ended the load")
 
 // Half ends the load at a bound. It is safe for concurrent use after Bound.
@@ -37,7 +37,7 @@ var (
 	_ abilities.Bounder  = (*Half)(nil)
 )
 
-// New returns a run's guard. It has no bounds unless the file gives some.
+// New returns the guard for r. It has no bounds unless the file gives some.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, bounds: guard.Keys().Of(r.DB.Abilities)}
 }
@@ -56,7 +56,7 @@ func (h *Half) Longest() time.Duration {
 	return h.bounds.P99
 }
 
-// See receives each second's progress.
+// See receives the progress in each second.
 func (h *Half) See(p load.Progress) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,8 +96,8 @@ func (h *Half) Passed() error {
 // Name implements [abilities.Activity].
 func (h *Half) Name() string { return "watch the size of the store" }
 
-// Run compares the store's size with its bound each second until ctx ends. A size that is not known
-// for half a minute passes the bound too. Without a bound it returns at once.
+// Run compares the store size with its bound each second until ctx ends. An unknown size for half a
+// minute passes the bound too. Without a bound it returns at once.
 func (h *Half) Run(ctx context.Context) error {
 	reporter, ok := h.run.Driver.(database.FillReporter)
 	if !ok || h.bounds.DBSize == nil {

@@ -23,8 +23,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many contenders are opened or closed at the same time, and sharedWorkers on a
-// cluster that others use.
+// workers is how many contenders are opened or closed at the same time, and sharedWorkers on
+// clusters shared with others.
 const (
 	workers       = 32
 	sharedWorkers = 4
@@ -36,7 +36,7 @@ const (
 	eventDeath = "holder abandoned"
 )
 
-// Half has one run's contenders.
+// Half has the contenders in one run.
 type Half struct {
 	run     *abilities.Run
 	plan    locks.Plan
@@ -46,7 +46,7 @@ type Half struct {
 	left    error // why locks remain; nil if they do not
 }
 
-// New returns a run's locks.
+// New returns the locks for r.
 func New(r *abilities.Run) *Half {
 	return &Half{run: r, plan: locks.Keys().Of(r.DB.Abilities), facts: database.LockFactsOf(r.Info, r.Driver)}
 }
@@ -143,7 +143,7 @@ func (h *Half) End(ctx context.Context, _ abilities.Issued) {
 	}
 }
 
-// Finish records the locks' outcome.
+// Finish records the outcome of the locks.
 func (h *Half) Finish() error {
 	if h.contest == nil {
 		return nil
@@ -159,8 +159,7 @@ func (h *Half) Finish() error {
 		h.run.Observe(locks.Observed(), seen.Take(math.MaxInt64)), locks.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies takes the load's requests in the whole seconds before the first stage, and in each
-// stage's.
+// latencies measures requests in the whole seconds before the first stage, and within each stage.
 func (h *Half) latencies(o *locks.Outcome) error {
 	if len(o.Stages) == 0 {
 		return nil
@@ -181,7 +180,7 @@ func (h *Half) latencies(o *locks.Outcome) error {
 	return nil
 }
 
-// within returns a time's whole seconds, at least one.
+// within returns the whole seconds between from and to, at least one.
 func within(from, to time.Time) results.Stretch {
 	from = from.Add(time.Second - 1).Truncate(time.Second)
 	return results.Stretch{From: from, Length: max(to.Truncate(time.Second).Sub(from)-1, 0)}
@@ -191,7 +190,7 @@ func within(from, to time.Time) results.Stretch {
 func (h *Half) mark(o *locks.Outcome) {
 	safety, n := o.Safety()
 	acquired := float64(n)
-	var sum locks.Stage // sums all stages' other counts
+	var sum locks.Stage // sums the other counts of all stages
 	for _, s := range o.Stages {
 		sum.FailOver.Early += s.FailOver.Early
 		sum.FailOver.Dead += s.FailOver.Dead

@@ -1,5 +1,5 @@
-// Package membermetrics reads the metrics that members report about themselves, on a cluster that
-// runs already, without agents.
+// Package membermetrics reads the metrics that members report about themselves, on running clusters
+// without agents.
 package membermetrics
 
 import (
@@ -24,8 +24,8 @@ import (
 // patience bounds an answer. Members may be far away, and only this package waits for them.
 const patience = 2 * time.Second
 
-// Half reads the members' metrics before the load, when its warm-up ends, at an interval and after
-// it. A member that does not answer is a mark and does not fail the run.
+// Half reads member metrics before the load, at the end of the warm-up, at intervals and after the
+// load. An unanswered request is a mark and does not fail the run.
 type Half struct {
 	run     *abilities.Run
 	plan    membermetrics.Plan
@@ -39,7 +39,7 @@ var (
 	_ abilities.Describer = (*Half)(nil)
 )
 
-// New returns a run's half.
+// New returns the half for r.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r}
 	if r.Experiment.Metrics {
@@ -88,7 +88,7 @@ func (h *Half) sources() (list []database.MetricsSource, err error) {
 	return list, nil
 }
 
-// Prepare asks each member a first time, so that numbers are known before the first request.
+// Prepare asks each member once, so that numbers are known before the first request.
 func (h *Half) Prepare(ctx context.Context) error {
 	sources, err := h.sources()
 	if err != nil {
@@ -146,20 +146,21 @@ func (h *Half) Record() {
 	}
 }
 
-// scraper reads one member's metrics; a [scrape.Scraper] except in tests.
+// scraper reads metrics from one member; a [scrape.Scraper] except in tests.
 type scraper interface {
 	Scrape(context.Context) (results.DatabaseSample, error)
 	Close()
 }
 
-// member is one that is asked. One goroutine at a time uses it.
+// member is asked for its metrics. One goroutine at a time uses it.
 type member struct {
 	path    string
 	scraper scraper
 	out     *results.DatabaseSampleWriter // nil while it is closed
 	show    func(results.DatabaseSample)  // nil discards answers
 	counts  membermetrics.Scraped
-	// why is the last error from a member that has never answered, and lost its file's first error.
+	// why is the last error from a member that has never answered, and lost the first error of its
+	// file.
 	why  string
 	lost error
 }
@@ -215,7 +216,7 @@ func (m *member) ask(ctx context.Context) {
 // errNotOfDatabase means that another program answered, for example with a page.
 var errNotOfDatabase = errors.New("the answer has none of the database's metrics")
 
-// write appends an answer to the member's file.
+// write appends sample to the member file.
 func (m *member) write(sample results.DatabaseSample) (err error) {
 	if m.out == nil {
 		if m.out, err = results.NewDatabaseSampleWriter(m.path); err != nil {

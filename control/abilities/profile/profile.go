@@ -22,11 +22,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// grace is how long after the load's end to wait for a profile that is nearly complete.
+// grace is how long after the end of the load to wait for profiles that are nearly complete.
 const grace = 2 * time.Second
 
-// Profiles has every member profile itself during a load. Every failure is a mark and does not
-// fail the run.
+// Profiles has every member profile itself during the load. Failures are marks and do not fail the
+// run.
 type Profiles struct {
 	run      *abilities.Run
 	profiler database.Profiler // nil if nothing is profiled
@@ -35,7 +35,7 @@ type Profiles struct {
 	errs     []error
 }
 
-// New returns a run's profiles.
+// New returns the profiles for r.
 func New(r *abilities.Run) *Profiles { return &Profiles{run: r} }
 
 // Name implements [abilities.Activity].
@@ -64,8 +64,8 @@ func (p *Profiles) Prepare(context.Context) error {
 	return nil
 }
 
-// Length returns how much of a profile fits into the load after the first step's warm-up, in whole
-// seconds. A load with a request count may take any time.
+// Length returns how much of a profile fits into the load after the warm-up of the first step, in
+// whole seconds. Loads with a request count may take any time.
 func Length(l workload.Load, asked time.Duration) time.Duration {
 	var all time.Duration
 	for _, s := range l.Stretches() {
@@ -110,7 +110,7 @@ func (p *Profiles) Run(ctx context.Context) error {
 	return nil
 }
 
-// member waits for the warm-up and fetches one member's profile.
+// member waits for the warm-up and fetches the profile of member i.
 func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error) {
 	if !sleep.For(ctx, p.run.DB.Load.WarmUp) {
 		return nil, ctx.Err()
@@ -129,7 +129,7 @@ func (p *Profiles) member(ctx context.Context, i int) ([]profile.Profile, error)
 	return []profile.Profile{got}, nil
 }
 
-// Record records the profiles that arrived, and marks those that did not.
+// Record records the profiles that arrived, and marks the others.
 func (p *Profiles) Record() {
 	arrived := 0
 	for i, err := range p.errs {

@@ -1,4 +1,4 @@
-// Package resources describes the limits on each member's processes.
+// Package resources describes the limits on member processes.
 package resources
 
 import (

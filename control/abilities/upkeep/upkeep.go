@@ -1,5 +1,5 @@
-// Package upkeep compacts, defragments and copies a cluster during a load, and measures the
-// effect on the latencies.
+// Package upkeep compacts, defragments and copies the cluster during a load, and measures the
+// effect on latencies.
 package upkeep
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// timeout bounds one piece of upkeep: a defragmentation of 8 GiB takes a minute or two.
+// timeout bounds one piece of upkeep: defragmenting 8 GiB takes a minute or two.
 const timeout = 10 * time.Minute
 
-// Runner does a cluster's upkeep, one piece at a time.
+// Runner does upkeep, one piece at a time.
 type Runner struct {
 	run    *abilities.Run
 	plan   upkeep.Plan
-	failed error // the first error other than the load's end
+	failed error // the first error besides the end of the load
 	// failures counts the pieces that failed.
 	failures int
 	counts   map[string]int
@@ -39,7 +39,7 @@ type Runner struct {
 	marked bool
 }
 
-// New returns a run's upkeep.
+// New returns the upkeep for r.
 func New(r *abilities.Run) *Runner {
 	return &Runner{run: r, plan: upkeep.Keys().Of(r.DB.Abilities), counts: map[string]int{}}
 }
@@ -91,13 +91,13 @@ func (r *Runner) Run(ctx context.Context) error {
 		}
 		next.do(ctx)
 		for next.due = next.due.Add(next.every); next.due.Before(time.Now()); {
-			next.due = next.due.Add(next.every) // a piece that took longer than its interval
+			next.due = next.due.Add(next.every) // the piece took longer than its interval
 		}
 	}
 	return nil
 }
 
-// atEnd is how close to a load's end no upkeep begins.
+// atEnd is how close to the end of the load no upkeep begins.
 const atEnd = time.Second
 
 // length returns how long the load is to last, 0 if no time bounds it.
@@ -108,7 +108,7 @@ func (r *Runner) length() time.Duration {
 	return r.run.DB.Load.Duration
 }
 
-// Record marks a run with upkeep that failed.
+// Record marks the run if upkeep failed.
 func (r *Runner) Record() {
 	if r.failed != nil {
 		pieces := 0
@@ -119,8 +119,8 @@ func (r *Runner) Record() {
 	}
 }
 
-// Between compacts the run's own cluster after each window, to keep the store as small as it was.
-// Failures are a mark.
+// Between compacts a cluster that belongs to the run after each window, to keep the store as small
+// as it was. Failures are a mark.
 func (r *Runner) Between(ctx context.Context) {
 	compacter, ok := r.run.Driver.(database.Compacter)
 	l := r.run.DB.Load

@@ -1,5 +1,4 @@
-// Package watchers runs key watchers during a load, and compares the events that they receive with
-// its writes.
+// Package watchers runs key watchers during a load, and compares their events with the writes.
 package watchers
 
 import (
@@ -21,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many watchers are added at the same time, and sharedWorkers on a cluster that
-// others use.
+// workers is how many watchers are added at the same time, and sharedWorkers on clusters shared
+// with others.
 const (
 	workers       = 64
 	sharedWorkers = 8
@@ -31,12 +30,12 @@ const (
 // eventStage is the event kind for a stage whose watchers all watch.
 const eventStage = "watchers established"
 
-// Half has one run's watchers.
+// Half has the watchers in one run.
 type Half struct {
 	run      *abilities.Run
 	plan     watchers.Plan
 	facts    *database.WatchFacts
-	watching *watch.Watching // nil unless the load's writes are seen
+	watching *watch.Watching // nil unless the writes are seen
 	seconds  *observation.Stream
 	written  error // from ending both
 	// unsure is clockMargin if generators issue the load, and clockError the bound on their clock
@@ -44,11 +43,11 @@ type Half struct {
 	unsure, clockError time.Duration
 }
 
-// clockMargin is far more than clocks that were compared differ by. Where the order between a write
-// and an event counts, generators' writes get the benefit of this doubt.
+// clockMargin is far more than compared clocks differ by. Where the order between a write and an
+// event counts, writes from generators get the benefit of this doubt.
 const clockMargin = time.Second
 
-// New returns a run's watchers.
+// New returns the watchers for r.
 func New(r *abilities.Run) *Half {
 	h := &Half{run: r, plan: watchers.Keys().Of(r.DB.Abilities)}
 	h.facts = database.WatchFactsOf(r.Info, r.Driver, h.plan.Kind)
@@ -95,7 +94,7 @@ func (h *Half) possible() error {
 	return abilities.RoomFor(fmt.Sprintf("%d watchers have %d connections", h.plan.Most(), conns), conns, abilities.OpenFiles())
 }
 
-// Watch returns a watch that compares a load's writes with the watchers' events.
+// Watch returns a watch that compares writes with watcher events.
 func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	if !h.wanted() {
 		return nil, nil
@@ -115,7 +114,7 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	return h.watching.Observe, nil
 }
 
-// WatchWrites watches like Watch, for a load that generators issue.
+// WatchWrites watches like Watch, for loads issued by generators.
 func (h *Half) WatchWrites(spec load.Spec) (load.Watch, error) {
 	h.unsure = clockMargin
 	return h.Watch(spec)
@@ -128,7 +127,7 @@ func (h *Half) dial(ctx context.Context, n int, to database.Receiver) (database.
 	return h.run.Driver.(database.WatchDialer).DialWatches(ctx, target, h.plan.Kind, to)
 }
 
-// Prepare adds the first stage's watchers.
+// Prepare adds the watchers for the first stage.
 func (h *Half) Prepare(ctx context.Context) error {
 	if !h.wanted() {
 		return nil
@@ -143,7 +142,7 @@ func (h *Half) Prepare(ctx context.Context) error {
 	return h.watching.Prepare(ctx)
 }
 
-// Run adds the other stages' watchers.
+// Run adds the watchers for the other stages.
 func (h *Half) Run(ctx context.Context) error {
 	if h.watching == nil {
 		return nil
@@ -162,7 +161,7 @@ func (h *Half) End(ctx context.Context, issued abilities.Issued) {
 	h.written = errors.Join(h.watching.End(ctx), h.seconds.Close())
 }
 
-// Finish records the watchers' outcome.
+// Finish records the outcome of the watchers.
 func (h *Half) Finish() error {
 	if h.watching == nil {
 		return nil
@@ -174,7 +173,7 @@ func (h *Half) Finish() error {
 	return errors.Join(err, h.written, h.run.Observed(h.seconds), watchers.Record().Set(&h.run.Record.Records, o))
 }
 
-// latencies sets the load's request latencies in each stage's whole seconds.
+// latencies sets the request latencies in the whole seconds of each stage.
 func (h *Half) latencies(o *watchers.Outcome) error {
 	var times []results.Stretch
 	var of []func(watchers.Latency)

@@ -8,20 +8,21 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// AgentMachine is a member's machine as its agent reports it. A fact that is 0 or "" is not known.
+// AgentMachine is the machine of one member as its agent reports it. Facts that are 0 or "" are not
+// known.
 type AgentMachine struct {
-	// Agent is the agent's address.
+	// Agent is the agent address.
 	Agent string
 	// Machine is equal for agents on one machine, and Disk for agents whose data is on the same
 	// disk there.
 	Machine, Disk string
-	// MemoryBytes is the machine's memory. FreeBytes are free where the agent makes the member's
+	// MemoryBytes is the memory of the machine. FreeBytes are free where the agent makes the member
 	// directory: 1 on a full disk.
 	MemoryBytes, FreeBytes int64
 }
 
-// CheckAgents compares a load's data with the members' machines, in the members' order. The error
-// has a line for each machine whose memory or free disk is certainly too small.
+// CheckAgents compares the data of a load with the machines, in member order. The error has a line
+// for each machine whose memory or free disk is certainly too small.
 func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMachine) error {
 	f := Of(e, db, nil)
 	var errs []error
@@ -36,8 +37,7 @@ func CheckAgents(e *config.Experiment, db *config.Database, machines []AgentMach
 	return errors.Join(errs...)
 }
 
-// limit returns a member's limit for a resource on the machine, and whose limit it is; 0 is not
-// known.
+// limit returns the limit on r for one member, and who sets it; 0 is not known.
 func (m AgentMachine) limit(r database.Resource, all []AgentMachine) (limit int64, of string) {
 	n := int64(0)
 	for _, other := range all {

@@ -19,7 +19,7 @@ const (
 	perhaps = 0.8
 )
 
-// findings compares a member's needs with its limits and with the machine.
+// findings compares the needs of one member with its limits and with the machine.
 func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machine) (list []Finding) {
 	for _, need := range f.Needs {
 		limit, by, sure := limitOf(db, need, here)
@@ -30,8 +30,8 @@ func findings(e *config.Experiment, db *config.Database, f Forecast, here *Machi
 	return list
 }
 
-// limitOf returns a need's lowest limit that is known before agents are asked, whose limit it is,
-// and whether it certainly holds; 0 is no limit. here may be nil.
+// limitOf returns the lowest limit on need that is known before agents are asked, who sets it, and
+// whether it certainly holds; 0 is no limit. here may be nil.
 func limitOf(db *config.Database, need database.Need, here *Machine) (limit int64, by string, sure bool) {
 	if need.Limit > 0 {
 		return need.Limit, need.Option, true
@@ -50,14 +50,14 @@ func limitOf(db *config.Database, need database.Need, here *Machine) (limit int6
 	return limit, by, sure
 }
 
-// finding compares a need with a limit. sure reports whether the limit certainly holds.
+// finding compares need with limit. sure reports whether the limit certainly holds.
 func finding(e *config.Experiment, db *config.Database, f Forecast, need database.Need, limit int64, by string, sure bool) (Finding, bool) {
 	part := float64(need.Bytes) / float64(limit)
 	if limit <= 0 || part <= perhaps || expected(db.Load.Expect, part) {
 		return Finding{}, false
 	}
 	least := f.sure[need.Resource]
-	// A classic file can't state the errors that it expects, and some fill a store on purpose.
+	// Classic files can't state the errors that they expect, and some fill a store on purpose.
 	refused := !e.Classic && float64(least.Bytes) > surely*float64(limit) && !db.Load.Expect.Failures() && sure
 	if refused {
 		f.Data, need = f.least, least
@@ -73,7 +73,7 @@ func expected(e workload.Expect, part float64) bool {
 	return e.Failures() && float64(e.Failed+e.Unknown) >= failed
 }
 
-// text describes a need that does not fit.
+// text describes a need above its limit.
 func text(f Forecast, need database.Need, limit int64, by string) string {
 	of := f.Data
 	what := fmt.Sprintf("%s keys of %s + %s bytes", humanize.Comma(of.Keys), humanize.Comma(of.KeySize), humanize.Comma(of.ValueSize))
@@ -97,8 +97,8 @@ func text(f Forecast, need database.Need, limit int64, by string) string {
 // Bytes prints a size in powers of 1000, as reports do.
 func Bytes(n int64) string { return humanize.Bytes(uint64(max(n, 0))) }
 
-// cause returns the key that decides most of a load's writes, and its place: in the database,
-// else in the file. With before set, only the keys before the load count.
+// cause returns the key that decides most writes, and its place: in the database, else in the file.
+// With before set, only keys before the load count.
 func cause(e *config.Experiment, db *config.Database, before bool) (key, place string) {
 	l := &db.Load
 	if s := e.Search(); s != nil && e.Place(s.Key) != "" {

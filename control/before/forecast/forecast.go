@@ -1,6 +1,6 @@
-// Package forecast computes before a run how much memory and disk a load's data needs on each
-// member, where that fails, and about how long the load takes. The database's driver knows what a
-// byte costs ([database.Sizer], [database.Pacer]).
+// Package forecast computes before a run how much memory and disk the data needs on each member,
+// where that fails, and about how long the load takes. Database drivers know the cost of each byte
+// ([database.Sizer], [database.Pacer]).
 package forecast
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Forecast describes the data, needs and length of one database's load.
+// Forecast describes the data, needs and length of the load on one database.
 type Forecast struct {
-	// Data is written by the time the load ends. With Guessed set it is a guess, which depends on a
-	// throughput that is not known before the run.
+	// Data is written by the end of the load. With Guessed set it is a guess, which depends on a
+	// throughput not known before the run.
 	Data    database.Data
 	Guessed bool
-	// Needs are one member's needs; empty if the driver does not know them.
+	// Needs are the needs of one member; empty if the driver does not know them.
 	Needs []database.Need
 	// least is the part of Data that depends on no guess, and sure are its needs.
 	least database.Data
@@ -31,8 +31,7 @@ type Forecast struct {
 	Findings []Finding
 }
 
-// Finding is a reason why a run fails or differs from the file, such as a resource that the data
-// fills.
+// Finding is why a run fails or differs from the file, such as a resource that the data fills.
 type Finding struct {
 	// Place is where the file gives the cause, as file:line:col; "" if it does not.
 	Place string
@@ -86,7 +85,7 @@ func Of(e *config.Experiment, db *config.Database, here *Machine) Forecast {
 	return f
 }
 
-// kept returns the data that upkeep leaves, and the part that depends on no guess: without a known
+// kept returns the data that remains after upkeep, and the part without guesses: without a known
 // length, neither the history nor the number of snapshots is certain.
 func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	plan := upkeep.Keys().Of(db.Abilities)
@@ -104,8 +103,8 @@ func (f *Forecast) kept(db *config.Database) (all, sure database.Data) {
 	return all, sure
 }
 
-// compacted returns data with the history that regular compaction leaves: two intervals' history,
-// because one fills while the previous one is removed.
+// compacted returns data with the history that regular compaction leaves: two intervals, because
+// one fills while the previous one is removed.
 func (f *Forecast) compacted(d database.Data, every time.Duration) database.Data {
 	if every > 0 && f.Length > 2*every && d.Writes > d.Keys {
 		d.Writes = d.Keys + int64(float64(d.Writes-d.Keys)*2*every.Seconds()/f.Length.Seconds())
@@ -113,7 +112,7 @@ func (f *Forecast) compacted(d database.Data, every time.Duration) database.Data
 	return d
 }
 
-// guesses reports whether a need depends on a guess.
+// guesses reports whether need depends on a guess.
 func (f *Forecast) guesses(need database.Need) bool {
 	return f.Guessed && f.sure[need.Resource].Bytes < need.Bytes
 }
@@ -136,7 +135,7 @@ func Problems(all []Forecast) (warnings []string, err error) {
 	return Split(list)
 }
 
-// Split returns the warnings among findings, and an error with a line for each refusal.
+// Split returns the warnings in list, and an error with a line for each refusal.
 func Split(list []Finding) (warnings []string, err error) {
 	var refusals []error
 	for _, one := range list {

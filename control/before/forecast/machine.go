@@ -13,7 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 )
 
-// Machine describes what data can fill on this machine. A fact that is 0 is not known.
+// Machine describes the memory and disk that data can fill on this machine. A fact that is 0 is not
+// known.
 type Machine struct {
 	MemoryBytes int64
 	// FreeBytes are free for the members' directories. The directories are below Folder, or only
@@ -23,11 +24,11 @@ type Machine struct {
 	Usually   bool
 }
 
-// Here returns this machine's facts. Members' directories are below folder, which need not exist;
-// "" if that is not known.
+// Here returns the facts about this machine. Member directories are below folder, which need not
+// exist; "" if that is not known.
 func Here(folder string) *Machine {
 	var m Machine
-	host, _ := sysmetrics.HostFacts() // a fact that can't be read is not known
+	host, _ := sysmetrics.HostFacts() // unreadable facts are not known
 	m.MemoryBytes = host.MemoryBytes
 	if folder == "" {
 		return &m
@@ -50,7 +51,7 @@ func Here(folder string) *Machine {
 	}
 }
 
-// local reports whether all a database's members are started on this machine.
+// local reports whether all members of db are started on this machine.
 func local(db *config.Database) bool {
 	for _, h := range db.Hosts {
 		if ip, err := netip.ParseAddr(h.Addr); err != nil || !ip.IsLoopback() {
@@ -60,8 +61,8 @@ func local(db *config.Database) bool {
 	return len(db.Hosts) > 0 && len(db.Endpoints) == 0 && db.Steps.Start
 }
 
-// limit returns a resource's share for one member among n on the machine, and whose limit it is; 0
-// is not known.
+// limit returns the share of r for each of n members on the machine, and who sets it; 0 is not
+// known.
 func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
 	switch r {
 	case database.ResourceMemory, database.ResourceHeap:
@@ -75,5 +76,5 @@ func (m *Machine) limit(r database.Resource, n int) (limit int64, of string) {
 	return share(limit, int64(n)), of
 }
 
-// surely reports whether members will use this machine's part of a resource.
+// surely reports whether members will certainly use r on this machine.
 func (m *Machine) surely(r database.Resource) bool { return r != database.ResourceDisk || !m.Usually }

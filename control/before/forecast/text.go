@@ -33,7 +33,7 @@ func (f Forecast) Lines() []string {
 	return lines
 }
 
-// LengthText describes the load's length; "" without a load.
+// LengthText describes how long the load takes; "" without a load.
 func (f Forecast) LengthText() string {
 	switch {
 	case f.Exact && f.Length == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// work is the data that a load writes and the time that it takes.
+// work is the data written by a load and the time it takes.
 type work struct {
 	data    database.Data
 	guessed bool // data depends on an assumed throughput
@@ -20,12 +20,11 @@ type work struct {
 	exact  bool // length depends on no assumed throughput
 }
 
-// searchOf returns the work that a search for a rate does: windows at rates near it, which is
-// assumed to be the database's pace, or twice the first rate if the pace is not known. lasts
-// returns how long the search takes, and its longest window. The rate and the number of windows are
-// guesses. Only the first rate is certain, because the file asks for it, which the search raises as
-// long as windows pass, during all windows. A store that control compacts keeps only the longest
-// window's history.
+// searchOf returns the work of a search for a rate: windows at rates near the database pace, or
+// near twice the first rate if the pace is not known. lasts returns the length of the search, and
+// of its longest window. The rate and the number of windows are guesses. Only the first rate is
+// certain, because the file asks for it, which the search raises as long as windows pass, during
+// all windows. If control compacts the store, it keeps only the history of the longest window.
 func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Database, pace database.Pacer) work {
 	l := db.Load
 	rate := perSecond(l.Clients, sharesOf(&l), pace)
@@ -51,8 +50,7 @@ func searchOf(lasts func(rate float64) (all, step time.Duration), db *config.Dat
 	return w
 }
 
-// shares are fractions of a load's requests: those that write a key, and those that write a new
-// key.
+// shares are fractions of all requests: those that write a key, and those that write a new key.
 type shares struct{ writes, creates float64 }
 
 func sharesOf(l *workload.Load) (s shares) {
@@ -96,7 +94,7 @@ func workOf(l *workload.Load, pace database.Pacer) work {
 	return w
 }
 
-// stretch adds a step. It returns the step's requests and whether its length is known.
+// stretch adds a step. It returns the requests in the step and whether its length is known.
 func (w *work) stretch(s workload.Step, of shares, pace database.Pacer) (requests float64, known bool) {
 	rate := s.Rate
 	if s.RateEnd > 0 {
@@ -138,7 +136,7 @@ func (w *work) take(requests float64, bound time.Duration, clients int, of share
 	return true
 }
 
-// perSecond returns a mix's throughput in a closed loop; 0 if it is not known.
+// perSecond returns the throughput of a mix in a closed loop; 0 if it is not known.
 func perSecond(clients int, of shares, pace database.Pacer) float64 {
 	if pace == nil {
 		return 0
@@ -147,10 +145,10 @@ func perSecond(clients int, of shares, pace database.Pacer) float64 {
 	return 1 / (of.writes/p.Writes + (1-of.writes)/p.Reads)
 }
 
-// seconds returns a time, at most the longest that a Duration holds.
+// seconds returns s as Duration, at most the longest possible.
 func seconds(s float64) time.Duration {
 	return time.Duration(min(s*float64(time.Second), math.MaxInt64/4))
 }
 
-// whole returns a key count, bounded by the largest that a load can have.
+// whole returns n as key count, bounded by the largest in a load.
 func whole(n float64) int64 { return int64(min(n, 1<<60)) }

@@ -1,5 +1,5 @@
-// Package lookup replaces an experiment's hosts that are DNS names by their addresses, which are
-// known only where and when the experiment runs.
+// Package lookup replaces DNS names of hosts by their addresses, which are known only where and
+// when the experiment runs.
 package lookup
 
 import (
@@ -20,14 +20,14 @@ import (
 // pause is the time between two lookups.
 const pause = time.Second
 
-// Resolver looks up a name's addresses; *net.Resolver is one.
+// Resolver looks up addresses for names; *net.Resolver is one.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Options configure how names are looked up.
 type Options struct {
-	// Resolver looks up names; nil is this machine's.
+	// Resolver looks up names; nil is the resolver on this machine.
 	Resolver Resolver
 	// Wait is how long addresses may be missing: names are looked up again until then. 0 looks up
 	// once.
@@ -95,7 +95,7 @@ func mentions(e *config.Experiment) map[string]int {
 	return want
 }
 
-// lists returns the host lists in an experiment: each database's, then the generators.
+// lists returns the host lists in e: one for each database, then the generators.
 func lists(e *config.Experiment) (all [][]config.Host) {
 	for _, db := range e.Databases {
 		all = append(all, db.Hosts)
@@ -103,7 +103,7 @@ func lists(e *config.Experiment) (all [][]config.Host) {
 	return append(all, e.Generators)
 }
 
-// missingError reports a name that still has too few addresses.
+// missingError names a host with too few addresses so far.
 type missingError struct {
 	name string
 	have []netip.Addr
@@ -123,8 +123,8 @@ func (e *missingError) Error() string {
 	return fmt.Sprintf("hosts: %s has too few addresses: %d of %d (%s)", e.name, len(e.have), e.want, texts(e.have))
 }
 
-// ask returns every name's addresses, lowest first. If an address is missing, the error contains a
-// *missingError, unless waiting does not suffice.
+// ask returns the addresses for every name, lowest first. If an address is missing, the error
+// contains a *missingError, unless waiting does not suffice.
 func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]netip.Addr, error) {
 	found := map[string][]netip.Addr{}
 	var missing, wrong []error
@@ -145,7 +145,7 @@ func ask(ctx context.Context, r Resolver, want map[string]int) (map[string][]net
 	return found, errors.Join(missing...)
 }
 
-// same returns a *missingError if two of a database's hosts, or two generators, have the same
+// same returns a *missingError if two hosts in one database, or two generators, have the same
 // address and port. A deleted pod may leave its address to another pod before its own name has a
 // new one.
 func same(e, named *config.Experiment) error {
@@ -221,7 +221,7 @@ func replace(e *config.Experiment, found map[string][]netip.Addr) *config.Experi
 	return &other
 }
 
-// known returns hosts with addresses, and a load's target, which may name one of the hosts.
+// known returns hosts with addresses, and the load target, which may name one of the hosts.
 func known(hosts []config.Host, found map[string][]netip.Addr, target string) ([]config.Host, string) {
 	hosts = slices.Clone(hosts)
 	next := map[string]int{}

@@ -1,5 +1,5 @@
 // Package versus describes the servers on both sides of a comparison: an experiment file, and the
-// release, executable or checkout that replaces its server.
+// release, executable or checkout that replaces the server.
 package versus
 
 import (
@@ -20,25 +20,25 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Side is an experiment file, and the server that it runs instead of the file's.
+// Side is an experiment file, and the server that replaces the one in it.
 type Side struct {
 	// Name is "A" or "B", and File its experiment file.
 	Name, File string
-	// Text holds what File contains if it was read from standard input; nil reads the file.
+	// Text holds the contents of File if it was read from standard input; nil reads the file.
 	Text []byte
-	// Version is the release that runs instead of the file's. Exec is an executable that does,
-	// and Source the checkout from which one is built. At most one of Exec and Source is given.
-	// Version then names the release whose defaults the executable has.
+	// Version is the release that replaces the one in the file. Exec is an executable that does,
+	// and Source the checkout for building one. At most one of Exec and Source is given. Version
+	// then names the release whose defaults the executable has.
 	Version, Exec, Source string
 
 	variant config.Variant
 	runs    string
 }
 
-// Given reports whether something replaces the file's server.
+// Given reports whether something replaces the server in the file.
 func (s *Side) Given() bool { return s.Version != "" || s.Exec != "" || s.Source != "" }
 
-// Check returns an error if the side has both an executable and a checkout.
+// Check returns an error if both an executable and a checkout are given.
 func (s *Side) Check() error {
 	if s.Exec != "" && s.Source != "" {
 		return fmt.Errorf("%s: give an executable or a checkout, not both", s.Name)
@@ -56,15 +56,15 @@ type Preparer struct {
 	Registry *database.Registry
 	// Installer builds checkouts and keeps the builds.
 	Installer *install.Installer
-	// Upstream gives options that a file does not set each release's defaults, unless the file
+	// Upstream gives options not set in the file the defaults of each release, unless the file
 	// decides that itself.
 	Upstream bool
 	// Capacity has sides search for a capacity. The sides are compared by it.
 	Capacity bool
 }
 
-// Prepare obtains a side's server: afterwards [Side.Read] returns the experiment. It prints
-// nothing. Its error is a [MistakeError] if the side is described wrongly.
+// Prepare obtains the server for s: afterwards [Side.Read] returns the experiment. It prints
+// nothing. Its error is a [MistakeError] if s is described wrongly.
 func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, error) {
 	if err := s.Check(); err != nil {
 		return nil, MistakeError{err}
@@ -74,7 +74,7 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	}
 	e, warnings, err := s.Read(p.Registry.All())
 	if err != nil {
-		return warnings, MistakeError{err} // also for a file that cannot be opened
+		return warnings, MistakeError{err} // also for files that cannot be opened
 	}
 	if err := p.oneRun(e, s.File); err != nil {
 		return warnings, MistakeError{err}
@@ -96,8 +96,8 @@ func (p *Preparer) Prepare(ctx context.Context, s *Side) ([]yamlfile.Problem, er
 	return warnings, p.executable(ctx, s, entry)
 }
 
-// oneRun returns an error unless an experiment is one run with one database. Its load must be the
-// same each time, or a search for its capacity.
+// oneRun returns an error unless e is one run with one database. Its load must be the same each
+// time, or a search for its capacity.
 func (p *Preparer) oneRun(e *config.Experiment, path string) error {
 	switch {
 	case len(e.Databases) != 1:
@@ -134,7 +134,7 @@ func textOf(n *yamlfile.Node) string {
 	return n.Value
 }
 
-// placeOf returns where a key's value is, or the file if the value is the default.
+// placeOf returns the place of a key value, or the file for default values.
 func placeOf(e *config.Experiment, path string) string {
 	if place := e.Place(path); place != "" {
 		return place
@@ -142,7 +142,7 @@ func placeOf(e *config.Experiment, path string) string {
 	return "by default in " + e.Path
 }
 
-// release has a side run a release, and installs it unless it is built in.
+// release makes s run a release, and installs it unless it is built in.
 func (p *Preparer) release(s *Side, entry database.Database) error {
 	version := database.PlainVersion(s.Version)
 	s.variant.Version, s.runs = version, fmt.Sprintf("%s %s", entry.Name, version)
@@ -156,7 +156,7 @@ func (p *Preparer) release(s *Side, entry database.Database) error {
 	return nil
 }
 
-// executable has a side run an existing executable, or one that is built now.
+// executable makes s run an existing executable, or one built now.
 func (p *Preparer) executable(ctx context.Context, s *Side, entry database.Database) error {
 	path, words := s.Exec, ""
 	switch {
@@ -212,7 +212,7 @@ func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) 
 // shownSum is how many digits a shown hash has.
 const shownSum = 12
 
-// executableSum returns the hash for a file that can be executed.
+// executableSum returns the hash of an executable file.
 func executableSum(path string) (sum string, err error) {
 	info, err := os.Stat(path)
 	switch {
@@ -230,7 +230,7 @@ func executableSum(path string) (sum string, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), errors.Join(err, f.Close())
 }
 
-// Read returns the side's experiment, a new one each time.
+// Read returns the experiment for s, a new one each time.
 func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Problem, error) {
 	if s.Text != nil {
 		return s.variant.Parse(s.File, s.Text, catalog)
@@ -238,8 +238,8 @@ func (s *Side) Read(catalog config.Catalog) (*config.Experiment, []yamlfile.Prob
 	return s.variant.Read(s.File, catalog)
 }
 
-// Change describes the servers that the two sides run instead of the files' servers, or "" if
-// neither replaces its server or both run the same.
+// Change describes the servers on both sides that replace those in the files, or "" if neither
+// replaces its server or both run the same.
 func Change(a, b *Side) string {
 	if !a.Given() && !b.Given() {
 		return ""

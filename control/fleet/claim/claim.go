@@ -18,24 +18,24 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// HeldError reports that another run holds an agent.
+// HeldError reports an agent held by another run.
 type HeldError struct{ Err error }
 
 func (e *HeldError) Error() string { return e.Err.Error() }
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// How long a run that backed off waits for an agent. Another run that backs off releases it
-// within a few calls. A run that keeps the agent is not waited for.
+// How long a run that backed off waits for an agent. Another run that backs off releases it within
+// a few calls. A run that keeps the agent is not waited for.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 800 * time.Millisecond
 )
 
-// All claims every agent in a list, in the order that all runs use. take claims one agent and
-// returns a [HeldError] if another run holds it. giveBack undoes a claim. Several goroutines call
-// both. Every error except a HeldError ends the claim at once. All returns the first such error in
-// list order, or else the HeldError for an agent that another run keeps. After an error the caller
-// gives back the claimed agents.
+// All claims every agent in list, in the order that all runs use. take claims one agent and returns
+// a [HeldError] if another run holds it. giveBack undoes a claim. Several goroutines call both.
+// Every error except a HeldError ends the claim at once. All returns the first such error in list
+// order, or else the HeldError for an agent that another run keeps. After an error the caller gives
+// back the claimed agents.
 func All[T any](ctx context.Context, list []T, take, giveBack func(T) error) error {
 	for backedOff := false; len(list) > 0; backedOff = true {
 		if err := takeOne(ctx, list[0], take, backedOff); err != nil {
@@ -82,8 +82,8 @@ func held(err error) bool {
 	return errors.As(err, &other)
 }
 
-// Back calls giveBack for a list in [All]'s order, for the lowest agent last: a run that gets the
-// lowest agent finds the others free. It returns every error in list order.
+// Back calls giveBack for a list in the order of [All], for the lowest agent last: a run that gets
+// the lowest agent finds the others free. It returns every error in list order.
 func Back[T any](list []T, giveBack func(T) error) error {
 	if len(list) == 0 {
 		return nil

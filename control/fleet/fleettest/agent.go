@@ -9,8 +9,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Agent replaces some verbs in a client for an agent. A verb whose function is nil calls
-// AgentClient.
+// Agent replaces some verbs of an agent client. A verb whose function is nil calls AgentClient.
 type Agent struct {
 	pb.AgentClient
 	OnOpen    func(context.Context, *pb.OpenRequest) (*pb.OpenResponse, error)
@@ -22,7 +21,7 @@ type Agent struct {
 	OnClose   func(context.Context, *pb.CloseRequest) (*pb.CloseResponse, error)
 }
 
-// verb calls a verb's replacement, or the verb.
+// verb calls the replacement for a verb, or the verb.
 func verb[Req, Resp any](
 	ctx context.Context, req Req, replaced func(context.Context, Req) (Resp, error), client pb.AgentClient,
 	real func(pb.AgentClient, context.Context, Req, ...grpc.CallOption) (Resp, error), opts []grpc.CallOption,
@@ -88,7 +87,7 @@ func (s *Chunks) Recv() (*pb.CollectChunk, error) {
 	return c, nil
 }
 
-// StatusOf returns a function that always returns resp.
+// StatusOf returns a function with resp as constant result.
 func StatusOf(resp *pb.StatusResponse) func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
 	return func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) { return resp, nil }
 }

@@ -1,4 +1,4 @@
-// Package lognotes adds notable lines in members' logs to a run's events.
+// Package lognotes adds notable lines from member logs to the run events.
 package lognotes
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// maxLogEvents bounds the events that are written for a member and a kind. The report counts all
-// that are in the logs.
+// maxLogEvents bounds the written events for each member and kind. The report counts all events in
+// the logs.
 const maxLogEvents = 1000
 
-// Write finds events by a run's rules in the collected logs from some members, by index. It writes
-// them ordered by the client's clock, and records which logs are incomplete. dir is the database's
+// Write finds events by the rules in record in the collected logs from members, by index. It writes
+// them ordered by the client clock, and records which logs are incomplete. dir is the database
 // folder.
 func Write(dir string, record *results.DatabaseRun, members []int, to *results.EventWriter) error {
 	rules, err := logrule.Compile(record.LogRules, record.LogTimes)
@@ -52,12 +52,12 @@ func Write(dir string, record *results.DatabaseRun, members []int, to *results.E
 	return errors.Join(errs...)
 }
 
-// logNotes are the events in one member's logs.
+// logNotes are the events from the logs of one member.
 type logNotes struct {
 	member *results.Member
 	rules  *logrule.Matcher
 	track  clocks.Track
-	began  time.Time // for events before the log's first time
+	began  time.Time // for events before the first time in the log
 	seen   map[string]int
 	events []results.Event
 }
@@ -86,7 +86,7 @@ func (n *logNotes) read(dir, name string) error {
 	})
 }
 
-// cut records that part of a log is missing.
+// cut records which part of a log is missing.
 func (n *logNotes) cut(name string, l *logrule.Line) {
 	n.member.LogCuts = append(n.member.LogCuts, results.LogCut{File: name, Bytes: l.Cut.Bytes})
 	n.add(results.Event{Kind: results.EventLogCut, Amount: float64(l.Cut.Bytes), Unit: "bytes",

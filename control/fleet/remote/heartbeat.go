@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// An agent and a generator get a heartbeat every HeartbeatEvery. They must answer within
+// Agents and generators get a heartbeat every HeartbeatEvery. They must answer within
 // HeartbeatTimeout.
 const (
 	HeartbeatEvery   = time.Second
@@ -59,8 +59,7 @@ func Keep(ctx context.Context, nudge <-chan struct{}, heartbeat func(context.Con
 	}
 }
 
-// ClockOf returns the record for another process's clock from the exchanges with it; N is 0 without
-// any.
+// ClockOf returns the clock record for the exchanges in e; N is 0 without any.
 func ClockOf(e *clocks.Estimate) results.Clock {
 	best := e.Best()
 	return results.Clock{Offset: time.Duration(best.OffsetNS), Error: time.Duration(best.ErrorNS), N: e.N(), Moved: e.Moved(), Furthest: e.Furthest()}

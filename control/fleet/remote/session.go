@@ -1,5 +1,6 @@
-// Package remote is control's side in a session with a process on another machine, an agent or a
-// generator: the connection, its reservation for one run, its heartbeats, and errors that name it.
+// Package remote implements control's side of sessions with processes on other machines, agents or
+// generators: the connection, the reservation for one run, the heartbeats, and errors that name the
+// process.
 package remote
 
 import (
@@ -63,7 +64,7 @@ func (s *Session[C]) Reserve(ctx context.Context, d time.Duration, call func(con
 	ctx, cancel := Within(ctx, d)
 	defer cancel()
 	err := call(ctx)
-	s.Reserved = s.Reserved || err == nil || ctx.Err() != nil // a call without an answer may have been carried out
+	s.Reserved = s.Reserved || err == nil || ctx.Err() != nil // a call without an answer may have succeeded
 	if err == nil {
 		return nil
 	}
@@ -78,10 +79,10 @@ func (s *Session[C]) Reserve(ctx context.Context, d time.Duration, call func(con
 // String names the process.
 func (s *Session[C]) String() string { return s.Kind + " " + s.Addr }
 
-// Address returns the process's address, for [ByAddress].
+// Address returns the address for [ByAddress].
 func (s *Session[C]) Address() string { return s.Addr }
 
-// Failed returns why a call failed, with the process's name.
+// Failed returns why a call failed, with the name of the process.
 func (s *Session[C]) Failed(ctx context.Context, err error) error {
 	return Explain(ctx, s.String(), err)
 }
@@ -92,10 +93,10 @@ func ByAddress[S interface{ Address() string }](list []S) []S {
 	return slices.SortedStableFunc(slices.Values(list), func(a, b S) int { return Compare(a.Address(), b.Address()) })
 }
 
-// Compare orders processes' addresses, however they are spelled.
+// Compare orders addresses, however they are spelled.
 func Compare(a, b string) int { return cmp.Compare(canonical(a), canonical(b)) }
 
-// canonical returns the canonical spelling for a process's address.
+// canonical returns the canonical spelling of an address.
 func canonical(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -110,8 +111,8 @@ func Within(ctx context.Context, d time.Duration) (context.Context, context.Canc
 	return context.WithTimeoutCause(ctx, d, fmt.Errorf("no answer within %v", d))
 }
 
-// Explain returns why a call to who failed: ctx's cause if ctx ended, else the callee's message
-// without gRPC's words around it.
+// Explain returns why a call to who failed: the cause of ctx if it ended, else the message from the
+// callee without the words that gRPC adds.
 func Explain(ctx context.Context, who string, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return fmt.Errorf("%s: %w", who, cause)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unreached returns why there is no connection to an agent, if gRPC's message has the reason,
-// without what the layers in between add.
+// unreached returns why there is no connection to an agent, if the message from gRPC has the
+// reason, without additions from the layers in between.
 func unreached(text string) (string, bool) {
 	quoted, ok := strings.CutPrefix(text, "connection error: desc = ")
 	if !ok {
@@ -19,7 +19,7 @@ func unreached(text string) (string, bool) {
 	for _, layer := range []string{"transport: Error while dialing: ", "transport: authentication handshake failed: "} {
 		reason = strings.TrimPrefix(reason, layer)
 	}
-	// An agent that refuses control's certificate does so after control's handshake.
+	// An agent that refuses the certificate does so after the client has finished the handshake.
 	if why, ok := strings.CutPrefix(reason, "error reading server preface: "); ok && why != "EOF" {
 		reason = why
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// fileNote is the note's name in a tag's folder. Only its owner can read it, and uploads omit it:
-// while the sessions last, its run id opens them.
+// fileNote is the name of the note in a tag folder. Only its owner can read it, and uploads omit
+// it: while the sessions last, its run id opens them.
 const fileNote = ".sessions.json"
 
 const (
@@ -25,22 +25,22 @@ const (
 	maxNote    = 1 << 20 // bytes
 )
 
-// Note names a run's sessions on its agents.
+// Note names the sessions on the agents.
 type Note struct {
 	Format int    `json:"format"`
 	RunID  string `json:"run_id"`
-	// Agents are the agents' addresses, by member.
+	// Agents are the addresses of the agents, by member.
 	Agents []string `json:"agents"`
 }
 
-// Mark is a note in a tag's folder, and a lock on the folder.
+// Mark is a note in a tag folder, and a lock on the folder.
 type Mark struct {
 	dir  string
 	lock *os.File
 }
 
-// Write leaves a note in a tag's folder, before the first session is opened. The caller must close
-// the mark. [Run] refuses the folder as long as this process holds it.
+// Write leaves a note in the tag folder dir, before the first session is opened. The caller must
+// close the mark. [Run] refuses the folder as long as this process holds it.
 func Write(dir, runID string, agents []string) (*Mark, error) {
 	lock, err := hold(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Mark) Close(done bool) error {
 	return errors.Join(err, m.lock.Close())
 }
 
-// Read returns the note in a tag's folder. The error wraps fs.ErrNotExist if there is no note.
+// Read returns the note in the tag folder dir. The error wraps fs.ErrNotExist if there is no note.
 func Read(dir string) (Note, error) {
 	data, err := regularfile.Read(filepath.Join(dir, fileNote), maxNote)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // Options are the inputs to [Run].
 type Options struct {
-	// Folder is the run's result folder.
+	// Folder is the result folder of the run.
 	Folder *results.Folder
 	// Connect dials the agent at an address. The closer is called once.
 	Connect func(ctx context.Context, addr string) (pb.AgentClient, io.Closer, error)
@@ -32,10 +32,10 @@ type Options struct {
 // interrupted is the recorded error for a database whose control was lost.
 const interrupted = "control was lost in the run; the records of its agents were fetched later"
 
-// Run stops the members that a run's agents still run, fetches their records into the result
-// folder, releases the agents, and records a run that did not end as interrupted. Each member is
-// fetched once: after an error, such as an unreachable agent, Run may be called again for the rest.
-// It is no error if nothing was left.
+// Run stops the members that still run, fetches their records into the result folder, releases the
+// agents, and records an unfinished run as interrupted. Each member is fetched once: after an
+// error, such as an unreachable agent, Run may be called again for the rest. It is no error if
+// nothing was left.
 func Run(ctx context.Context, o Options) error {
 	m, err := o.Folder.Manifest()
 	if err != nil {
@@ -71,12 +71,12 @@ func Run(ctx context.Context, o Options) error {
 	}
 	end(&m.State, &m.Ended)
 	for _, db := range m.Databases {
-		end(&db.State, &db.Ended) // a database without agents, or with agents that were not opened yet
+		end(&db.State, &db.Ended) // the database has no agents, or they were not opened yet
 	}
 	return errors.Join(append(errs, o.Folder.WriteManifest(m))...)
 }
 
-// end records that a run or a database ended which is recorded as still running.
+// end records the end of a run or database that is recorded as still running.
 func end(state *results.State, ended *time.Time) bool {
 	if *state != results.StateRunning {
 		return false
@@ -85,8 +85,8 @@ func end(state *results.State, ended *time.Time) bool {
 	return true
 }
 
-// database fetches one database's records into its tag's folder. Other users may have written the
-// folder, so it must not lead anywhere else.
+// database fetches the records of one database into its tag folder. Other users may have written
+// the folder, so it must not lead anywhere else.
 func (o Options) database(ctx context.Context, dir string, note Note, m *results.Manifest, db *results.DatabaseRun) error {
 	if err := regularfile.Only(dir); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (o Options) database(ctx context.Context, dir string, note Note, m *results
 	return errors.Join(append(errs, mark.Close(!again))...)
 }
 
-// record records a member's retrieved end and files, and returns what is wrong with its agent's
-// records. The member's end may be recorded already, with those problems.
+// record records the retrieved end and files of a member, and returns problems with the records on
+// its agent. The end may be recorded already, with those problems.
 func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 	m.Files = got.Files
 	if len(m.Exit) > 0 {
@@ -152,8 +152,8 @@ func record(m *results.Member, got fleet.Retrieved) (problems []string) {
 // collected names this command in the digests that it renews.
 const collected = "control --collect"
 
-// finish adds the fetched records to the events and the digests. Files that were there before
-// keep their digests, so that damage to them still shows.
+// finish adds the fetched records to the events and the digests. Existing files keep their digests,
+// so that damage to them still shows.
 func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) error {
 	if db.Digests == nil {
 		db.Digests = &digest.Set{}
@@ -188,7 +188,7 @@ func (o Options) finish(dir string, db *results.DatabaseRun, fetched []int) erro
 	return err
 }
 
-// noteLogs adds the fetched members' notable log lines to the events.
+// noteLogs adds notable log lines from fetched members to the events.
 func noteLogs(dir string, db *results.DatabaseRun, fetched []int) error {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	if err != nil {
