@@ -195,7 +195,7 @@ func TestSamplesOfAnOlderVersion(t *testing.T) {
 	diff(t, "samples", []Sample{want}, got)
 }
 
-// Copies of a sample change independently, like copies of a struct with numbers.
+// Copies of a sample change independently, like copies of a struct of numbers.
 func TestSetChangesOneCopy(t *testing.T) {
 	a := testSample(1)
 	b := a

@@ -38,7 +38,7 @@ type Set struct {
 
 // Change lists files changed on purpose, with renewed digests.
 type Change struct {
-	// By names the command which changed the files, such as "submit".
+	// By is the command that changed the files, such as "submit".
 	By      string   `json:"by"`
 	Changed []string `json:"changed,omitempty"`
 	// Shortened are files smaller than before.

@@ -18,8 +18,8 @@ import (
 type Effect struct {
 	// Kind names the events.
 	Kind string `json:"kind"`
-	// Times counts the events and Took is their total duration; Failed counts those without
-	// success.
+	// Times counts the events and Took is their total duration; Failed counts those that did not
+	// succeed.
 	Times   int           `json:"times"`
 	Failed  int           `json:"failed,omitempty"`
 	Took    time.Duration `json:"took_ns"`

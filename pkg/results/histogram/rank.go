@@ -10,8 +10,8 @@ import (
 // nearest-rank definition. The sample at that rank is the smallest not exceeded by a share q of
 // all samples. Every percentile here uses Rank. It is 0 if n is 0.
 func Rank(q float64, n int64) int64 {
-	// 0.07*100 is 7.000000000000001 in binary: a product within a few units in the last place
-	// from a whole number is that number.
+	// 0.07*100 is 7.000000000000001 in binary: a product within a few units in the last place of
+	// a whole number is that number.
 	exact := q * float64(n)
 	return min(max(int64(math.Ceil(exact*(1-1e-15))), 1), n)
 }

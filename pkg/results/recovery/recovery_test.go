@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// begin is when the loads of tests begin.
+// begin is when the tests' loads begin.
 var begin = time.Unix(1_000_000, 0).UTC()
 
 // load returns a load with 100 requests due in each 100 ms tick, for some ticks. ok returns how
