@@ -6,10 +6,10 @@
 //
 // A session is idle, open, starting, running, stopping or stopped. Every verb carries the run id. A
 // repeated request gets the same answer. Stop is allowed in every state. A fault can be applied to
-// a member: a death that it causes does not end the session. The agent undoes a fault when its
-// duration is over, before the session ends, and after a restart. An agent that hears nothing for
-// its lease (15 s) stops its session by itself. An agent that restarts ends only children whose pid
-// and start ticks match its record.
+// a member: a death it causes does not end the session. The agent undoes a fault when its duration
+// is over, before the session ends, and after a restart. An agent that hears nothing for its lease
+// (15 s) stops its session by itself. An agent that restarts ends only children whose pid and start
+// ticks match its record.
 package agent
 
 import (

@@ -370,7 +370,7 @@ func (h *harness) checkFiles(run, dataDir string) {
 	}
 }
 
-// readRecord decodes a record that an agent's answer must have.
+// readRecord decodes a record an agent's answer must have.
 func readRecord[T any](t *testing.T, data []byte) T {
 	t.Helper()
 	record, err := pb.ReadRecord[T]("the record", data)

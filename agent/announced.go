@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// allowsFaults returns why a member cannot have the faults that a start announces.
+// allowsFaults returns why a member cannot have the faults a start announces.
 func (a *planner) allowsFaults(req *pb.StartRequest) error {
 	for _, k := range req.GetFaults() {
 		if err := a.allowsFault(fault.Record{Kind: k.GetKind(), Parameters: k.GetParameters()}); err != nil {
@@ -64,7 +64,7 @@ func announces(req *pb.StartRequest, needs func(fault.Kind, fault.Record) bool) 
 	})
 }
 
-// tapOf returns the tap that the announced faults need, or nil.
+// tapOf returns the tap the announced faults need, or nil.
 func tapOf(req *pb.StartRequest) *tap.Tap {
 	if announces(req, fault.Kind.NeedsTap) {
 		return tap.New()

@@ -31,7 +31,7 @@ var (
 	full  = &pb.FaultKind{Kind: "disk", Parameters: fault.Parameters{Full: true}.Encoded()}
 )
 
-// allowed makes an agent allow every fault kind that this machine can have.
+// allowed makes an agent allow every fault kind this machine can have.
 func allowed(o *agent.Options) { o.AllowFaults = fault.Possible() }
 
 // fault applies a fault, which must take effect.
@@ -229,8 +229,8 @@ func TestLeaseDuringFault(t *testing.T) {
 	}
 }
 
-// An agent applies only the faults that it was started with, and a start that announces
-// another is refused before anything happens.
+// An agent applies only the faults it was started with, and a start that announces another is
+// refused before anything happens.
 func TestFaultRefused(t *testing.T) {
 	h := serve(t, func(o *agent.Options) { o.AllowFaults = []string{"pause"} })
 	h.open("run1")
@@ -251,7 +251,7 @@ func TestFaultRefused(t *testing.T) {
 	wantCode(t, err, codes.NotFound, `no fault "1"`)
 }
 
-// An agent that restarts undoes the faults that an earlier agent recorded, and ends the processes.
+// An agent that restarts undoes the faults an earlier agent recorded, and ends the processes.
 func TestRestartDuringFault(t *testing.T) {
 	ours := sleeper(t)
 	if err := unix.Kill(-ours.Pid(), unix.SIGSTOP); err != nil {

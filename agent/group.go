@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// groupingOf returns the group that a request asks for.
+// groupingOf returns the group a request asks for.
 func groupingOf(req *pb.StartRequest) (grouping, error) {
 	asked, err := pb.ReadRecord[resources.Limits]("limits", req.GetLimits())
 	if err != nil {
@@ -36,7 +36,7 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 // nameOf returns the name of a member's group. Members count from 0.
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
-// facts returns the machine resources that a member with the limits can use.
+// facts returns the machine resources a member with the limits can use.
 func (g grouping) facts(memory int64, cpus int) database.HostFacts {
 	f := database.HostFacts{MemoryBytes: memory, CPUs: cpus}
 	if most := g.limits.MemoryBytes; most > 0 && (memory == 0 || most < memory) {

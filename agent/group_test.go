@@ -56,7 +56,7 @@ func limited(t *testing.T, run string) *pb.StartRequest {
 	return req
 }
 
-// groupsOf returns the directories of the group that a session's record names.
+// groupsOf returns the directories of the group a session's record names.
 func groupsOf(t *testing.T, dataDir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), "session.json"))

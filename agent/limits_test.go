@@ -130,7 +130,7 @@ func TestHugeMessage(t *testing.T) {
 	}
 }
 
-// The largest message that a gRPC client sends is refused by name.
+// The largest message a gRPC client sends is refused by name.
 func TestLargeRequest(t *testing.T) {
 	h := serve(t, nil)
 	_, err := h.Open(t.Context(), &pb.OpenRequest{RunId: "run1", Owner: strings.Repeat("x", 2<<20)})

@@ -10,8 +10,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// capture is a registrar that keeps the service, to call its handlers in an order
-// that a connection does not guarantee.
+// capture is a registrar that keeps the service, to call its handlers in an order a connection does
+// not guarantee.
 type capture struct{ service pb.AgentServer }
 
 func (c *capture) RegisterService(_ *grpc.ServiceDesc, impl any) { c.service = impl.(pb.AgentServer) }

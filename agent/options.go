@@ -59,7 +59,7 @@ type Options struct {
 	// LogBound bounds what is kept from the log of each of a member's commands; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
-	// Log receives events that no verb caused; nil discards them. A session's file
+	// Log receives events no verb caused; nil discards them. A session's file
 	// [results.FileAgentLog] receives them too. If the log belongs to a [runlog.Handler], the file
 	// also has what the rest of the process logs meanwhile.
 	Log *slog.Logger

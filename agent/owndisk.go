@@ -15,7 +15,7 @@ import (
 // fileDisk is the file that holds a member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
-// holdDisk locks the disk that the user has mounted for the member, if there is one.
+// holdDisk locks the disk the user has mounted for the member, if there is one.
 func (a *Agent) holdDisk() (err error) {
 	if a.planner.own.Dir == "" {
 		return nil
@@ -87,8 +87,8 @@ func (l life) makeDisk() error {
 	return owndisk.Make(s.ctx, d, own.Bytes)
 }
 
-// removeDisk unmounts the member's own disk, if it has one. The disk's file goes with the
-// session's directory. On a disk that the user has mounted, the member's folder is removed.
+// removeDisk unmounts the member's own disk, if it has one. The disk's file goes with the session's
+// directory. On a disk the user has mounted, the member's folder is removed.
 func (l life) removeDisk() {
 	if d, ok := l.s.ownDisk(); ok {
 		// Not the session's context, which has ended: this has its own bound.
@@ -129,7 +129,7 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 	return *s.now.disk, true
 }
 
-// freeDisk releases a disk that an earlier agent's session had.
+// freeDisk releases a disk an earlier agent's session had.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	// Only what a session in this directory can have had: records may have been edited.
 	var err error

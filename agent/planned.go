@@ -63,12 +63,12 @@ type grouping struct {
 	group *cgroup.Group
 }
 
-// tools are the executables that a plan may run in addition to this binary.
+// tools are the executables a plan may run in addition to this binary.
 type tools struct {
 	paths map[string]string
 	// release is the release in the cache that holds the tools; nil if they are not from one.
 	release *install.Release
-	// given reports whether the server is an executable that the agent was started with.
+	// given reports whether the server is an executable the agent was started with.
 	given bool
 	// pending reports that the release is not installed yet: a dry run expects it there.
 	pending bool

@@ -14,7 +14,7 @@ import (
 // recordFormat increases when an older agent would misread a record.
 const recordFormat = 1
 
-// record is session.json: the facts about a session that an agent needs after a restart.
+// record is session.json: the facts about a session an agent needs after a restart.
 type record struct {
 	Format int       `json:"format"`
 	RunID  string    `json:"run_id"`
@@ -32,7 +32,7 @@ type record struct {
 	Group []string `json:"group,omitempty"`
 	// Disk is the member's own disk, if it has one.
 	Disk *owndisk.Disk `json:"disk,omitempty"`
-	// Faults are the faults that the member had, each recorded before it was applied.
+	// Faults are the faults the member had, each recorded before it was applied.
 	Faults         []fault.Record `json:"faults,omitempty"`
 	ApparentBytes  int64          `json:"apparent_bytes"`
 	AllocatedBytes int64          `json:"allocated_bytes"`
@@ -110,7 +110,7 @@ func (s *session) currentRecord() (record, string) {
 	return r, s.now.dir
 }
 
-// leftover is a session directory that an earlier agent left.
+// leftover is a session directory an earlier agent left.
 type leftover struct {
 	dir    string
 	record record

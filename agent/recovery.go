@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// ServerOptions are the options that a server needs for an [Agent]: a panic in a verb is logged
-// with its stack and answered as an internal error.
+// ServerOptions are the options a server needs for an [Agent]: a panic in a verb is logged with its
+// stack and answered as an internal error.
 func ServerOptions(log *slog.Logger) []grpc.ServerOption {
 	unary := func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (resp any, err error) {
 		defer recovered(log, info.FullMethod, &err)

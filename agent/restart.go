@@ -24,10 +24,10 @@ import (
 // killTimeout bounds the wait until a leftover child has ended.
 const killTimeout = 5 * time.Second
 
-// recoverSession kills the children that an earlier agent left running here. The last session
-// becomes this agent's, stopped, so that it can still be collected from. Older directories, which
-// a crash between two sessions leaves, are removed. A directory without a record is not a
-// session's and stays.
+// recoverSession kills the children an earlier agent left running here. The last session becomes
+// this agent's, stopped, so that it can still be collected from. Older directories, which a crash
+// between two sessions leaves, are removed. A directory without a record is not a session's and
+// stays.
 func (a *Agent) recoverSession() error {
 	left, err := a.leftovers()
 	if err != nil || len(left) == 0 {

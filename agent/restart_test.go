@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// The session that an agent left when it ended stays for the next agent: it can be collected from,
-// and gives way to another run.
+// The session an agent left when it ended stays for the next agent: it can be collected from, and
+// gives way to another run.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	in := func(o *agent.Options) { o.WorkDir = dir }

@@ -34,8 +34,7 @@ type schedule struct {
 	pids map[int]uint64
 }
 
-// faultKinds returns each fault kind that this machine supports, with or without the member's own
-// disk.
+// faultKinds returns each fault kind this machine supports, with or without the member's own disk.
 func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 	t.Helper()
 	parameters := map[string][]fault.Parameters{

@@ -31,7 +31,7 @@ type Agent struct {
 	opts     Options
 	host     []byte    // this machine, as a record for messages
 	bootID   string    // this machine's
-	diskHold io.Closer // locks the disk that the user has mounted for the member; nil if there is no such disk
+	diskHold io.Closer // locks the disk the user has mounted for the member; nil if there is no such disk
 	planner  *planner
 	runs     *runlog.Handler // behind opts.Log
 	root     *os.Root        // at WorkDir; sessions write and remove files through it

@@ -18,7 +18,7 @@ import (
 const probeTimeout = 5 * time.Second
 
 // Heartbeat renews the lease, sets the client count and returns the agent's clock. It answers in
-// every state of its session, so that control learns of an end that it did not request.
+// every state of its session, so that control learns of an end it did not request.
 func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	received := time.Now()
 	s, err := v.agent.own(req.GetRunId())

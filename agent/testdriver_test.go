@@ -239,5 +239,5 @@ func eat() {
 	}
 }
 
-// registry has the databases that the tests' agents can run.
+// registry has the databases the tests' agents can run.
 func registry() *database.Registry { return database.NewRegistry(toyDatabase(), fake.Database()) }

@@ -14,9 +14,9 @@ import (
 // maxPath bounds a path in a request, in bytes.
 const maxPath = 4096
 
-// tlsOf returns the files that a member is to serve with, nil for plaintext. The paths come from
-// the wire and end up in arguments and configuration files: they must be plain and name existing
-// files. It reports all problems.
+// tlsOf returns the files a member is to serve with, nil for plaintext. The paths come from the
+// wire and end up in arguments and configuration files: they must be plain and name existing files.
+// It reports all problems.
 func tlsOf(db database.Database, req *pb.StartRequest) (*database.TLS, error) {
 	files := &database.TLS{CA: req.GetTlsCa(), Cert: req.GetTlsCert(), Key: req.GetTlsKey()}
 	if *files == (database.TLS{}) {

@@ -49,8 +49,8 @@ func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, erro
 	}
 }
 
-// checkBinary refuses an executable from control that this agent may not run, or that nothing
-// would run.
+// checkBinary refuses an executable from control that this agent may not run, or that nothing would
+// run.
 func (a *planner) checkBinary(db database.Database, binary string) error {
 	switch {
 	case binary == "":
@@ -67,7 +67,7 @@ func (a *planner) checkBinary(db database.Database, binary string) error {
 }
 
 // absent returns the tools for a release that is not in the cache: in a dry run that precedes an
-// install, the tools that the release will have.
+// install, the tools the release will have.
 func (a *planner) absent(db database.Database, req *pb.StartRequest, choice toolbox.Choice) (tools, error) {
 	recipes, err := db.Recipes(choice.Version)
 	if err != nil {
@@ -89,7 +89,7 @@ func (a *planner) find(name, version string) (install.Release, error) {
 	return a.installer(nil).Find(name, version)
 }
 
-// pending returns the paths to tools as if the release were in the cache. The programs that its
+// pending returns the paths to tools as if the release were in the cache. The programs its
 // installation needs must exist on this machine.
 func (a *planner) pending(name, version string, recipes []recipe.Recipe) (map[string]string, error) {
 	paths := map[string]string{}

@@ -37,7 +37,7 @@ func (d *proxied) Plan(m database.Member) (database.Plan, error) {
 	return d.toy.Plan(m)
 }
 
-// A dry run does not count on tools that a release will not contain.
+// A dry run does not count on tools a release will not contain.
 func TestPendingToolsAreThoseOfTheRelease(t *testing.T) {
 	db := toyDatabase()
 	db.Info.Tools, db.Info.Embedded, db.Info.TLS = []string{"proxyd", "toyd"}, "2.0", true

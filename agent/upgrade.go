@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 )
 
-// upgraded plans a member with each release that an announced fault starts it with, by the
-// version in the fault. The plans differ only in executables: their files and directories are
-// those that the first start wrote.
+// upgraded plans a member with each release an announced fault starts it with, by the version in
+// the fault. The plans differ only in executables: their files and directories are those the first
+// start wrote.
 func (a *planner) upgraded(req *pb.StartRequest, p *planned) (map[string]*planned, error) {
 	var upgrades map[string]*planned
 	for _, f := range req.GetFaults() {

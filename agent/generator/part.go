@@ -28,7 +28,7 @@ const (
 	maxClients   = 1 << 20 // in a part
 )
 
-// part is the load that a generator issues, and its target. It does not change.
+// part is the load a generator issues, and its target. It does not change.
 type part struct {
 	database string
 	driver   database.Driver
@@ -38,8 +38,8 @@ type part struct {
 	period   time.Duration // between samples
 }
 
-// planned returns the part that a request describes. The error joins all the request's problems.
-// Files that the request names are not read yet.
+// planned returns the part a request describes. The error joins all the request's problems. Files
+// the request names are not read yet.
 func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error) {
 	p := &part{database: req.GetDatabase(), spec: load.Spec{
 		Seed: req.GetSeed(), FirstKey: req.GetFirstKey(), Part: schedule.Part{Index: int(req.GetPart()), Of: int(req.GetParts())},
@@ -107,7 +107,7 @@ func (p *part) setTarget(req *pb.PrepareRequest) error {
 	return nil
 }
 
-// readCredentials reads the files and the password that the request names, on this machine, after
+// readCredentials reads the files and the password the request names, on this machine, after
 // [Secrets] allowed them. The error joins all problems and holds no part of a password.
 func (p *part) readCredentials(req *pb.PrepareRequest) error {
 	var errs []error

@@ -22,7 +22,7 @@ type Secrets struct {
 	Variables []string
 }
 
-// check returns why files and variables that a request names may not be read. It accesses no path
+// check returns why files and variables a request names may not be read. It accesses no path
 // outside the folders.
 func (s Secrets) check(req *pb.PrepareRequest) error {
 	var refused, errs []error

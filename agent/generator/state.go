@@ -24,11 +24,11 @@ import (
 
 // Options are a generator's inputs. They do not change after [New].
 type Options struct {
-	// Registry holds the databases that this generator can be a client for.
+	// Registry holds the databases this generator can be a client for.
 	Registry *database.Registry
 	// Allowed lets loads be issued; without it every verb is refused.
 	Allowed bool
-	// Targets are the addresses that it may connect to. Secrets are what it may read.
+	// Targets are the addresses it may connect to. Secrets are what it may read.
 	Targets Targets
 	Secrets Secrets
 	// Lease is how long a session lives without a verb from its run; 0 is [DefaultLease].
@@ -46,7 +46,7 @@ type Options struct {
 	Machine func() (host []byte, member bool)
 	// Shown keeps the last load's counts for [Server.Seen].
 	Shown bool
-	// Log receives events that no verb caused; nil discards them.
+	// Log receives events no verb caused; nil discards them.
 	Log *slog.Logger
 
 	// wall returns what this machine's wall clock reads at a time. Tests set it; nil returns the
@@ -142,7 +142,7 @@ type shown struct {
 	sample   atomic.Pointer[results.Sample]
 }
 
-// samples keeps the newest sample that it writes.
+// samples keeps the newest sample it writes.
 type samples struct {
 	*results.SampleLines
 	shown *shown

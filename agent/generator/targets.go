@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Targets are the addresses that a generator may connect to, whoever sends the request. The zero
-// value allows no address.
+// Targets are the addresses a generator may connect to, whoever sends the request. The zero value
+// allows no address.
 type Targets struct {
 	reserved bool
 	ranges   []netip.Prefix // IPv4 addresses are not written as IPv6

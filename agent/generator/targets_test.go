@@ -17,7 +17,7 @@ func TestTargets(t *testing.T) {
 	for _, tc := range []struct {
 		targets  string
 		endpoint string
-		refused  string // the flag that the refusal names, "" if the endpoint is allowed
+		refused  string // the flag the refusal names, "" if the endpoint is allowed
 	}{
 		{"reserved", "10.0.0.1:2379", ""},
 		{"reserved", "[::ffff:10.0.0.1]:2379", ""},

@@ -18,7 +18,7 @@ type Options struct {
 	Agent *agent.Agent
 	// Generator is nil if the agent issues no loads.
 	Generator *generator.Server
-	// Faults are the fault kinds that the agent may apply.
+	// Faults are the fault kinds the agent may apply.
 	Faults  []string
 	Version string
 }

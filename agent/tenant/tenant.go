@@ -1,5 +1,5 @@
-// Package tenant names the run that holds an agent or its generator, checks the names that it
-// gives, refuses other runs, and waits until its lease ends.
+// Package tenant names the run that holds an agent or its generator, checks the names it gives,
+// refuses other runs, and waits until its lease ends.
 package tenant
 
 import (

@@ -50,7 +50,7 @@ func delayPossible() error {
 // longestBy bounds a packet's delay.
 const longestBy = 10 * time.Second
 
-// line returns the line that the packets pass, and the share of them that is dropped.
+// line returns the line the packets pass, and the share of them that is dropped.
 func (p Parameters) line() (l queue.Line, share int, err error) {
 	if p.By == "" && p.Rate == "" && p.Loss == "" {
 		return l, 0, wrong("by", "delay needs by, rate or loss: what becomes of the packets")
@@ -93,7 +93,7 @@ type slowed struct {
 	queue *queue.Queue
 }
 
-// Close sends nothing more to the queue, and releases the packets that it holds.
+// Close sends nothing more to the queue, and releases the packets it holds.
 func (s slowed) Close() error {
 	err := s.table.Close()
 	if s.queue != nil {

@@ -72,7 +72,7 @@ func echo(c net.Conn, bytes int, within time.Duration) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-// both match the packets that a server receives and sends.
+// both match the packets a server receives and sends.
 func both(to netip.AddrPort) []nft.Rule {
 	end := nft.End{Addr: to.Addr(), Port: to.Port()}
 	return []nft.Rule{{In: true, To: end}, {From: end}}

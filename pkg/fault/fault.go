@@ -39,8 +39,8 @@ type Kind struct {
 	possible func() error
 	check    func(Parameters) error
 	// apply applies the fault, and undo undoes it while the member's session lasts, also after an
-	// apply that failed at any point. Both return the state that the machine then shows, and an
-	// error if that is not the requested state.
+	// apply that failed at any point. Both return the state the machine then shows, and an error if
+	// that is not the requested state.
 	apply, undo func(context.Context, Victim, Record) (saw string, err error)
 	// mayEnd reports whether the member may end itself because of the fault. Nil reports false.
 	mayEnd func(Parameters) bool
@@ -68,7 +68,7 @@ type Parameters struct {
 	// Beside are the members on the victim's side of a partition, from which it is not cut off:
 	// numbers from 1 separated by commas.
 	Beside string `json:"beside,omitempty"`
-	// Version is the release that a member runs after a restart; "" for the previous one.
+	// Version is the release a member runs after a restart; "" for the previous one.
 	Version string `json:"version,omitempty"`
 }
 
@@ -113,8 +113,8 @@ type Victim interface {
 	Lasting() []Record
 	// End ends the commands for the fault with an id: at once, or as the agent ends a member's
 	// commands when a session ends. Ended reports whether that fault has begun to end them and not
-	// started them again. When the fault ends, Start starts them again on the data that they left.
-	// It does nothing if they run, or if another fault ended them.
+	// started them again. When the fault ends, Start starts them again on the data they left. It
+	// does nothing if they run, or if another fault ended them.
 	End(ctx context.Context, id string, graceful bool) error
 	Ended(id string) bool
 	Start(ctx context.Context, id string) error
@@ -154,8 +154,8 @@ type Record struct {
 	// Applied and Over are zero until then.
 	Applied time.Time `json:"applied,omitzero"`
 	Over    time.Time `json:"over,omitzero"`
-	// Saw is the state that the machine showed after the fault was applied, SawOver the state
-	// after it was undone. Failed is why the fault did not take effect or could not be undone.
+	// Saw is the state the machine showed after the fault was applied, SawOver the state after it
+	// was undone. Failed is why the fault did not take effect or could not be undone.
 	Saw     string `json:"saw,omitempty"`
 	SawOver string `json:"saw_over,omitempty"`
 	Failed  string `json:"failed,omitempty"`
@@ -177,14 +177,14 @@ func (k Kind) Possible() error {
 	return k.possible()
 }
 
-// Apply applies a fault to a member, and returns the state that the machine shows. If the error
-// is not nil, the fault did not take effect but must still be undone: it may have begun to.
+// Apply applies a fault to a member, and returns the state the machine shows. If the error is not
+// nil, the fault did not take effect but must still be undone: it may have begun to.
 func (k Kind) Apply(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.apply(ctx, v, r)
 }
 
-// Undo undoes a fault, and returns the state that the machine shows. Faults may be undone in any
-// order. It does nothing, and returns no state, if the fault never began to take effect.
+// Undo undoes a fault, and returns the state the machine shows. Faults may be undone in any order.
+// It does nothing, and returns no state, if the fault never began to take effect.
 func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err error) {
 	return k.undo(ctx, v, r)
 }

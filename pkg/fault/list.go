@@ -20,7 +20,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Possible returns the names of the kinds that this machine can have.
+// Possible returns the names of the kinds this machine can have.
 func Possible() (names []string) {
 	for _, k := range Kinds() {
 		if k.Possible() == nil {

@@ -61,7 +61,7 @@ func (k Kind) SharesGroups(r Record) bool {
 	return err == nil && k.groups && p.From != fromClients
 }
 
-// rules match the packets that the parameters select.
+// rules match the packets the parameters select.
 func (n Network) rules(p Parameters) (list []nft.Rule, err error) {
 	from, direction := cmp.Or(p.From, fromMembers), cmp.Or(p.Direction, directionBoth)
 	own := n.Hosts[n.Member]
@@ -105,7 +105,7 @@ type stream struct {
 	ours  bool
 }
 
-// rule matches the packets that the victim receives, or those that it sends.
+// rule matches the packets the victim receives, or those it sends.
 func (s stream) rule(in bool) nft.Rule {
 	// A group's sockets are the connecting side, even if that is the other side of the victim's
 	// packets on one machine.
@@ -170,7 +170,7 @@ func (n Network) members(beside []int) (list []stream, err error) {
 	return list, nil
 }
 
-// tableOf returns the rules for the packets that a fault selects, and a name for their table.
+// tableOf returns the rules for the packets a fault selects, and a name for their table.
 func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	p, err := r.decoded()
 	if err != nil {

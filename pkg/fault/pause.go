@@ -47,8 +47,8 @@ func pause() Kind {
 	}
 }
 
-// pausedByOthers splits a fault's processes into those that the victim's other pauses keep stopped,
-// and the rest.
+// pausedByOthers splits a fault's processes into those the victim's other pauses keep stopped, and
+// the rest.
 func pausedByOthers(v Victim, r Record) (paused, rest []Process) {
 	kept := map[Process]bool{}
 	for _, o := range v.Lasting() {

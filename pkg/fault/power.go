@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// power ends a member like a power failure: data that its disk has not written is lost.
+// power ends a member like a power failure: data its disk has not written is lost.
 func power() Kind {
 	return Kind{
 		Name:     "power",

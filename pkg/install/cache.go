@@ -23,7 +23,7 @@ var ErrAbsent = errors.New("not in the cache")
 // cancelled by a context.
 const lockPoll = 100 * time.Millisecond
 
-// Find returns a cached release, including every tool that it needs. The error wraps [ErrAbsent] if
+// Find returns a cached release, including every tool it needs. The error wraps [ErrAbsent] if
 // there is no such release; any other error is the reason why it cannot be used. Find does not
 // verify hashes; see [Release.Verify].
 func (in *Installer) Find(name, version string) (Release, error) {

@@ -127,7 +127,7 @@ func (s *stage) buildCheckout(ctx context.Context, c recipe.Checkout) error {
 	return s.unchanged(ctx, c)
 }
 
-// unchanged returns an error if the sources are not those that the stage's version names.
+// unchanged returns an error if the sources are not those the stage's version names.
 func (s *stage) unchanged(ctx context.Context, c recipe.Checkout) error {
 	now, err := s.in.CheckoutVersion(ctx, c)
 	if err == nil && now != s.id.version {

@@ -131,7 +131,7 @@ echo built >"$2"
 }
 
 // TestCheckoutLinks: new links are hashed as links, even those to nowhere, with the content of the
-// file that they point to.
+// file they point to.
 func TestCheckoutLinks(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

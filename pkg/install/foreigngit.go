@@ -17,7 +17,7 @@ import (
 // runs: hooks, a file system monitor, filters, a pager. Its source is compiled, and run only if
 // the user asks for that.
 
-// askGit runs git in a checkout. Git runs nothing that the checkout names.
+// askGit runs git in a checkout. Git runs nothing the checkout names.
 func askGit(ctx context.Context, git, dir string, args ...string) ([]byte, error) {
 	off := []string{
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat", "-c", "core.untrackedCache=false",

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Reading a foreign checkout's commit and changes runs nothing that it names, and a checkout whose
+// Reading a foreign checkout's commit and changes runs nothing it names, and a checkout whose
 // configuration names something is refused.
 func TestForeignCheckout(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")

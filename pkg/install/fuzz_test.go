@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzRelease gives the cache any release record. Every path that it finds lies inside the release,
-// and a release verifies only by hashes.
+// FuzzRelease gives the cache any release record. Every path it finds lies inside the release, and
+// a release verifies only by hashes.
 func FuzzRelease(f *testing.F) {
 	f.Add(`{"name":"etcd","version":"3.6.16","kind":"archive","files":{"etcd":"etcd"},"sha256":{"etcd":"00"}}`)
 	f.Add(`{"name":"etcd","version":"3.6.16","files":{"etcd":"../../../sh"}}`)

@@ -15,7 +15,7 @@ import (
 )
 
 // buildModule builds in a separate module. Nothing is added to the module's go.mod and go.sum, so
-// only the modules that they name, with these hashes, are built.
+// only the modules they name, with these hashes, are built.
 func (s *stage) buildModule(ctx context.Context, g recipe.GoBuild) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {
@@ -54,8 +54,7 @@ func (s *stage) buildModule(ctx context.Context, g recipe.GoBuild) error {
 	return nil
 }
 
-// checkBuilt compares the version that the toolchain wrote into an executable
-// with the release's.
+// checkBuilt compares the version the toolchain wrote into an executable with the release's.
 func (s *stage) checkBuilt(path string, g recipe.GoBuild) error {
 	info, err := buildinfo.ReadFile(path)
 	if err != nil {

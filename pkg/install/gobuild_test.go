@@ -127,7 +127,7 @@ func fakeTools(t *testing.T, scripts map[string]string) func(string) (string, er
 	return func(name string) (string, error) { return exec.LookPath(filepath.Join(dir, name)) }
 }
 
-// A cancelled build ends with everything that it started, and leaves nothing.
+// A cancelled build ends with everything it started, and leaves nothing.
 func TestCancelBuild(t *testing.T) {
 	in := testInstaller(t)
 	started := filepath.Join(t.TempDir(), "started")

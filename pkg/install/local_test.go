@@ -99,8 +99,8 @@ func TestLocalFailures(t *testing.T) {
 	}
 }
 
-// From accepts all sources that a user may have: a mirror with archives on the web or in a
-// directory, an unpacked release, an executable.
+// From accepts all sources a user may have: a mirror with archives on the web or in a directory, an
+// unpacked release, an executable.
 func TestFrom(t *testing.T) {
 	archive, way := goodArchive(t, "https://example.com/releases")
 	source := recipe.GoBuild{Packages: map[string]string{"db": "example.com/db"}, Module: "example.com/db"}

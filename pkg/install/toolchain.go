@@ -28,7 +28,7 @@ func (in *Installer) tool(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// hint explains how to get an executable that some recipes need.
+// hint explains how to get an executable some recipes need.
 func hint(name string) string {
 	switch name {
 	case "go":

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// podFaults returns the fault kinds that an agent without rights applies in its container: they
-// signal its own children, or filter their calls.
+// podFaults returns the fault kinds an agent without rights applies in its container: they signal
+// its own children, or filter their calls.
 func podFaults() []string { return []string{"disk", "kill", "pause", "restart"} }
 
 // faultsOf returns the fault kinds that members in pods have, sorted.

@@ -1,6 +1,6 @@
 // Package kube writes an experiment as manifests for Kubernetes: agents as a StatefulSet with a
 // disk for each, control as a Job, the experiment file with the pods' names as hosts, and
-// references to the Secrets that it needs. It talks to no cluster and knows only the few fields of
+// references to the Secrets it needs. It talks to no cluster and knows only the few fields of
 // Kubernetes' API that it writes.
 package kube
 
@@ -26,8 +26,8 @@ const (
 	nameAgentCerts  = "agent-certs"
 	nameLoadCerts   = "generator-certs"
 	nameControlCert = "control-certs"
-	nameFiles       = "files"       // Secret with the files that an experiment names
-	nameEnvironment = "environment" // Secret with the variables that an experiment names
+	nameFiles       = "files"       // Secret with the files an experiment names
+	nameEnvironment = "environment" // Secret with the variables an experiment names
 )
 
 // The places in containers.
@@ -134,7 +134,7 @@ type set struct {
 	size         int
 }
 
-// heading returns a comment that describes the manifests and the Secrets that they need.
+// heading returns a comment that describes the manifests and the Secrets they need.
 func (r renderer) heading(e *config.Experiment) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { // whatever the experiment names, a comment is one line

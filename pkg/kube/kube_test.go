@@ -233,8 +233,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNeeds: the files that an experiment reads and control's environment are in the commands for
-// the Secrets.
+// TestNeeds: the files an experiment reads and control's environment are in the commands for the
+// Secrets.
 func TestNeeds(t *testing.T) {
 	sizes := filepath.Join(t.TempDir(), "sizes.csv")
 	if err := os.WriteFile(sizes, []byte("100,1\n200,1\n"), 0o600); err != nil {
@@ -296,7 +296,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A replica for each pod that the experiment names, also if databases use different ones.
+// A replica for each pod the experiment names, also if databases use different ones.
 func TestReplicas(t *testing.T) {
 	_, e, file := inPods(t, "x.yaml", []byte("title: x\nhosts: [a, b, c]\nmembers: 1\nload: {requests: 100}\ndatabases: {etcd: , zookeeper: {hosts: [d]}}\n"))
 	out, err := kube.Render(e, file, usual())

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// needs holds the files, variables and permissions that an experiment needs.
+// needs holds the files, variables and permissions an experiment needs.
 type needs struct {
 	files     []needed // ordered by path
 	variables []string // in control's environment, sorted
@@ -28,7 +28,7 @@ type needed struct {
 	key  string // in the Secret
 }
 
-// wrongKey matches characters that a Secret's key cannot have.
+// wrongKey matches characters a Secret's key cannot have.
 var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
 // needsOf returns what an experiment needs. Relative paths must lie below the working directory.

@@ -53,8 +53,8 @@ func (r renderer) agentSet() object {
 	}}
 }
 
-// generatorSet returns the agents that issue the load. They read the files that the experiment
-// names themselves, as control does without them.
+// generatorSet returns the agents that issue the load. They read the files the experiment names
+// themselves, as control does without them.
 func (r renderer) generatorSet() object {
 	c := container{
 		Name: nameGenerator, Image: r.Image, ImagePullPolicy: r.PullPolicy, WorkingDir: dirExperiment,
@@ -78,7 +78,7 @@ func (r renderer) generatorSet() object {
 	}}
 }
 
-// client gives a container the experiment, and the files and variables that it names.
+// client gives a container the experiment, and the files and variables it names.
 func (r renderer) client(c *container, volumes *[]volume) {
 	for _, name := range r.variables {
 		c.Env = append(c.Env, variable{Name: name, ValueFrom: &valueSource{keyRef{Name: nameEnvironment, Key: name}}})
@@ -139,7 +139,7 @@ func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	*volumes = append(*volumes, volume{Name: "certs", Secret: &secretVolume{secret, secretMode}})
 }
 
-// pod returns what all pods share: no root, no cluster token, and a node that no other pod in the
+// pod returns what all pods share: no root, no cluster token, and a node no other pod in the
 // experiment has. seconds is the time between the request to end and the kill.
 func (r renderer) pod(seconds int) podSpec {
 	term := affinityTerm{

@@ -1,6 +1,6 @@
 package mark
 
-// Marks about faults that an experiment requests.
+// Marks about faults an experiment requests.
 const (
 	FaultFailed    = "fault failed"
 	NotRecovered   = "not recovered"

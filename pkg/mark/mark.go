@@ -1,9 +1,9 @@
-// Package mark declares every mark: a fact that a reader must know about a run's numbers. A record
-// has a mark's code and its values; whoever reads the record makes the sentence from them.
+// Package mark declares every mark: a fact a reader must know about a run's numbers. A record has a
+// mark's code and its values; whoever reads the record makes the sentence from them.
 package mark
 
-// Weight is what a mark means for the numbers that it qualifies. A mark that a record calls invalid
-// is invalid whatever its weight.
+// Weight is what a mark means for the numbers it qualifies. A mark that a record calls invalid is
+// invalid whatever its weight.
 type Weight string
 
 // The weights.
@@ -25,7 +25,7 @@ type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
-	// Foremost marks are the first thing that a report's readers see.
+	// Foremost marks are the first thing a report's readers see.
 	Foremost bool
 	// Sentences are the texts for such marks, written as [Text] explains. A mark has the first
 	// sentence whose values and words it has.

@@ -52,8 +52,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// examples are a value or word for every name that a sentence needs: a word where the name
-// is known as one.
+// examples are a value or word for every name a sentence needs: a word where the name is known as
+// one.
 func examples(s mark.Sentence) (mark.Values, mark.Words) {
 	words := []string{
 		"generator", "from", "library", "elsewhere", "because", "why", "reason", "limit", "filesystem", "when", "how", "agents", "prefix", "others", "who", "host",

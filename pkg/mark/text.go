@@ -22,7 +22,7 @@ func (k Kind) form(v Values, w Words) int {
 	return slices.IndexFunc(k.Sentences, func(s Sentence) bool { return s.fits(v, w) })
 }
 
-// fits reports whether a mark has every name that the sentence needs.
+// fits reports whether a mark has every name the sentence needs.
 func (s Sentence) fits(v Values, w Words) bool {
 	if len(v)+len(w) == 0 && len(s.names(false)) > 0 {
 		return false
@@ -41,7 +41,7 @@ func has(names []string, v Values, w Words) bool {
 	return true
 }
 
-// names returns the names that a sentence needs, or all its names.
+// names returns the names a sentence needs, or all its names.
 func (s Sentence) names(all bool) (list []string) {
 	for _, p := range parts(s.Text) {
 		if all || !p.optional {

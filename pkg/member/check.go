@@ -92,8 +92,8 @@ func checkListen(ctx context.Context, addrs []string) (problems []error) {
 }
 
 // unknownTimeout is how long an address may be taken by an unknown process, and unknownEvery how
-// often it is tried meanwhile. A child that this process starts has copies of all its sockets until
-// it is another program, so that an address that was checked a moment ago seems taken where several
+// often it is tried meanwhile. A child this process starts has copies of all its sockets until it
+// is another program, so that an address that was checked a moment ago seems taken where several
 // members are started by agents in one process.
 const (
 	unknownTimeout = 5 * time.Second

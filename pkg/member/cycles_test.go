@@ -63,7 +63,7 @@ func TestThousandCycles(t *testing.T) {
 			t.Fatalf("processes %v run after the stop", m.Pids())
 		}
 	}
-	for range 10 { // makes the objects that the runtime makes once
+	for range 10 { // makes the objects the runtime makes once
 		cycle()
 	}
 	before := holdingsOf(t, o.Dir)

@@ -260,7 +260,7 @@ func TestRefusesPathsOutside(t *testing.T) {
 	}
 }
 
-// A link that an earlier run left must not lead a file or a data directory out.
+// A link an earlier run left must not lead a file or a data directory out.
 func TestRefusesLinksOutside(t *testing.T) {
 	o := options(t, database.Plan{
 		Commands: []database.Command{{Name: "idle", Path: "sleep", Args: []string{"600"}}},

@@ -65,7 +65,7 @@ func TestParseBucketsRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParseBuckets parses the texts that it writes.
+// FuzzParseBuckets parses the texts it writes.
 func FuzzParseBuckets(f *testing.F) {
 	f.Add("0.001=1 0.01=3 +Inf=4")
 	f.Add("1e-300=0 0x1p5=1 +Inf=1e300")

@@ -6,7 +6,7 @@ import "fmt"
 const CPUSeconds Name = "cpu_seconds"
 
 // ticksPerSecond is USER_HZ, the unit in which the kernel reports CPU times on every architecture
-// that Go supports, regardless of its timer's frequency.
+// Go supports, regardless of its timer's frequency.
 const ticksPerSecond = 100
 
 // cpuTime reads /proc/PID/stat.

@@ -2,8 +2,8 @@ package metric
 
 import "sync"
 
-// Metrics that a database member reports about itself. All databases share these names; each
-// reports the ones that it has.
+// Metrics a database member reports about itself. All databases share these names; each reports the
+// ones it has.
 const (
 	Fsyncs         Name = "fsyncs"
 	FsyncSeconds   Name = "fsync_seconds"

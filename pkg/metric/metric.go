@@ -39,7 +39,7 @@ func (k Kind) String() string {
 	return [...]string{"unknown", "counter", "gauge", "setting", "rate", "histogram"}[k]
 }
 
-// Scope is the kind of thing that a metric describes. Each such thing has its own value.
+// Scope is the kind of thing a metric describes. Each such thing has its own value.
 type Scope int
 
 const (

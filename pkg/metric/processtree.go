@@ -1,6 +1,6 @@
 package metric
 
-// Metrics that the sampler computes while it follows the processes.
+// Metrics the sampler computes while it follows the processes.
 const (
 	CPUPercent Name = "cpu_percent"
 	FDs        Name = "fds"

@@ -14,7 +14,7 @@ type Series struct {
 	// Column names the series over all servers, which plots use. Server names one server's series
 	// without its number; "" if there is no such series.
 	Column, Server string
-	// Axis is the label of the plot that every report has; "" if the plot is only made on request.
+	// Axis is the label of the plot every report has; "" if the plot is only made on request.
 	Axis string
 }
 

@@ -8,8 +8,8 @@ type Source struct {
 	// directory there. For a source without a file, samplers fill in the metrics themselves.
 	File    string
 	Metrics []Metric
-	// Parse sets one reading per metric, in order, from the file's content. Readings that it does
-	// not set are unknown. of names the block device or network interface, for sources with these
+	// Parse sets one reading per metric, in order, from the file's content. Readings it does not
+	// set are unknown. of names the block device or network interface, for sources with these
 	// scopes.
 	Parse func(data []byte, of string, into []Reading) error
 	// Line replaces Parse for a file that may be too long to hold in memory. It is called for each

@@ -35,7 +35,7 @@ func memory() Source {
 }
 
 // parseMemory leaves metrics without a line unknown: all memory of a process that has ended, and
-// counts that an older kernel lacks.
+// counts an older kernel lacks.
 func parseMemory(data []byte, _ string, into []Reading) error {
 	for key, value := range Fields(data) {
 		var err error

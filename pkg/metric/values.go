@@ -71,7 +71,7 @@ func (v Values) Set(n Name, x float64) { v.values[v.list.must(n)] = x }
 // SetAt changes the value of the metric at an index in the list, in place.
 func (v Values) SetAt(i int, x float64) { v.values[i] = x }
 
-// List returns the list that the values belong to; [System] for the zero Values.
+// List returns the list the values belong to; [System] for the zero Values.
 func (v Values) List() *List {
 	if v.list == nil {
 		return System()

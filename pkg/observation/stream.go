@@ -23,7 +23,7 @@ func NewStream(g Group, dir string, start time.Time) *Stream {
 	return &Stream{sums: newSums(g), dir: dir, start: start}
 }
 
-// Group returns the group that the stream's seconds belong to.
+// Group returns the group the stream's seconds belong to.
 func (s *Stream) Group() Group { return s.group }
 
 // Write appends seconds. The same second may be written several times: [Read] merges its rows. After a

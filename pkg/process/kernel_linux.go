@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WithStarter returns attributes for a child that the kernel kills when the thread that started it
-// ends. The caller keeps its goroutine on that thread until the child has ended. On systems other
-// than Linux they have no effect.
+// WithStarter returns attributes for a child the kernel kills when the thread that started it ends.
+// The caller keeps its goroutine on that thread until the child has ended. On systems other than
+// Linux they have no effect.
 func WithStarter() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // attributes returns WithStarter's attributes for a child that leads its own process group.

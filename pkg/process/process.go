@@ -51,8 +51,8 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended the child, such as "SIGKILL".
 	Signal string
-	// After is the last stage that Stop had reached before the child ended: "interrupt",
-	// "terminate", "kill", or empty if it ended by itself.
+	// After is the last stage Stop had reached before the child ended: "interrupt", "terminate",
+	// "kill", or empty if it ended by itself.
 	After string
 	// UserCPU and SystemCPU cover the child and every waited-for descendant.
 	UserCPU, SystemCPU time.Duration
@@ -103,7 +103,7 @@ func Start(c Command) (*Handle, error) {
 	return h, nil
 }
 
-// Name returns the name that the command was given, not the executable's.
+// Name returns the name the command was given, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
 // Pid returns the child's process id and also its process group's id.

@@ -252,8 +252,8 @@ func TestChildDiesWithItsParent(t *testing.T) {
 	eventually(t, "the child is gone", func() bool { return !process.Alive(child, ticks) })
 }
 
-// A goroutine that ends while locked to its thread ends the thread. The child that it started must
-// not die because of that.
+// A goroutine that ends while locked to its thread ends the thread. The child it started must not
+// die because of that.
 func TestChildOutlivesTheThreadThatAsked(t *testing.T) {
 	handle := make(chan *process.Handle)
 	threadDied := make(chan int, 1)

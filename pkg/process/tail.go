@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tailBytes is the most that Tail reads, however long the lines are.
+// tailBytes is the most Tail reads, however long the lines are.
 const tailBytes = 64 << 10
 
 // Tail returns a file's last lines, at most the last 64 KiB, without the closing newline. It serves

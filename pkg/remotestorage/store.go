@@ -4,9 +4,9 @@
 //
 // [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
 // retries. The clients retry a request that failed temporarily with back-off: the S3 client up to 4
-// attempts, and the Google Cloud Storage client for half a minute per part that it sends. A file
-// whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
-// after pauses of 1 and 2 seconds.
+// attempts, and the Google Cloud Storage client for half a minute per part it sends. A file whose
+// transfer failed temporarily is sent again from the beginning, up to 3 attempts in all, after
+// pauses of 1 and 2 seconds.
 package remotestorage
 
 import (
@@ -129,6 +129,6 @@ type Content struct {
 	Size int64  // bytes
 	MD5  []byte // of the whole file
 	Type string // media type
-	// etag is the tag that S3 assigns if the file is sent in parts of partSize.
+	// etag is the tag S3 assigns if the file is sent in parts of partSize.
 	etag string
 }

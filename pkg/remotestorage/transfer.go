@@ -68,9 +68,9 @@ func Upload(ctx context.Context, s Store, f Folder, report func(Progress)) (Summ
 	return UploadFiles(ctx, s, files, report)
 }
 
-// UploadFiles sends files in order, skipping those that the store already has. It stops at the
-// first file that cannot be sent; the summary then covers the files before it. report may be nil;
-// it is called at most once per second.
+// UploadFiles sends files in order, skipping those the store already has. It stops at the first
+// file that cannot be sent; the summary then covers the files before it. report may be nil; it is
+// called at most once per second.
 func UploadFiles(ctx context.Context, s Store, files []File, report func(Progress)) (Summary, error) {
 	t := &transfer{store: s, report: report}
 	if err := t.count(files); err != nil {

@@ -49,8 +49,8 @@ func TextNode(s string) *Node {
 	return node
 }
 
-// PlainNode returns the value that a file would write in this form: 10s, true or 1e6. It returns
-// nil if s is not YAML.
+// PlainNode returns the value a file would write in this form: 10s, true or 1e6. It returns nil if
+// s is not YAML.
 func PlainNode(s string) *Node {
 	var document Node
 	if err := yaml.Load([]byte(s), &document); err != nil || len(document.Content) == 0 {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Given is a value that a file may contain, with its key and place. The zero Given means that the
-// file does not contain it.
+// Given is a value a file may contain, with its key and place. The zero Given means that the file
+// does not contain it.
 type Given[T any] struct {
 	Is  T
 	Key string

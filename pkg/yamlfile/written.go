@@ -29,7 +29,7 @@ func (w Written[S]) Place(key string) Place {
 	return w.at[key]
 }
 
-// Called returns the key that the file uses for a value, or key itself.
+// Called returns the key the file uses for a value, or key itself.
 func (w Written[S]) Called(key string) string {
 	if p := w.Place(key); p.Key != "" {
 		return p.Key

@@ -130,6 +130,5 @@ type Live struct {
 	Process *os.Process // control
 }
 
-// Log has an entry for each request that the servers saw in one run, in the order in which they
-// arrived.
+// Log has an entry for each request the servers saw in one run, in the order in which they arrived.
 type Log []standin.Entry

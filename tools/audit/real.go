@@ -67,8 +67,8 @@ func leaderKilled() Fault {
 			f.Within("failed and unknown requests: those in flight, and those due in the election", 0, bad, 3*realClients+realRate*election.Seconds())
 			names := r.Report.Named("RECONNECT")
 			f.Holds("reconnects are a row", len(names) > 0, "a row", orMissing(names))
-			// etcd's followers hold requests that they forwarded to the dead leader for up to 7 s,
-			// which may occupy all clients until a short load ends.
+			// etcd's followers hold requests they forwarded to the dead leader for up to 7 s, which
+			// may occupy all clients until a short load ends.
 			if n := len(r.Record.Intervals); n > 1 && r.length() > 15*time.Second {
 				last := r.Record.Intervals[n-2].Num("ok") // the last whole second
 				f.Within("answers in the last second, through the other members", 1, last, 2*realRate)

@@ -38,8 +38,8 @@ func (l Log) Rate(from, to time.Duration) float64 {
 	return l.AnsweredIn(from, to) / (to - from).Seconds()
 }
 
-// Origin returns when the first request was due, if requests are due evenly: the earliest
-// start that no arrival contradicts.
+// Origin returns when the first request was due, if requests are due evenly: the earliest start no
+// arrival contradicts.
 func (l Log) Origin(rate float64) time.Time {
 	origin := l[0].Arrived
 	for i, e := range l {

@@ -1,5 +1,5 @@
 // Command blackout compares the times without an answer that dbtester measures around faults with
-// those that its own prober measures: for etcd, ZooKeeper and Consul, with a leader that is killed,
+// those its own prober measures: for etcd, ZooKeeper and Consul, with a leader that is killed,
 // paused, cut off, or has a disk that stalls. It shares no code with dbtester: it has its own
 // clients for every member, and reads the records by itself. Run it with `make blackout`, as root.
 package main

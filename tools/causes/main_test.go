@@ -83,7 +83,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Records are read as they were kept, an incomplete line is not a record, and facts that an older line
+// Records are read as they were kept, an incomplete line is not a record, and facts an older line
 // lacks are missing.
 func TestRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results", "causes.jsonl")

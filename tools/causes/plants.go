@@ -96,9 +96,9 @@ func plants() []plant {
 	}
 }
 
-// times returns the delay that a plant adds to a store's requests. ZooKeeper reports whole
-// milliseconds, and on two processors its threads wait for a processor for a third of 10 ms, which
-// no lower bound may count.
+// times returns the delay a plant adds to a store's requests. ZooKeeper reports whole milliseconds,
+// and on two processors its threads wait for a processor for a third of 10 ms, which no lower bound
+// may count.
 func times(s store, usual time.Duration) time.Duration {
 	if s == zookeeper {
 		return 2 * usual

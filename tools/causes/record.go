@@ -73,7 +73,7 @@ func (r record) keep(path string) error {
 	return errors.Join(f.Append(append(line, '\n')), f.Close())
 }
 
-// unrecorded returns facts that are all missing. Facts that an older line lacks stay missing.
+// unrecorded returns facts that are all missing. Facts an older line lacks stay missing.
 func unrecorded() *cause.Facts {
 	f, missing := &cause.Facts{}, reflect.ValueOf(run.Missing("not recorded by the version that made the run"))
 	var set func(reflect.Value)

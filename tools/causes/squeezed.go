@@ -65,8 +65,8 @@ func occupy(ctx context.Context, dir string) error {
 	return <-over
 }
 
-// take occupies the first processor periodically until ctx ends, and then restores its thread. The thread
-// must not end, because the agents that it started would end with it.
+// take occupies the first processor periodically until ctx ends, and then restores its thread. The
+// thread must not end, because the agents it started would end with it.
 func take(ctx context.Context) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -70,7 +70,7 @@ func serve(delay time.Duration, path string, args []string) (code int, err error
 	err = cmd.Wait()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			// etcd ends itself by the signal that it got, and so does this program.
+			// etcd ends itself by the signal it got, and so does this program.
 			signal.Reset()
 			_ = syscall.Kill(os.Getpid(), status.Signal())
 			select {}

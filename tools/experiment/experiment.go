@@ -49,8 +49,8 @@ func Build(dir string) (program string, err error) {
 	return program, nil
 }
 
-// lookAtSources stats all source files. go test caches a test's result while the files that the
-// test itself opened or statted are unchanged, and does not know the files that go build reads.
+// lookAtSources stats all source files. go test caches a test's result while the files the test
+// itself opened or statted are unchanged, and does not know the files that go build reads.
 func lookAtSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // program writes a record for each tag in the experiment, prints its arguments, and exits with the
-// code that the experiment's first line has.
+// code the experiment's first line has.
 const program = `#!/bin/sh
 echo "$@"
 read -r code <"$4"

@@ -45,7 +45,7 @@ func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), s
 	return list, failed
 }
 
-// Figure is a number that a run yields, printed as Scale times its value.
+// Figure is a number a run yields, printed as Scale times its value.
 type Figure[T any] struct {
 	Name, Unit string
 	Scale      float64

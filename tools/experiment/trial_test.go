@@ -46,7 +46,7 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// A name that no trial has is an error, before any trial runs.
+// A name no trial has is an error, before any trial runs.
 func TestTrialsNames(t *testing.T) {
 	var out, progress strings.Builder
 	err := Trials(t.Context(), "none", t.TempDir(), "good,god", []Trial{{Name: "good"}}, &out, &progress)

@@ -12,8 +12,8 @@ import (
 )
 
 // recipes: etcd's library waits for a tick every 100 ms, and the protocol does not need to. A tick
-// serves a watch with the event that it waits for, or from then on at once. So with two contenders
-// every other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
+// serves a watch with the event it waits for, or from then on at once. So with two contenders every
+// other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
 // judged, since the median is either.
 func recipes() experiment.Trial {
 	return experiment.Trial{
@@ -69,7 +69,7 @@ func stoppedHolders(database string) experiment.Trial {
 	}
 }
 
-// handOff is the most that a hand-off adds to a rule, in seconds, on a machine that members share.
+// handOff is the most a hand-off adds to a rule, in seconds, on a machine that members share.
 const handOff = 0.1
 
 // failOver: a dead holder's lock passes when its session has ended, and in Consul later.

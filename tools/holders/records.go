@@ -22,7 +22,7 @@ type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
 	Locks    locks    `json:"locks_held"`
-	// Load counts the locks that the load's requests took.
+	// Load counts the locks the load's requests took.
 	Load struct {
 		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
 		Disorder                                              int64 `json:"fences_out_of_order"`

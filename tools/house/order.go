@@ -59,7 +59,7 @@ func (found arrowSet) sorted() []arrow {
 	})
 }
 
-// uses returns the files that each file uses, by name.
+// uses returns the files each file uses, by name.
 func (found arrowSet) uses() map[string][]string {
 	uses := map[string][]string{}
 	for _, a := range found.sorted() {
@@ -68,8 +68,8 @@ func (found arrowSet) uses() map[string][]string {
 	return uses
 }
 
-// order is how a package's files lie on floors. A file lies one floor above the highest file that
-// it uses. Files are visited by name, depth first; an arrow to a file whose visit has begun and not
+// order is how a package's files lie on floors. A file lies one floor above the highest file it
+// uses. Files are visited by name, depth first; an arrow to a file whose visit has begun and not
 // ended closes a cycle and runs back up.
 type order struct {
 	floors int

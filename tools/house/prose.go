@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// habits are words that comments use in place of the field's own. The last row has two words that
-// the field uses.
+// habits are words that comments use in place of the field's own. The last row has two words the
+// field uses.
 var habits = []struct {
 	name  string
 	match *regexp.Regexp

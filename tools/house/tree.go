@@ -80,7 +80,7 @@ func (t *tree) packages() map[string][]*source {
 	return packages
 }
 
-// lines counts the lines that a node spans, including the first and the last.
+// lines counts the lines a node spans, including the first and the last.
 func (t *tree) lines(n ast.Node) int {
 	return t.fset.Position(n.End()).Line - t.fset.Position(n.Pos()).Line + 1
 }

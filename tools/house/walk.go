@@ -19,9 +19,8 @@ var trips = []struct{ dir, function string }{
 	{"analyze", "Run"},
 }
 
-// A walk follows the functions that a function names, in the order in which it names them,
-// each once, and the functions that these name before it goes on. Calls through an interface
-// end there.
+// A walk follows the functions a function names, in the order in which it names them, each once,
+// and the functions that these name before it goes on. Calls through an interface end there.
 type walk struct {
 	module  string
 	bodies  map[string]body

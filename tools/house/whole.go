@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// hubs are the structs that many packages must know. Those that a tree lacks are left out.
+// hubs are the structs that many packages must know. Those a tree lacks are left out.
 var hubs = []string{
 	"pkg/results.DatabaseRun", "pkg/workload.Load", "pkg/config.Experiment", "pkg/config.Database",
 	"cmd/dbtester.controlFlags", "control.Options",
@@ -36,7 +36,7 @@ var abilities = []struct {
 	{"generators", regexp.MustCompile(`(?i)generators`)},
 }
 
-// contract is the package that every driver implements.
+// contract is the package every driver implements.
 const contract = "pkg/database"
 
 // packageNode is a package among those in its module.
@@ -66,7 +66,7 @@ func (t *tree) graph(module string) map[string]*packageNode {
 	return nodes
 }
 
-// exported counts the exported names that a file declares at its top, without methods.
+// exported counts the exported names a file declares at its top, without methods.
 func exported(f *ast.File) (n int) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {

@@ -59,7 +59,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestStrict makes sure that a field that no type has is found.
+// TestStrict makes sure that a field no type has is found.
 func TestStrict(t *testing.T) {
 	for _, wrong := range []string{
 		"apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec: {clusterIp: None}\n",

@@ -152,7 +152,7 @@ func (c *conn) answers() {
 	sending.Wait()
 }
 
-// answer stamps the put that a frame ends.
+// answer stamps the put a frame ends.
 func (c *conn) answer(f frame, now time.Time) {
 	if f.kind != frameHeaders || f.flags&flagEnd == 0 {
 		return

@@ -170,7 +170,7 @@ func observed(log []stamps, rate int) times {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// percentile returns the smallest value that a share of all values does not exceed.
+// percentile returns the smallest value a share of all values does not exceed.
 func percentile(values []float64, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(int(share*float64(len(sorted))+0.999999)-1, 0)]

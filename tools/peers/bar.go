@@ -9,11 +9,11 @@ const (
 // bar limits the median of one quantity in a row.
 type bar struct {
 	quantity quantity
-	to       string // the row that it is a ratio to; "" for the quantity itself
+	to       string // the row it is a ratio to; "" for the quantity itself
 	most     float64
 }
 
-// quantity is a number that a run yields.
+// quantity is a number a run yields.
 type quantity struct {
 	name, unit string
 	of         func(usage) float64

@@ -39,7 +39,7 @@ func cpuModel() string {
 	return "unknown processor"
 }
 
-// toolVersion returns the first line that a tool prints about itself.
+// toolVersion returns the first line a tool prints about itself.
 func toolVersion(name string, arg string) string {
 	text, _ := exec.Command(name, arg).CombinedOutput() // wrk exits with 1
 	line, _, _ := strings.Cut(string(text), "\n")

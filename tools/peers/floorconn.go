@@ -60,8 +60,8 @@ func (l *floorLoop) dial(members []string, connections int, method string) error
 }
 
 // turn flushes connections, waits until some are readable, and reads them. A negative wait has no
-// end. For each connection that it read, turn calls took with how many streams ended, and how many
-// had an answer.
+// end. For each connection it read, turn calls took with how many streams ended, and how many had
+// an answer.
 func (l *floorLoop) turn(wait time.Duration, took func(conn int32, ended, answered int)) error {
 	for _, c := range l.touched {
 		if err := c.flush(); err != nil {
@@ -128,7 +128,7 @@ func (l *floorLoop) read(conn int32) ([]byte, error) {
 	return c.rest, nil
 }
 
-// dialFloor opens a connection that Go's own poller does not know.
+// dialFloor opens a connection Go's own poller does not know.
 func dialFloor(endpoint, method string) (*floorConn, error) {
 	to, err := netip.ParseAddrPort(endpoint)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// putFloor puts to etcd with the least work that a client can do: one thread waits for all
-// connections, requests are encoded once except for their keys and streams, and only the ends of
-// answers are read. It answers PINGs at once and makes every request, but it has no records, no
-// deadlines and no flow control: a connection may have at most 64 KiB in flight.
+// putFloor puts to etcd with the least work a client can do: one thread waits for all connections,
+// requests are encoded once except for their keys and streams, and only the ends of answers are
+// read. It answers PINGs at once and makes every request, but it has no records, no deadlines and
+// no flow control: a connection may have at most 64 KiB in flight.
 type putFloor struct {
 	floorLoop
 	requests int64

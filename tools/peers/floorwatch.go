@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// watchFloor watches an etcd key with the least that a client can do: one thread waits for all
+// watchFloor watches an etcd key with the least a client can do: one thread waits for all
 // connections, each with one stream for its watches, and counts the events in each message, with
 // one look at the clock for each frame. One more connection puts the key, one put after the other.
 type watchFloor struct {

@@ -6,7 +6,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// load describes the requests that the programs in a comparison make.
+// load describes the requests the programs in a comparison make.
 type load struct {
 	requests    int // in one run
 	clients     int

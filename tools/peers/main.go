@@ -20,8 +20,8 @@ func main() {
 	os.Exit(report(dispatch(ctx, os.Args[1:])))
 }
 
-// dispatch runs the command that the first argument names. The comparisons start the floors as
-// separate processes.
+// dispatch runs the command the first argument names. The comparisons start the floors as separate
+// processes.
 func dispatch(ctx context.Context, args []string) error {
 	verb := ""
 	if len(args) > 0 {

@@ -25,7 +25,7 @@ type part struct {
 }
 
 // page is a results file that has a section for each part. Sections that are not measured again
-// stay, each with the commit and the date that it was measured at.
+// stay, each with the commit and the date it was measured at.
 type page struct {
 	title string
 	about string // the text above all sections

@@ -128,7 +128,7 @@ type record struct {
 	}
 }
 
-// count adds the losses that a run recorded.
+// count adds the losses a run recorded.
 func (s *series) count(manifest string) error {
 	data, err := os.ReadFile(manifest)
 	if err != nil {

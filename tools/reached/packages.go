@@ -66,7 +66,7 @@ func all(packages []pack) []string {
 	return paths
 }
 
-// owner returns the package that a file belongs to, or "".
+// owner returns the package a file belongs to, or "".
 func owner(folders map[string]string, file string) string {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		if found := folders[dir]; found != "" || dir == "." {

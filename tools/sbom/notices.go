@@ -24,7 +24,7 @@ type notice struct {
 var (
 	// noticeFile is a file whose text goes with executables.
 	noticeFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|copyright|notice|patents|authors)`)
-	// declined is a licence that a module offers as one of several alternatives.
+	// declined is a licence a module offers as one of several alternatives.
 	declined = regexp.MustCompile(`(?i)^gpl`)
 	// notLinked are the folders in a Go release that have no part of the standard library.
 	notLinked = []string{"api", "bin", "doc", "misc", "pkg", "src/cmd", "test"}
@@ -87,9 +87,9 @@ type place struct {
 
 type file struct{ name, text string }
 
-// texts reads the notices for a module and for others' code in it, by their names: in any folder
-// that Go compiles, and in a folder licenses at the top. The module must have its own notice, at
-// the top or in licenses.
+// texts reads the notices for a module and for others' code in it, by their names: in any folder Go
+// compiles, and in a folder licenses at the top. The module must have its own notice, at the top or
+// in licenses.
 func (p place) texts() ([]file, error) {
 	var list []file
 	own := false

@@ -84,7 +84,7 @@ func TestNotices(t *testing.T) {
 	write(filepath.Join(zebra, "LICENSE.md"), "shared text\n")
 	write(filepath.Join(zebra, "main.go"), "package main\n")
 	write(filepath.Join(ant, "AUTHORS"), "the ants\n")
-	write(filepath.Join(ant, "internal", "bee", "LICENSE"), "nested text\n") // for something else that the module holds
+	write(filepath.Join(ant, "internal", "bee", "LICENSE"), "nested text\n") // for something else the module holds
 	for _, path := range []string{"testdata/LICENSE", ".github/LICENSE", "copyright/copyright.go"} {
 		write(filepath.Join(ant, path), "idle text\n")
 	}

@@ -45,7 +45,7 @@ type period struct {
 	asked, applied time.Time
 }
 
-// outcome has the fsyncs that the member counted during a fault, and the time until it healed.
+// outcome has the fsyncs the member counted during a fault, and the time until it healed.
 type outcome struct {
 	period
 	during fsyncs
@@ -107,7 +107,7 @@ func periods(events io.Reader) (all []period, err error) {
 	return all, nil
 }
 
-// judge returns the fsyncs that a member counted during a fault, and how long after its end the first
+// judge returns the fsyncs a member counted during a fault, and how long after its end the first
 // fsync without the delay was counted. Later ones may take long because the machine is busy.
 func judge(p period, samples []sample) outcome {
 	o, end := outcome{period: p, healed: -1}, p.asked.Add(lasts)

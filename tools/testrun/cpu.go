@@ -19,9 +19,9 @@ const sampleInterval = 500 * time.Millisecond
 // ticks is how many units a second has in /proc/PID/stat, on every Linux.
 const ticks = 100
 
-// sampler reads the CPU time that the test processes take that go test starts, each with all its
+// sampler reads the CPU time of the test processes that go test starts, each with all its
 // descendants. (A wrapper by go test's -exec would know it exactly, but go test keeps no results
-// for packages that it runs so.) Without /proc it finds nothing.
+// for packages it runs so.) Without /proc it finds nothing.
 type sampler struct {
 	proc string // folder with the processes
 	root int    // go test's PID
@@ -69,7 +69,7 @@ func (s *sampler) all() (sum float64) {
 type proc struct {
 	pid, parent int
 	started     int64   // in ticks since the boot
-	seconds     float64 // its own, and those of children that it waited for
+	seconds     float64 // its own, and those of children it waited for
 }
 
 func (s *sampler) sample() {
@@ -101,7 +101,7 @@ func tree(p proc, children map[int][]proc) float64 {
 	return sum
 }
 
-// packageOf returns the package that a process tests, or "" for others, such as compilers.
+// packageOf returns the package a process tests, or "" for others, such as compilers.
 func (s *sampler) packageOf(p proc) string {
 	key := fmt.Sprint(p.pid, " ", p.started)
 	if of, known := s.of[key]; known {

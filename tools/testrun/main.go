@@ -1,5 +1,5 @@
 // Command testrun runs go test and prints its output. It also records the skipped tests with their
-// reasons, and the time and the CPU time that each package took:
+// reasons, and the time and the CPU time each package took:
 //
 //	testrun -skipped FILE -times FILE -- ARGS...
 //	testrun -times FILE -compare FILE

@@ -35,7 +35,7 @@ type shower struct {
 
 // show prints the events from go test -json: for a passing package its last line, and for a failing
 // one all lines except those from tests that passed. It writes the skipped tests to skipped, each
-// with its reason, and the time and CPU time that each package took to times.
+// with its reason, and the time and CPU time each package took to times.
 func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) float64) error {
 	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, fine: map[[2]string]bool{}}
 	in := bufio.NewReader(events)

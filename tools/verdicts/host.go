@@ -8,9 +8,9 @@ import (
 // hostKind describes how a host differs from one run to the next, in logarithms.
 type hostKind struct {
 	name string
-	// wander is the standard deviation of a part that the next run keeps in the share memory (an
-	// AR(1) process), drift the largest slope over the whole series, run the standard deviation of
-	// one run.
+	// wander is the standard deviation of a part the next run keeps in the share memory (an AR(1)
+	// process), drift the largest slope over the whole series, run the standard deviation of one
+	// run.
 	wander, memory, drift, run float64
 }
 
@@ -20,7 +20,7 @@ func (k hostKind) pairDeviation() float64 {
 	return math.Sqrt(2*k.run*k.run + 2*k.wander*k.wander*(1-k.memory))
 }
 
-// hostKinds are fixed before the method that they judge.
+// hostKinds are fixed before the method they judge.
 func hostKinds() []hostKind {
 	return []hostKind{
 		{name: "drifting, 2 % within a pair", wander: .03, memory: .9378, drift: .06, run: .012},

@@ -27,7 +27,7 @@ func keep(t *testing.T, manifest string) string {
 	return path
 }
 
-// missed are the bars that a run misses.
+// missed are the bars a run misses.
 func missed(t *testing.T, list []experiment.Finding, err error) string {
 	t.Helper()
 	if err != nil {

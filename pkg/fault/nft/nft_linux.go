@@ -356,7 +356,7 @@ func (t *Table) Close() error {
 	if t.conn == nil {
 		return nil
 	}
-	err := t.conn.CloseLasting() // the kernel removes the objects that the connection owned
+	err := t.conn.CloseLasting() // the kernel removes the objects the connection owned
 	t.conn = nil
 	return err
 }

@@ -20,7 +20,7 @@ import (
 // zfs, file systems share a pool, and others belong to other machines.
 var fillable = []string{"ext4", "f2fs", "tmpfs", "xfs"}
 
-// emptyDisk are the names that an empty file system may have at its top.
+// emptyDisk are the names an empty file system may have at its top.
 var emptyDisk = []string{"lost+found", memberDir}
 
 // memoryShare divides the memory: a file system in memory may have at most one such part. If it is
@@ -99,7 +99,7 @@ func mountAt(dir string, all []mounts.Mount) (mounts.Mount, error) {
 	return mounts.Mount{}, fmt.Errorf("a file system of its own must be mounted at %q, which may be filled: it is on the file system of %q", dir, at)
 }
 
-// mounted returns the mounts that this process sees.
+// mounted returns the mounts this process sees.
 func mounted() ([]mounts.Mount, error) {
 	data, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -145,11 +145,11 @@ func smallEnough(dir string) error {
 	return nil
 }
 
-// errHeld reports that a disk that the user has mounted belongs to another agent.
+// errHeld reports that a disk the user has mounted belongs to another agent.
 var errHeld = errors.New("it is the disk of another agent's member")
 
-// Hold reserves a disk that the user has mounted for one agent, until it is closed. The lock is on
-// the file system's top, wherever it is mounted.
+// Hold reserves a disk the user has mounted for one agent, until it is closed. The lock is on the
+// file system's top, wherever it is mounted.
 func Hold(dir string) (io.Closer, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -164,7 +164,7 @@ func Hold(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// MakeIn makes the member's folder on a disk that the user has mounted. It removes what an earlier
+// MakeIn makes the member's folder on a disk the user has mounted. It removes what an earlier
 // member left.
 func (d Disk) MakeIn() error {
 	if err := d.clear(); err != nil {
@@ -176,7 +176,7 @@ func (d Disk) MakeIn() error {
 	return nil
 }
 
-// clear removes the member's folder from a disk that the user has mounted. It follows no link.
+// clear removes the member's folder from a disk the user has mounted. It follows no link.
 func (d Disk) clear() error {
 	root, err := os.OpenRoot(d.Dir)
 	if err != nil {
@@ -202,7 +202,7 @@ func (d Disk) reachable() (bool, error) {
 	return same && d == In(d.Dir), err
 }
 
-// Reclaim frees a disk that the user has mounted, after an agent that was killed: it removes the
+// Reclaim frees a disk the user has mounted, after an agent that was killed: it removes the
 // ballast, or the member's whole folder. It ignores a disk that another agent holds by now: its
 // files belong to that agent's member.
 func (d Disk) Reclaim(folder bool) error {

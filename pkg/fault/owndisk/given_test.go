@@ -69,7 +69,7 @@ func TestCheckDir(t *testing.T) {
 	}
 }
 
-// A disk that the user has mounted belongs to one agent at a time, by whatever path.
+// A disk the user has mounted belongs to one agent at a time, by whatever path.
 func TestHold(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {
 		return
@@ -96,8 +96,8 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// All writes to a disk that the user has mounted stay in the member's folder, which is removed in
-// the end.
+// All writes to a disk the user has mounted stay in the member's folder, which is removed in the
+// end.
 func TestGiven(t *testing.T) {
 	t.Run("tmpfs", func(t *testing.T) {
 		if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {

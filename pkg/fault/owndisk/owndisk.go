@@ -23,20 +23,20 @@ type Disk struct {
 	Dir string `json:"dir,omitempty"`
 }
 
-// memberDir is the member's folder on a disk that the user has mounted. Nothing is ever written
-// outside it.
+// memberDir is the member's folder on a disk the user has mounted. Nothing is ever written outside
+// it.
 const memberDir = "dbtester-member"
 
 // In returns the disk for a member whose folder is on the file system mounted at dir.
 func In(dir string) Disk { return Disk{Dir: dir, Point: filepath.Join(dir, memberDir)} }
 
-// errKept reports that a disk that the user has mounted cannot be cut.
+// errKept reports that a disk the user has mounted cannot be cut.
 var errKept = errors.New("a disk that was mounted before the agent started cannot be cut, since nobody would mount it again after an agent that was killed")
 
 // Least is the smallest size in bytes with room for ext4 and a store.
 const Least = 64 << 20
 
-// Own describes the disk that each member has of its own. The zero value means no such disk.
+// Own describes the disk each member has of its own. The zero value means no such disk.
 type Own struct {
 	// Bytes is the size of a file system in a file.
 	Bytes int64

@@ -25,8 +25,8 @@ const (
 	loopControl = "/dev/loop-control"
 	// ballast is the file that fills a disk, at its top.
 	ballast = ".dbtester-ballast"
-	// shutdown is the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks that the journal
-	// has not written.
+	// shutdown is the ioctl FS_IOC_SHUTDOWN. noLogFlush makes it lose the blocks the journal has
+	// not written.
 	shutdown   = 0x8004587d
 	noLogFlush = 2
 	// busyTimeout is how long killed processes may keep a disk in use. busyEvery is the interval
@@ -151,8 +151,8 @@ func UnmountBelow(ctx context.Context, dir string) error {
 	return errors.Join(errs...)
 }
 
-// Unmount unmounts the disk, if it is mounted. Its file stays. A disk that the user has mounted
-// stays mounted, but the member's folder and all that fills the disk are removed.
+// Unmount unmounts the disk, if it is mounted. Its file stays. A disk the user has mounted stays
+// mounted, but the member's folder and all that fills the disk are removed.
 func (d Disk) Unmount(ctx context.Context) error {
 	if d.Dir != "" {
 		return d.clear()

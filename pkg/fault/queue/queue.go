@@ -1,7 +1,7 @@
-// Package queue holds packets back: those that an nftables table hands to a [Queue] continue later,
-// at a bandwidth, or both. The kernel holds the packets, and this process decides when each
-// continues. When the process ends, for whatever reason, the packets that it held are lost, and
-// later packets are not held.
+// Package queue holds packets back: those an nftables table hands to a [Queue] continue later, at a
+// bandwidth, or both. The kernel holds the packets, and this process decides when each continues.
+// When the process ends, for whatever reason, the packets it held are lost, and later packets are
+// not held.
 package queue
 
 import (

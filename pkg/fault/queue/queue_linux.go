@@ -77,7 +77,7 @@ type held struct {
 	bytes     int
 }
 
-// Open makes a queue with a number that no other process uses here.
+// Open makes a queue with a number no other process uses here.
 func Open(l Line) (*Queue, error) {
 	link, err := netlink.Dial(unix.NETLINK_NETFILTER, nil)
 	if err != nil {
@@ -297,8 +297,8 @@ func (q *Queue) Counted() (Counted, error) {
 	return q.tally.sums(), q.err
 }
 
-// Close releases all packets that the queue holds, and then closes it. The caller must no longer
-// send it packets. It may be called more than once.
+// Close releases all packets the queue holds, and then closes it. The caller must no longer send it
+// packets. It may be called more than once.
 func (q *Queue) Close() error {
 	select {
 	case <-q.ends:

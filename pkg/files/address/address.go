@@ -23,7 +23,7 @@ const (
 
 var (
 	label = pattern.New(`^[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`)
-	// number matches a last label that a resolver would parse as part of an IPv4 address.
+	// number matches a last label a resolver would parse as part of an IPv4 address.
 	number = pattern.New(`^([0-9]+|0[xX][0-9A-Fa-f]*)$`)
 	zone   = pattern.New(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 )
@@ -49,8 +49,8 @@ func Check(s string) error {
 	return nil
 }
 
-// CheckMember checks like [Check], for an address that a member listens on. It rejects the
-// unspecified address, which means all interfaces.
+// CheckMember checks like [Check], for an address a member listens on. It rejects the unspecified
+// address, which means all interfaces.
 func CheckMember(s string) error {
 	if err := Check(s); err != nil {
 		return err

@@ -66,7 +66,7 @@ func ReadCompressed(path string, limit int64) ([]byte, error) {
 }
 
 // PlainSize returns the size in bytes that a file had before it was compressed, or its size if it
-// is not. It trusts the size that the file states, up to the most bytes that a reader would read.
+// is not. It trusts the size the file states, up to the most bytes that a reader would read.
 func PlainSize(path string) (int64, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

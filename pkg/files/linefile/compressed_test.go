@@ -75,7 +75,7 @@ func TestNeitherFile(t *testing.T) {
 	}
 }
 
-// A file that a killed process left is not compressed: its incomplete last line must show.
+// A file a killed process left is not compressed: its incomplete last line must show.
 func TestIncompleteIsNotCompressed(t *testing.T) {
 	path := written(t, filepath.Join(t.TempDir(), "numbers.csv"), []byte("number\n1\n2"))
 	if done, err := Compress(path, 0); done || err != nil {

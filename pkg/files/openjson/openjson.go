@@ -1,4 +1,4 @@
-// Package openjson encodes structs as JSON objects with additional keys that the struct does not
+// Package openjson encodes structs as JSON objects with additional keys the struct does not
 // declare.
 package openjson
 
@@ -48,8 +48,8 @@ func Encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// Unmarshal decodes an object into the struct that v points to, and returns the keys that the
-// struct does not declare, or nil.
+// Unmarshal decodes an object into the struct that v points to, and returns the keys the struct
+// does not declare, or nil.
 func Unmarshal(data []byte, v any) (others map[string]json.RawMessage, err error) {
 	if err := json.Unmarshal(data, v); err != nil {
 		return nil, err

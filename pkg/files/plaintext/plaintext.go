@@ -67,7 +67,7 @@ func Markdown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Fenced returns text for a fenced code block that it cannot close.
+// Fenced returns text for a fenced code block it cannot close.
 func Fenced(text string) string {
 	return strings.ReplaceAll(Visible(text), "```", "'''")
 }
@@ -94,7 +94,7 @@ func Short(text string, most int) string {
 // Joined returns text on one line, with single spaces in place of white space.
 func Joined(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Cell returns text for a Markdown table cell that it cannot close.
+// Cell returns text for a Markdown table cell it cannot close.
 func Cell(text string) string { return strings.ReplaceAll(Markdown(Line(text)), "|", `\|`) }
 
 // Table returns a Markdown table. The first left columns are left-aligned, the others
@@ -133,7 +133,7 @@ func Field(text string) string {
 	return "'" + text
 }
 
-// Link returns a path with slashes as the address in a Markdown link that it cannot close.
+// Link returns a path with slashes as the address in a Markdown link it cannot close.
 func Link(path string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
 }

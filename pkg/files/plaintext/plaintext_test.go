@@ -54,7 +54,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// The JSON text keeps its value, without anything that a terminal obeys.
+// The JSON text keeps its value, without anything a terminal obeys.
 func TestJSON(t *testing.T) {
 	const hostile = "a\u009b2J\u202e\u2028\"ü\n"
 	data, err := json.Marshal(map[string]string{hostile: hostile})

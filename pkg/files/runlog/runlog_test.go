@@ -115,7 +115,7 @@ func TestErr(t *testing.T) {
 	}
 }
 
-// Wrap takes the handler that a log has, so that nothing is written twice.
+// Wrap takes the handler a log has, so that nothing is written twice.
 func TestWrap(t *testing.T) {
 	t.Parallel()
 	log, h := errorsOnly(io.Discard)

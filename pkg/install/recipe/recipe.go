@@ -19,7 +19,7 @@ import (
 type Recipe interface {
 	// Kind is the word in results for how a release was obtained.
 	Kind() string
-	// Facts returns the facts that every recipe has, whatever its kind.
+	// Facts returns the facts every recipe has, whatever its kind.
 	Facts() About
 	// Layout maps each tool to its path below the release's directory.
 	Layout() map[string]string
@@ -35,7 +35,7 @@ var (
 	_ Recipe = Local{}
 )
 
-// About holds the facts that every recipe has, whatever its kind. They become part of the release.
+// About holds the facts every recipe has, whatever its kind. They become part of the release.
 type About struct {
 	// Source is where the recipe's facts are documented.
 	Source string
@@ -147,7 +147,7 @@ func (a Archive) At(base string) Archive {
 	return a
 }
 
-// From returns the recipes for a release at a place that the user named: a mirror's base URL, a
+// From returns the recipes for a release at a place the user named: a mirror's base URL, a
 // directory with either a mirror's archives or an unpacked release, or an executable. recipes are
 // the driver's recipes for the release, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
@@ -187,8 +187,8 @@ func From(where string, recipes []Recipe) ([]Recipe, error) {
 	return out, nil
 }
 
-// Tools returns the names, in order, of the release's own tools, and of the machine's tools that it
-// also needs. They are taken from the first recipe: all recipes for a release give the same tools.
+// Tools returns the names, in order, of the release's own tools, and of the machine's tools it also
+// needs. They are taken from the first recipe: all recipes for a release give the same tools.
 func Tools(recipes []Recipe) (own, needed []string) {
 	if len(recipes) == 0 {
 		return nil, nil

@@ -31,8 +31,8 @@ func newWanted(list []database.ReportedMetric) wanted {
 
 // parsePrometheus sets the wanted metrics from Prometheus' text format. It parses only these
 // metrics' lines, because a member has about a thousand others, and a full parser takes thirty
-// times as long. It skips lines that it does not understand. A number with labels is a different
-// metric from one without, except for a histogram's bounds and for sums over labels.
+// times as long. It skips lines it does not understand. A number with labels is a different metric
+// from one without, except for a histogram's bounds and for sums over labels.
 func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 	found := false
 	for len(data) > 0 {

@@ -172,7 +172,7 @@ func TestOddLines(t *testing.T) {
 	}
 }
 
-// reference parses with the parser that the field uses.
+// reference parses with the parser the field uses.
 func reference(t *testing.T, text []byte, metrics []database.ReportedMetric) results.DatabaseSample {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)

@@ -1,8 +1,8 @@
-// Package scrape asks database members for the metrics that they report about themselves, once a
-// second, and parses those that their driver needs.
+// Package scrape asks database members for the metrics they report about themselves, once a second,
+// and parses those that their driver needs.
 //
-// A member can neither delay nor overload the scraper: an answer is limited to half a second, or
-// to a time that its caller sets, and 1 MiB, redirects are not followed, and memory is reused.
+// A member can neither delay nor overload the scraper: an answer is limited to half a second, or to
+// a time its caller sets, and 1 MiB, redirects are not followed, and memory is reused.
 package scrape
 
 import (

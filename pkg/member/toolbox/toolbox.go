@@ -29,7 +29,7 @@ const (
 	Absent
 )
 
-// Want describes the executables that a member needs.
+// Want describes the executables a member needs.
 type Want struct {
 	Database database.Database
 	// Version is the release, with or without a leading "v"; "" requests no release.
@@ -46,8 +46,8 @@ type Choice struct {
 	Origin Origin
 	// Version is the release without a leading "v".
 	Version string
-	// Given are the given executables that the database can use, by tool. They take precedence over
-	// a release's.
+	// Given are the given executables the database can use, by tool. They take precedence over a
+	// release's.
 	Given map[string]string
 	// Release is the cached release if Origin is Cached.
 	Release install.Release
@@ -91,7 +91,7 @@ func (c Choice) Paths(released map[string]string) map[string]string {
 	return paths
 }
 
-// usable returns the given executables that a database can use, with the first one replaced by the
+// usable returns the given executables a database can use, with the first one replaced by the
 // binary.
 func usable(w Want, given map[string]string) map[string]string {
 	tools := map[string]string{}

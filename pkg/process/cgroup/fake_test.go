@@ -155,7 +155,7 @@ func (f *fake) write(file, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// leave removes a process from the group that it is in.
+// leave removes a process from the group it is in.
 func (f *fake) leave(pid string) {
 	err := filepath.WalkDir(f.root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Base(path) != "cgroup.procs" {

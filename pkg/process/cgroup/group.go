@@ -120,11 +120,11 @@ func (g *Group) limit(t tree, dir string) error {
 	return nil
 }
 
-// Place makes the child that this thread starts next begin in the group. It changes the start
-// attributes and, for version 1, moves the thread, because children begin in the group of their
-// parent's thread. The caller must lock itself to the thread first, and call leave after the start.
-// If leave fails, the thread must end. The process's main thread must not be used, because its
-// groups count as the process's own.
+// Place makes the child this thread starts next begin in the group. It changes the start attributes
+// and, for version 1, moves the thread, because children begin in the group of their parent's
+// thread. The caller must lock itself to the thread first, and call leave after the start. If leave
+// fails, the thread must end. The process's main thread must not be used, because its groups count
+// as the process's own.
 func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error) {
 	var undo []func() error
 	leave = func() error {

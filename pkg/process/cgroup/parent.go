@@ -1,5 +1,5 @@
 // Package cgroup limits the combined resources of processes with Linux control groups, in either
-// version. A group is made below a group that this process may write to, gets its limits, receives
+// version. A group is made below a group this process may write to, gets its limits, receives
 // children before their first instruction, counts their usage, and is removed with everything that
 // runs in it.
 package cgroup

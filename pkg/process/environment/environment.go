@@ -85,7 +85,7 @@ func parseLimits(data []byte) (int64, error) {
 	return 0, errors.New("no open files in limits")
 }
 
-// jvm describes the Java runtime that an executable belongs to, using the file "release" in the
+// jvm describes the Java runtime an executable belongs to, using the file "release" in the
 // runtime's folder. In Java 8 the file may be one folder further up.
 func jvm(executable string) (string, error) {
 	home := filepath.Dir(filepath.Dir(executable))

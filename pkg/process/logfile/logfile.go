@@ -83,8 +83,7 @@ func (b Bound) cutOf(f io.ReaderAt, size int64) (cut Cut, line string, err error
 // Trim cuts the middle out of a log that exceeds the bound, and returns everything cut so far. The
 // file must be open for reading and writing, but not for appending. On a file system without holes,
 // the log is truncated to its head, and the text written from then until the next Trim is kept. A
-// process that appends meanwhile loses nothing that Trim does not count, except on such a file
-// system.
+// process that appends meanwhile loses nothing Trim does not count, except on such a file system.
 func (b Bound) Trim(f *os.File) (Cut, error) {
 	info, err := f.Stat()
 	if err != nil {

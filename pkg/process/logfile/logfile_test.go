@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// appended is a log that a process appends to, and the bytes that it wrote.
+// appended is a log that a process appends to, and the bytes it wrote.
 type appended struct {
 	t    testing.TB
 	path string

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A log that this process writes keeps its bound at every moment, even if another process
-// continues it.
+// A log this process writes keeps its bound at every moment, even if another process continues it.
 func TestWriter(t *testing.T) {
 	t.Parallel()
 	b := Bound{Head: 4096, Tail: 8192, Slack: 2048}

@@ -1,4 +1,4 @@
-// Package mounts parses the mount list that Linux keeps for each process.
+// Package mounts parses the mount list Linux keeps for each process.
 package mounts
 
 import (

@@ -1,5 +1,5 @@
 // Package namespacetest runs a test again in its own namespaces, in which it has rights that an
-// ordinary user has not outside.
+// ordinary user lacks outside.
 package namespacetest
 
 import (

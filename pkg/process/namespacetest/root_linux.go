@@ -22,8 +22,8 @@ type Root struct {
 }
 
 // NewRoot makes a root file system with the named programs from this machine and the shared
-// libraries that they need. The test must be in [Again]'s mount namespace, as its user 0. The root
-// ends with the test.
+// libraries they need. The test must be in [Again]'s mount namespace, as its user 0. The root ends
+// with the test.
 func NewRoot(t *testing.T, programs ...string) *Root {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "root-")
@@ -82,8 +82,8 @@ func (r *Root) Write(path, text string) {
 	}
 }
 
-// Add copies a file from this machine into the root. If it is a program, the libraries that it
-// needs are copied too.
+// Add copies a file from this machine into the root. If it is a program, the libraries it needs are
+// copied too.
 func (r *Root) Add(from, to string) {
 	r.t.Helper()
 	if err := r.copy(from, to); err != nil {

@@ -68,8 +68,8 @@ func (l Limits) Quota() time.Duration {
 // Programs built before Go 1.25 do not derive it from their control group.
 func (l Limits) GoMaxProcs() int { return int(math.Ceil(l.CPUs)) }
 
-// GoMemLimit returns the memory at which a Go program collects garbage regardless of GOGC: 90 %
-// of the limit, 0 without a limit. The rest is for memory that Go does not manage.
+// GoMemLimit returns the memory at which a Go program collects garbage regardless of GOGC: 90 % of
+// the limit, 0 without a limit. The rest is for memory Go does not manage.
 func (l Limits) GoMemLimit() int64 { return l.MemoryBytes / 10 * 9 }
 
 // Env returns the environment, as KEY=VALUE, that makes Go programs keep the limits.
@@ -115,8 +115,8 @@ func (l Limits) MemoryText() string { return humanize.Bytes(uint64(max(l.MemoryB
 // Unknown is a number in [Use] that could not be read.
 const Unknown = -1
 
-// Use counts the resources that a member's processes used from its start to its stop, as counted
-// by the kernel.
+// Use counts the resources a member's processes used from its start to its stop, as counted by the
+// kernel.
 type Use struct {
 	// Throttled counts the periods in which the processes were stopped because they had used up
 	// their processor time. ThrottledTime is the total time, summed over processors.
@@ -124,6 +124,6 @@ type Use struct {
 	ThrottledTime time.Duration `json:"throttled_ns"`
 	// PeakBytes is the peak memory, including page cache.
 	PeakBytes int64 `json:"peak_bytes"`
-	// OOMKills counts the processes that the kernel killed because of the limit.
+	// OOMKills counts the processes the kernel killed because of the limit.
 	OOMKills int64 `json:"oom_kills"`
 }

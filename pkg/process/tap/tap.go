@@ -28,7 +28,7 @@ type Effect struct {
 type Tap struct {
 	mu     sync.Mutex
 	effect Effect
-	// affected counts the calls that the current effect changed.
+	// affected counts the calls the current effect changed.
 	affected int64
 	held     map[*call]*time.Timer // with nil timers if they are stalled or frozen
 	// frozen is set while no call is made or answered.

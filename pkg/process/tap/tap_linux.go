@@ -68,8 +68,8 @@ func Check() error {
 	return <-done
 }
 
-// Place makes the next process that this thread starts pass the tap. It is a Place as package
-// process has it: the thread keeps the filter and ends with its goroutine.
+// Place makes the next process this thread starts pass the tap. It is a Place as package process
+// has it: the thread keeps the filter and ends with its goroutine.
 func (t *Tap) Place(*syscall.SysProcAttr) (leave func() error, err error) {
 	leave = func() error { return nil }
 	runtime.LockOSThread() // once more than it is unlocked

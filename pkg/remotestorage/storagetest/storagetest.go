@@ -17,7 +17,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
-// Emulator is a storage server behind a proxy that a test can script. It stops when the test ends.
+// Emulator is a storage server behind a proxy a test can script. It stops when the test ends.
 type Emulator struct {
 	Scheme string
 	// Bucket is an existing bucket.

@@ -50,7 +50,7 @@ const (
 // maxHosts limits the addresses in one certificate.
 const maxHosts = 64
 
-// mark returns the URI that an agent's or control's certificate carries.
+// mark returns the URI an agent's or control's certificate carries.
 func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
 
 // RoleOf returns a certificate's role. It does not check who signed it.

@@ -18,8 +18,8 @@ import (
 // maxFile limits a certificate or key file's size in bytes.
 const maxFile = 1 << 20
 
-// Files names an agent's or control's PEM files: the CA that it trusts, and its own certificate
-// with the key.
+// Files names an agent's or control's PEM files: the CA it trusts, and its own certificate with the
+// key.
 type Files struct{ CA, Cert, Key string }
 
 // In returns the files in a party's folder, as written by [Folder].

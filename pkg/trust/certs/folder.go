@@ -26,8 +26,7 @@ const (
 	prefixAgent = "agent-"
 )
 
-// Folder holds a CA and the certificates that it issued. Its methods are not safe for concurrent
-// use.
+// Folder holds a CA and the certificates it issued. Its methods are not safe for concurrent use.
 type Folder struct {
 	Path string
 	// Force allows existing files to be replaced.

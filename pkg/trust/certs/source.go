@@ -104,7 +104,7 @@ func (s *Source) warn() {
 }
 
 // Server returns the configuration for an agent's next connection: TLS 1.3 only, for callers with a
-// certificate that the CA signed for control.
+// certificate the CA signed for control.
 func (s *Source) Server() *tls.Config {
 	k := s.current()
 	return &tls.Config{

@@ -90,7 +90,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// pair returns a TCP connection on loopback, at an address that the caller chooses.
+// pair returns a TCP connection on loopback, at an address the caller chooses.
 func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
@@ -134,7 +134,7 @@ func (r *recorded) Write(p []byte) (int, error) {
 	return r.Conn.Write(p)
 }
 
-// known returns a token that a caller knows already.
+// known returns a token a caller knows already.
 func known(token usertoken.Token) func() (usertoken.Token, error) {
 	return func() (usertoken.Token, error) { return token, nil }
 }

@@ -20,7 +20,7 @@ import (
 // writes before the load, get a true answer at once.
 type Options struct {
 	Members int
-	// Load is the method that the load's requests use: Put or Range.
+	// Load is the method the load's requests use: Put or Range.
 	Load Method
 	// Slots limits how many of the load's requests all members serve at once, each for its delay; 0
 	// is no limit. Requests wait for a slot in arrival order.
@@ -60,10 +60,10 @@ type Action struct {
 	Delay   time.Duration // replaces the options' delay
 	Hang    bool          // no answer; the request ends when its client gives up
 	Refuse  error         // the answer, and nothing is applied
-	Corrupt Corruption    // of the value that a Range returns
+	Corrupt Corruption    // of the value a Range returns
 }
 
-// Corruption is how the value that a Range returns is wrong.
+// Corruption is how the value a Range returns is wrong.
 type Corruption int
 
 // A flipped bit near the end keeps the length, as does another key's value.
@@ -97,7 +97,7 @@ type member struct {
 	slamming sync.WaitGroup
 }
 
-// Start starts a cluster on loopback addresses that it chooses.
+// Start starts a cluster on loopback addresses it chooses.
 func Start(o Options) (*Cluster, error) {
 	c := &Cluster{options: o, store: newStore()}
 	if o.Slots > 0 {

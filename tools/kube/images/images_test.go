@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// TestImage makes an image twice: the archives are equal, and hold the files that a pod needs.
+// TestImage makes an image twice: the archives are equal, and hold the files a pod needs.
 func TestImage(t *testing.T) {
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "dbtester")

@@ -105,7 +105,7 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// user must be the UID that the manifests' pods run as.
+// user must be the UID the manifests' pods run as.
 const user = 65532
 
 // layer returns the image's file system, as a tar file.
@@ -193,7 +193,7 @@ func tree(root string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// roots are the certificates that Mozilla trusts, without those that it restricts.
+// roots are the certificates Mozilla trusts, without those it restricts.
 func roots() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
