@@ -221,3 +221,31 @@ func (a *applier) rest() {
 	a.client.pauseFor(over, false)
 	a.refused = false
 }
+
+// prepare computes a request and fills key and payload, and value if the operation
+// sends one. A fiber's plain write owns its key and value only until it waits: see
+// [database.Continuer].
+func (a *applier) prepare(number int64) requests.Request {
+	work := a.client.step.work
+	req := work.Request(number)
+	if op := work.Operation(req); a.room > 0 && (op == workload.OpWrite || op == workload.OpUpdate) {
+		a.key, a.value = briefly(a.client.fiber.Borrow(a.room), a.client.step, req)
+	} else {
+		a.kept.fill(a.client.step, req)
+		a.key, a.value = a.kept.key, a.kept.value
+	}
+	a.payload = 0
+	if work.Sends(req) {
+		a.payload = int64(len(a.key) + len(a.value))
+	}
+	return req
+}
+
+// forget leaves the memory of the last request's keys and values to the database's client, which may
+// keep them if it returned an error: see [database.Client].
+func (a *applier) forget() {
+	a.kept = keyValue{}
+	if g := a.guarded; g != nil {
+		g.puts, g.data = nil, nil
+	}
+}

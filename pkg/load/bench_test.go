@@ -70,7 +70,7 @@ func BenchmarkFlush(b *testing.B) {
 			spec := Spec{Load: workload.Load{Content: workload.Content{Mix: mix[:ops]}, Keyspace: workload.Keyspace{Keys: 1000}}}
 			rec := NewRecorder(files, spec.Operations(), nil)
 			st, flights := steady(b, rec, spec, rate)
-			rec.allocate(st)
+			rec.allocate(&st.plan)
 			var busy time.Duration
 			for b.Loop() {
 				b.StopTimer()
@@ -116,9 +116,9 @@ func steady(tb testing.TB, rec *Recorder, spec Spec, rate float64) (*step, []*fl
 	if err != nil {
 		tb.Fatalf("make a sequence: %v", err)
 	}
-	st := &step{Step: Step{Step: workload.Step{Clients: len(flights), Rate: rate, Requests: 1 << 40}}, work: work, start: rec.clock.Now()}
+	st := &step{plan: plan{Step: Step{Step: workload.Step{Clients: len(flights), Rate: rate, Requests: 1 << 40}}, work: work, start: rec.clock.Now()}}
 	st.schedule = newSchedule(spec, st.Step)
 	st.phaseEnd = [numPhases]int64{0, 1 << 62, 1 << 62}
-	rec.begin(st, flights)
+	rec.begin(&st.plan, flights)
 	return st, flights
 }

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -152,4 +153,61 @@ func (c *client) watchConnection(d *done) {
 		c.served = true
 		c.conn.serves(c.link)
 	}
+}
+
+// callContext is the context of a client's calls. A context with a timer for every
+// request would cost more than the rest of a request. So a client keeps one context
+// until a deadline passes, and one watcher cancels the calls that are too late.
+type callContext struct {
+	context.Context
+	client *client
+	cancel context.CancelFunc
+	ended  atomic.Bool // or it ends at this moment
+}
+
+func newCallContext(c *client) *callContext {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &callContext{Context: ctx, client: c, cancel: cancel}
+}
+
+// end ends the context.
+func (c *callContext) end() {
+	c.ended.Store(true)
+	c.cancel()
+}
+
+// alarm sets the client's timer to a time from now, in nanoseconds. Unreferenced timers
+// need not be stopped.
+func (c *client) alarm(d int64) *time.Timer {
+	if c.timer == nil {
+		c.timer = time.NewTimer(time.Duration(d))
+	} else {
+		c.timer.Reset(time.Duration(d))
+	}
+	return c.timer
+}
+
+// wait sleeps until a time of the recorder's clock, or until issuing ends.
+func (c *client) wait(until int64) {
+	d := until - c.step.rec.clock.Now()
+	if d <= 0 {
+		return
+	}
+	if c.fiber != nil && c.step.alarms != nil {
+		c.step.alarms.Wait(c.fiber, until)
+		return
+	}
+	c.fiber.Leave()
+	c.step.wait(c.alarm(d), until)
+}
+
+// hintedPutter returns the client's ability to take hints, nil if it has none or if
+// the load does not know which keys exist: with one key for all requests, only the
+// first write creates it.
+func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
+	hinted, ok := client.(database.HintedPutter)
+	if !ok || spec.SameKey {
+		return nil
+	}
+	return hinted
 }

@@ -2,34 +2,12 @@ package load
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
 var _ fiber.Context = (*callContext)(nil)
-
-// callContext is the context of a client's calls. A context with a timer for every
-// request would cost more than the rest of a request. So a client keeps one context
-// until a deadline passes, and one watcher cancels the calls that are too late.
-type callContext struct {
-	context.Context
-	client *client
-	cancel context.CancelFunc
-	ended  atomic.Bool // or it ends at this moment
-}
-
-func newCallContext(c *client) *callContext {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &callContext{Context: ctx, client: c, cancel: cancel}
-}
-
-// end ends the context.
-func (c *callContext) end() {
-	c.ended.Store(true)
-	c.cancel()
-}
 
 // Fiber returns the client's fiber, nil if it has none.
 func (c *callContext) Fiber() *fiber.Fiber { return c.client.fiber }

@@ -67,10 +67,10 @@ func TestTiesAtTheWindowsEnd(t *testing.T) {
 func TestRecordsWhileIssuingEnds(t *testing.T) {
 	for range 200 {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)
-		st := &step{Step: Step{Step: workload.Step{Clients: 4, Duration: time.Minute}}, spec: writes(), rec: rec, stop: newStopTime(), start: rec.clock.Now()}
+		st := &step{plan: plan{Step: Step{Step: workload.Step{Clients: 4, Duration: time.Minute}}, spec: writes(), start: rec.clock.Now()}, rec: rec, stop: newStopTime()}
 		st.schedule = newSchedule(st.spec, st.Step)
 		st.phases()
-		rec.begin(st, nil)
+		rec.begin(&st.plan, nil)
 		ended := make([][]int64, st.Clients)
 		var clients sync.WaitGroup
 		for n := range ended {
@@ -117,11 +117,11 @@ func TestEndFoundLate(t *testing.T) {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)
 		spec := writes()
 		spec.Arrival = workload.ArrivalPoisson
-		st := &step{Step: Step{Step: workload.Step{Clients: 1, Requests: 1000, Rate: 100, Duration: time.Minute}}, spec: spec, rec: rec, stop: newStopTime(), start: rec.clock.Now()}
+		st := &step{plan: plan{Step: Step{Step: workload.Step{Clients: 1, Requests: 1000, Rate: 100, Duration: time.Minute}}, spec: spec, start: rec.clock.Now()}, rec: rec, stop: newStopTime()}
 		st.schedule = newSchedule(spec, st.Step)
 		st.work, _ = spec.sequence(1)
 		st.phases()
-		rec.begin(st, nil)
+		rec.begin(&st.plan, nil)
 		time.Sleep(20 * time.Second)
 		now := rec.clock.Now()
 		for sec := rec.clock.Second(0); sec < rec.clock.Second(now); sec++ {

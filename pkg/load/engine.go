@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -50,46 +48,6 @@ func (e *Engine) TakeSessions(from *pool.Pool) { e.sessions = from }
 // TakeContenders gives the engine the contenders that take locks for operations.
 func (e *Engine) TakeContenders(from *contenders.Pool) { e.contenders = from }
 
-// step is the state of a running step. Times are nanoseconds of the recorder's clock.
-type step struct {
-	Step
-	spec     Spec
-	rec      *Recorder
-	schedule schedule.Schedule
-	dealer   *schedule.Dealer // of schedule, nil if requests are not bound to clients
-	work     *requests.Sequence
-	first    int64 // number of this step's request 0
-	others   int64 // how many requests of other parts lie between two of this step
-	start    int64
-	phaseEnd [numPhases]int64 // after start
-	stop     *stopTime
-	deletes  bool // keys may be gone because the load deletes
-	// exhausted, stop and the recorder's issueEnd end the waits of clients.
-	exhausted exhausted
-	wakeup    *wakeup.Wakeup
-	alarms    *poller.Alarms // nil where only Go timers end waits
-	conns     []*connection
-	abandon   context.CancelCauseFunc // ends the step with an error
-	// versions is nil in a load without transactions. versionReads counts the reads of
-	// versions since the step began.
-	versions     *versions.Table
-	versionReads atomic.Int64
-	sessions     *pool.Pool       // that operations take
-	contenders   *contenders.Pool // that take locks for operations
-}
-
-// number returns the number in the load of request i of this step.
-func (s *step) number(i int64) int64 { return s.first + i*(1+s.others) }
-
-// count adds the requests of this step in the half-open range [from, to) to into, by
-// operation.
-func (s *step) count(from, to int64, into []int64) {
-	s.work.CountEvery(s.number(from), 1+s.others, to-from, into)
-}
-
-// rated reports whether requests have due times, instead of being due when a client is free.
-func (s *step) rated() bool { return s.Rate > 0 }
-
 // Continue notes how many numbers the last step used up over all parts: the greatest
 // [StepResult.Requests] of the parts. A load in parts calls it between two steps, so that
 // the next step begins at the same number in each part.
@@ -124,7 +82,10 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if err != nil {
 		return StepResult{}, fmt.Errorf("set up wake-ups: %w", err)
 	}
-	st := &step{Step: s, spec: e.spec, rec: e.rec, sessions: e.sessions, contenders: e.contenders, schedule: newSchedule(spec, s), work: work, stop: newStopTime(), wakeup: wake}
+	st := &step{
+		plan: plan{Step: s, spec: e.spec, schedule: newSchedule(spec, s), work: work},
+		rec:  e.rec, sessions: e.sessions, contenders: e.contenders, stop: newStopTime(), wakeup: wake,
+	}
 	st.first, st.others = e.next+spec.Part.Number(0), spec.Part.Number(1)-spec.Part.Number(0)-1
 	st.deletes = slices.Contains(e.rec.accounts.ops, workload.OpDelete)
 	if st.versions, err = e.readVersions(ctx, st, conns); err != nil {
@@ -141,7 +102,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	}
 	defer st.alarms.Close()
 	st.phases()
-	e.rec.allocate(st)
+	e.rec.allocate(&st.plan)
 	all := make([]*client, clients)
 	flights := make([]*flight, clients)
 	for n := range all {
@@ -242,9 +203,6 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	return nil
 }
 
-// clients returns how many clients of a step this part has.
-func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }
-
 // startIn is how far ahead a step's start lies when its clients are made, so that
 // clients already wait for the first requests.
 const startIn = 2 * time.Millisecond
@@ -263,45 +221,8 @@ func (s *step) begin(flights []*flight) error {
 	if s.Duration > 0 {
 		s.stop.ns.Store(s.start + int64(s.Duration))
 	}
-	s.rec.begin(s, flights)
+	s.rec.begin(&s.plan, flights)
 	return nil
-}
-
-// phases sets where the warm-up and the measured phase end.
-func (s *step) phases() {
-	s.phaseEnd = [numPhases]int64{int64(s.spec.WarmUp), math.MaxInt64, math.MaxInt64}
-	if s.Duration > 0 && s.spec.CoolDown > 0 {
-		s.phaseEnd[measure] = int64(s.Duration - s.spec.CoolDown)
-	}
-}
-
-// phase returns the phase of a request by its due time after the step's start.
-func (s *step) phase(due int64) int {
-	switch {
-	case due < s.phaseEnd[warmUp]:
-		return warmUp
-	case due < s.phaseEnd[measure]:
-		return measure
-	default:
-		return coolDown
-	}
-}
-
-// coolDownStart returns when the cool-down begins.
-func (s *step) coolDownStart() int64 {
-	if s.phaseEnd[measure] == math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return s.start + s.phaseEnd[measure]
-}
-
-// has reports whether requests may belong to a phase.
-func (s *step) has(phase int) bool {
-	begins := int64(0)
-	if phase > 0 {
-		begins = s.phaseEnd[phase-1]
-	}
-	return begins < s.phaseEnd[phase] && begins < math.MaxInt64
 }
 
 // run runs the clients, the flusher and the watchers, and returns when all have
@@ -333,14 +254,6 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	cancel()
 	helpers.Wait()
 	unwatch()
-}
-
-// awaitEnd waits for the end of a rate's duration. The last request may end earlier, and
-// the remaining time, in which nothing more is due, belongs to the measured window.
-func (s *step) awaitEnd() {
-	if s.rated() && s.Duration > 0 && s.rec.issueEnd.at() >= s.start+int64(s.Duration) {
-		<-s.stop.passed
-	}
 }
 
 // finish ends the recording of the step and returns its result.

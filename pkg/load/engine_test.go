@@ -237,7 +237,7 @@ func TestSentIsCountedOnce(t *testing.T) {
 		"descheduled, in flight at the next": {"flush", "send", "flush", "end", "flush"},
 	} {
 		rec := NewRecorder(newMemory(), spec.Operations(), nil)
-		st := &step{Step: Step{Step: workload.Step{Clients: 1, Requests: 1}}, work: work, start: rec.clock.Now(), schedule: newSchedule(spec, Step{Step: workload.Step{Requests: 1}})}
+		st := &plan{Step: Step{Step: workload.Step{Clients: 1, Requests: 1}}, work: work, start: rec.clock.Now(), schedule: newSchedule(spec, Step{Step: workload.Step{Requests: 1}})}
 		f := &flight{}
 		rec.begin(st, []*flight{f})
 		sec := rec.flusher.flushed + 1

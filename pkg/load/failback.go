@@ -9,29 +9,6 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// FailBack asks the running step to have the connections that failed over to another member go back
-// to their first ones, so that they are spread over the members as at the beginning.
-type FailBack struct {
-	// Within ends the attempts, as the end of the step and a time-out do.
-	Within context.Context
-	// Result receives the result, for which it must have room.
-	Result chan<- FailedBack
-}
-
-// FailedBack is how many connections went back to their first members, and how many are away from
-// them all the same: those that could not be opened there within 20 s, and those that are lost at
-// the time.
-type FailedBack struct {
-	Returned int
-	Away     int
-}
-
-// Add adds the connections of another part.
-func (f *FailedBack) Add(o FailedBack) {
-	f.Returned += o.Returned
-	f.Away += o.Away
-}
-
 const (
 	// failBackAtOnce bounds the connections of a step that go back at the same time. It is small, so
 	// that requests of the load hardly wait for them.

@@ -53,7 +53,7 @@ type flusher struct {
 }
 
 // begin starts a step whose first second follows flushed.
-func (f *flusher) begin(st *step, flushed int64, g grid) {
+func (f *flusher) begin(st *plan, flushed int64, g grid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ticks.begin(st, g)

@@ -1,11 +1,9 @@
 package load
 
 import (
-	"context"
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // issueEnd is when a step stops issuing requests: requests due before it were
@@ -31,17 +29,6 @@ func (e *issueEnd) atMost(ns int64) {
 type exhausted struct {
 	once sync.Once
 	done chan struct{}
-}
-
-// exhaust notes that no request is left to take. A closed loop then ends issuing; a rate
-// ends it after the due time of its last request.
-func (s *step) exhaust() {
-	s.exhausted.once.Do(func() {
-		if !s.rated() {
-			s.rec.endIssue(func() int64 { return s.rec.clock.Now() + 1 })
-		}
-		close(s.exhausted.done)
-	})
 }
 
 // ending replaces a step's stop time while it is being set.
@@ -86,26 +73,4 @@ func (s *stopTime) at() int64 {
 		at = s.ns.Load()
 	}
 	return at
-}
-
-// watchStop ends issuing when ctx ends or the step's duration is over.
-func (s *step) watchStop(ctx, own context.Context) {
-	defer func() {
-		close(s.stop.passed)
-		s.alarms.EndWaits()
-	}()
-	var over <-chan time.Time
-	planned := s.stop.at()
-	if s.Duration > 0 {
-		t := time.NewTimer(time.Duration(planned - s.rec.clock.Now()))
-		defer t.Stop()
-		over = t.C
-	}
-	select {
-	case <-ctx.Done():
-		s.rec.endIssue(func() int64 { return s.stop.interrupt(s.rec.clock.Now) })
-	case <-over:
-		s.rec.issueEnd.atMost(planned)
-	case <-own.Done():
-	}
 }

@@ -93,7 +93,7 @@ func (m *memberCounts) takeHistograms(into *memberCounts) {
 // memberRows turns counts by member into rows of members.csv and histograms. One
 // goroutine at a time calls its methods.
 type memberRows struct {
-	step   *step
+	step   *plan
 	merged []results.MemberSecond // of one second, in the order of a slot
 	rows   []results.MemberSecond // of the last call
 }

@@ -38,7 +38,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 		}
 		rec.flusher.flush(sec)
 	}
-	rec.allocate(st)
+	rec.allocate(&st.plan)
 	for range 4 { // the first failures take the memory they need
 		second()
 	}
@@ -131,7 +131,7 @@ func TestStepAllocatesAtItsStart(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}, Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}
 		rec := NewRecorder(discard{}, spec.Operations(), nil)
-		st := &step{spec: spec, rec: rec, Step: Step{Step: workload.Step{Rate: rate, Duration: 10 * time.Second}}}
+		st := &plan{spec: spec, Step: Step{Step: workload.Step{Rate: rate, Duration: 10 * time.Second}}}
 		st.phases()
 		rec.allocate(st)
 		for _, s := range rec.shards.all {
@@ -158,7 +158,7 @@ func TestPhasesOfAStep(t *testing.T) {
 		{Spec{Load: workload.Load{Limits: workload.Limits{CoolDown: time.Second}}}, 0, [numPhases]bool{false, true, false}},
 		{Spec{Load: workload.Load{Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}, time.Minute, [numPhases]bool{true, true, true}},
 	} {
-		s := &step{spec: c.spec, Step: Step{Step: workload.Step{Duration: c.duration}}}
+		s := &plan{spec: c.spec, Step: Step{Step: workload.Step{Duration: c.duration}}}
 		s.phases()
 		if got := [numPhases]bool{s.has(warmUp), s.has(measure), s.has(coolDown)}; got != c.want {
 			t.Errorf("warm-up %v and cool-down %v of %v: phases %v, want %v", c.spec.WarmUp, c.spec.CoolDown, c.duration, got, c.want)

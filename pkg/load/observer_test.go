@@ -273,7 +273,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 		held := make(chan struct{})
 		sink := &observing{memory: newMemory(), deliver: func() { <-held }}
 		rec := NewRecorder(sink, spec.Operations(), nil)
-		rec.history.most = most
+		rec.history.pool.most = most
 		var calls atomic.Int64
 		var res StepResult
 		var engine sync.WaitGroup
@@ -362,7 +362,7 @@ func deschedule(moves []int) error {
 		clients[n] = &deferred{shard: rec.shards.of(n)}
 		flights[n] = &clients[n].flight
 	}
-	st := &step{Step: Step{Step: workload.Step{Clients: len(clients)}}, spec: spec, rec: rec, start: rec.clock.Now()}
+	st := &plan{Step: Step{Step: workload.Step{Clients: len(clients)}}, spec: spec, start: rec.clock.Now()}
 	st.phases()
 	rec.issueEnd.open()
 	rec.shards.begin(rec.clock.Second(st.start)-1, st, st.grid(rec.issueEnd), flights)

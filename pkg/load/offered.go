@@ -18,7 +18,7 @@ type offered struct {
 	// mu orders counts and a change of the end: an interrupt comes before or after
 	// the count of a second.
 	mu     sync.Mutex
-	step   *step
+	step   *plan
 	due    int64 // requests of the step that were due in flushed seconds
 	grid   grid
 	at     int64   // the moment up to which requests of the step were counted
@@ -33,7 +33,7 @@ type offered struct {
 }
 
 // begin starts to count a step.
-func (o *offered) begin(st *step, g grid) {
+func (o *offered) begin(st *plan, g grid) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.step, o.due, o.asked, o.at, o.grid = st, 0, 0, st.start, g

@@ -106,7 +106,7 @@ func (r *Recorder) Stops() results.Stops { return r.stops.All() }
 
 // allocate makes all histograms that a step without failures needs. So they neither take
 // time during the load nor make memory depend on its length.
-func (r *Recorder) allocate(st *step) {
+func (r *Recorder) allocate(st *plan) {
 	ops := len(r.accounts.ops)
 	for p := range phases {
 		if !st.has(p) {
@@ -123,7 +123,7 @@ func (r *Recorder) allocate(st *step) {
 }
 
 // begin prepares for a step. Flights belong to the step's clients.
-func (r *Recorder) begin(st *step, flights []*flight) {
+func (r *Recorder) begin(st *plan, flights []*flight) {
 	flushed := r.clock.Second(st.start) - 1
 	g := st.grid(r.issueEnd)
 	r.offered.begin(st, g)

@@ -14,7 +14,7 @@ import (
 // each phase and operation, and the totals of the whole step.
 type records struct {
 	ops    []workload.Op
-	step   *step
+	step   *plan
 	totals []latencies // as in a slot
 }
 

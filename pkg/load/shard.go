@@ -1,31 +1,12 @@
 package load
 
 import (
-	"runtime"
+	"math"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
-	"github.com/coreos/dbtester/pkg/load/clock"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/workload"
 )
-
-// done is one request that ended. Times are nanoseconds of the recorder's clock.
-type done struct {
-	due, sent, end int64
-	phase, op      int
-	late           int64 // the part of sent - due that the client caused itself
-	stopped        int64 // the part of end - sent by which stops of the client delayed the answer
-	read, written  int64 // bytes of the value that was read, of keys and values that were written
-	member         int   // that the request went to; -1 if not known
-	outcome        workload.Outcome
-	class          database.Class
-	declined       bool // a failure that is an answer; see database.Declined
-	err            error
-	observed       []Ended // for an observer; nil without one
-}
 
 // shard records the requests of some of the clients. It has two slots, chosen by the
 // parity of the second, so that one second can be flushed while the next is being
@@ -124,7 +105,7 @@ func (s *shard) unsent(now int64, phase, op int, n int64) {
 }
 
 // begin prepares for a step; flights are added by add.
-func (s *shard) begin(flushed int64, st *step, g grid) {
+func (s *shard) begin(flushed int64, st *plan, g grid) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ticks.grid = g
@@ -194,163 +175,71 @@ func (s *shard) addLateness(to *summary) {
 	to.merge(&s.late)
 }
 
-// shards divide the clients among them, so that clients rarely wait for one
-// another to record.
-type shards struct {
-	all   []*shard
-	spare slot // of the flusher: the empty slot that the next shard gets
+// startWait begins a client's wait for a server.
+func (s *shard) startWait(f *flight, now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.waiting = now
 }
 
-// newShards returns a shard for each processor, at least 2 and at most 16, with slots of a
-// size. A request holds its shard's lock for a fraction of a microsecond, and the histograms
-// of a shard take more memory than a hundred clients.
-func newShards(c clock.Clock, end *issueEnd, size int) *shards {
-	s := &shards{all: make([]*shard, min(max(runtime.GOMAXPROCS(0), 2), 16)), spare: make(slot, size)}
-	for i := range s.all {
-		s.all[i] = &shard{end: end, open: openSeconds{clock: c}, slots: [2]slot{make(slot, size), make(slot, size)}}
+// endWait ends a client's wait for a server.
+func (s *shard) endWait(f *flight, now int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addWait(f.waiting, now)
+	f.waiting = 0
+}
+
+// addWait adds a wait to the seconds and phases that it covers. The shard is
+// locked.
+func (s *shard) addWait(from, to int64) {
+	end := s.window.to
+	if end < math.MaxInt64 {
+		end = min(end, s.end.at())
 	}
-	return s
+	s.waited += max(min(to, end)-max(from, s.window.from), 0)
+	for from < to {
+		phase := measure
+		switch {
+		case from < s.window.from:
+			phase = warmUp
+		case from >= s.coolDown:
+			phase = coolDown
+		}
+		next := min(to, s.open.clock.SecondStart(s.open.clock.Second(from)+1))
+		for _, edge := range [...]int64{s.window.from, s.coolDown} {
+			if from < edge {
+				next = min(next, edge)
+			}
+		}
+		s.slots[s.open.of(from)&1].at(phase, 0).waiting += next - from
+		from = next
+	}
 }
 
-// of returns the shard into which client n of a step records.
-func (s *shards) of(n int) *shard { return s.all[n%len(s.all)] }
-
-// allocate makes the histograms of the tallies in the half-open range [from, to).
-func (s *shards) allocate(from, to int, rated bool) {
-	s.spare.allocate(from, to, rated)
-	for _, one := range s.all {
-		one.slots[0].allocate(from, to, rated)
-		one.slots[1].allocate(from, to, rated)
-		if rated {
-			one.late.allocate()
+// cutWaits adds the share of a second that running waits took. The shard is locked.
+func (s *shard) cutWaits(sec int64) {
+	end := s.open.clock.SecondStart(sec + 1)
+	for _, f := range s.flights {
+		if f.waiting != 0 && f.waiting < end {
+			s.addWait(f.waiting, end)
+			f.waiting = end
 		}
 	}
 }
 
-// begin prepares for a step whose first second follows flushed. Flights belong to its
-// clients, in order.
-func (s *shards) begin(flushed int64, st *step, g grid, flights []*flight) {
-	for _, one := range s.all {
-		one.begin(flushed, st, g)
+// takeEnded moves the requests that ended to a list, and returns a moment. Every request that
+// the shard's clients sent before that moment has been taken by now. now is an earlier reading
+// of the clock.
+func (s *shard) takeEnded(now int64, to *[][]Ended) (before int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*to = append(*to, s.pages.all...)
+	clear(s.pages.all)
+	s.pages.all = s.pages.all[:0]
+	before = now
+	for _, f := range s.flights {
+		before = min(before, f.earliest(now))
 	}
-	for n, f := range flights {
-		s.of(n).add(f)
-	}
+	return before
 }
-
-// hold calls a function while nothing is recorded.
-func (s *shards) hold(do func()) {
-	for _, one := range s.all {
-		one.mu.Lock()
-		defer one.mu.Unlock()
-	}
-	do()
-}
-
-// take closes a second in every shard, adds the shards' slots to an empty one, adds the ticks
-// before number end and the counts by member to lists, and returns how many bytes were read.
-// One goroutine at a time calls it.
-func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) (read int64) {
-	for _, one := range s.all {
-		s.spare = one.take(sec, s.spare, end, ticks, members)
-		for n := range into {
-			read += s.spare[n].read
-			into[n].absorb(&s.spare[n])
-		}
-	}
-	return read
-}
-
-// end forgets the step's flights and returns its clients' time inside calls, their time
-// without a server, and their own delay.
-func (s *shards) end() (inside, waited, delay time.Duration) {
-	for _, one := range s.all {
-		i, w, d := one.stop()
-		inside += time.Duration(i)
-		waited += time.Duration(w)
-		delay += time.Duration(d)
-	}
-	return inside, waited, delay
-}
-
-// members moves the step's histograms by member into one for each.
-func (s *shards) members() *memberCounts {
-	all := &memberCounts{}
-	for _, one := range s.all {
-		one.takeMembers(all)
-	}
-	return all
-}
-
-// forget forgets the lateness of the steps so far.
-func (s *shards) forget() {
-	for _, one := range s.all {
-		one.forget()
-	}
-}
-
-// lateness merges the lateness of all shards.
-func (s *shards) lateness() results.Spread {
-	var all summary
-	for _, one := range s.all {
-		one.addLateness(&all)
-	}
-	return all.spread()
-}
-
-// openSeconds are the two seconds that can be recorded into: the ones after the last
-// flushed second.
-type openSeconds struct {
-	clock   clock.Clock
-	flushed int64
-}
-
-// of returns the open second of a moment. The bounds matter only if a goroutine was descheduled
-// between reading the clock and recording.
-func (o *openSeconds) of(ns int64) int64 {
-	return min(max(o.clock.Second(ns), o.flushed+1), o.flushed+2)
-}
-
-// flight describes a client's request in flight, packed into one word so that a flush and the
-// deadline watcher can read it while the client works: 0 when idle, else the time it was sent
-// above nine bits of flags.
-type flight struct {
-	word atomic.Int64
-	// waiting is when its client began to wait for a server, 0 if it does not wait; the
-	// shard's lock guards it.
-	waiting int64
-	// idle is when its client last had no request in flight, as far as its observer knows; the
-	// shard's lock guards it.
-	idle int64
-	_    [40]byte // its own cache line: neighbours belong to other clients
-}
-
-const (
-	flightExpired = 1 << iota
-	flightLate
-	flightQueued
-	flightPhase // two bits
-	_
-	flightOp // three bits
-	_
-	_
-	flightCounted // as sent, by a flush
-	flightShift   = iota
-	maxOps        = workload.MaxMix
-)
-
-// flightSending is the word of a client with an observer between two requests: it reads, or has
-// read, the clock for the next. It stands for no request: neither a flush nor the deadline
-// watcher has anything to mark in it.
-const flightSending = flightCounted | flightExpired
-
-func packFlight(sent int64, phase, op int, flags int64) int64 {
-	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags
-}
-
-// sentAt returns when a flight's request was sent.
-func sentAt(word int64) int64 { return word>>flightShift - 1 }
-
-func phaseOf(word int64) int { return int(word/flightPhase) & 3 }
-
-func opOf(word int64) int { return int(word/flightOp) & (maxOps - 1) }

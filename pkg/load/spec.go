@@ -117,3 +117,6 @@ type StepResult struct {
 	// loop ends by its duration.
 	Requests int64
 }
+
+// clients returns how many clients of a step this part has.
+func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }

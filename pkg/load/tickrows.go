@@ -11,7 +11,7 @@ import (
 // longest gap between ok answers. One goroutine at a time calls its methods.
 type tickRows struct {
 	ops  []workload.Op
-	step *step
+	step *plan
 	grid grid
 	// taken are the ticks that were taken from the shards and not yet written, in order.
 	taken []tickCounts
@@ -24,7 +24,7 @@ type tickRows struct {
 }
 
 // begin starts a step.
-func (r *tickRows) begin(st *step, g grid) {
+func (r *tickRows) begin(st *plan, g grid) {
 	r.step, r.grid, r.taken, r.inFlight = st, g, r.taken[:0], [maxOps]int64{}
 	r.next = r.grid.of(st.start)
 	r.gaps = Gaps{}

@@ -20,12 +20,6 @@ type grid struct {
 	issue   *issueEnd // ends a window with a duration, if that is earlier
 }
 
-// grid returns the step's ticks. Issue is when the step stops issuing.
-func (s *step) grid(issue *issueEnd) grid {
-	w := s.window()
-	return grid{window: w.from, planned: w.to, issue: issue}
-}
-
 // cut returns when the window ends. A window without a duration ends with the step.
 func (g *grid) cut() int64 {
 	if g.planned == math.MaxInt64 {

@@ -15,7 +15,7 @@ var inOrder = []string{
 	"analyze/abilities/cause", "analyze/answers", "analyze/answers/compare", "analyze/answers/headline", "analyze/figure", "analyze/publish/live", "analyze/publish/page", "analyze/publish/submission", "analyze/table",
 	"cmd/dbtester",
 	"control/abilities/faults", "control/issue", "control/judge",
-	"pkg/ability/faults", "pkg/config", "pkg/config/classic", "pkg/consistency", "pkg/coordination/service", "pkg/database/cetcd", "pkg/database/consul", "pkg/database/etcd", "pkg/databasetest", "pkg/fault", "pkg/files/linefile", "pkg/install", "pkg/load/merge", "pkg/load/schedule", "pkg/mark", "pkg/metric", "pkg/remotestorage", "pkg/results", "pkg/wire/poller",
+	"pkg/ability/faults", "pkg/config", "pkg/config/classic", "pkg/consistency", "pkg/coordination/service", "pkg/database/cetcd", "pkg/database/consul", "pkg/database/etcd", "pkg/databasetest", "pkg/fault", "pkg/files/linefile", "pkg/install", "pkg/load", "pkg/load/merge", "pkg/load/schedule", "pkg/mark", "pkg/metric", "pkg/remotestorage", "pkg/results", "pkg/wire/poller",
 	"tools/audit", "tools/discovery", "tools/holders", "tools/house", "tools/observer", "tools/peers", "tools/watchers",
 }
 

@@ -1,0 +1,27 @@
+package load
+
+import (
+	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/workload"
+)
+
+// done is one request that ended. Times are nanoseconds of the recorder's clock.
+type done struct {
+	due, sent, end int64
+	phase, op      int
+	late           int64 // the part of sent - due that the client caused itself
+	stopped        int64 // the part of end - sent by which stops of the client delayed the answer
+	read, written  int64 // bytes of the value that was read, of keys and values that were written
+	member         int   // that the request went to; -1 if not known
+	outcome        workload.Outcome
+	class          database.Class
+	declined       bool // a failure that is an answer; see database.Declined
+	err            error
+	observed       []Ended // for an observer; nil without one
+}
+
+// severed reports whether a request shows that its client has no server: the
+// connection broke, or a member that cannot serve refused the request.
+func (d *done) severed() bool {
+	return d.class == database.ClassConnection || d.class == database.ClassUnavailable
+}
