@@ -30,7 +30,7 @@ func classicDirectory(t *testing.T) string {
 	return dir
 }
 
-// classicExperiment is what a classic file for that run contains.
+// classicExperiment is the classic file for that run.
 func classicExperiment(dir, out string) *Classic {
 	const tag = "etcd-v3.6.x-go1.26"
 	in := func(name string) string { return filepath.Join(dir, "t-"+name) }

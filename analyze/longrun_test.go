@@ -29,8 +29,8 @@ var longRuns = []struct {
 	{name: "a day", trials: 1, seconds: 86_400, repeats: 3, all: costs{wall: 15, peak: 300}},
 }
 
-// TestLongRunCosts writes a table with what reports on long runs cost, and how large their records
-// are, into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
+// TestLongRunCosts writes a table with the costs of reports on long runs, and their records' sizes,
+// into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
 func TestLongRunCosts(t *testing.T) {
 	to := os.Getenv("DBTESTER_LONG_FILE")
 	if to == "" {
@@ -125,7 +125,7 @@ func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64
 	return bytes
 }
 
-// costs are what a report takes: seconds, processor seconds, and megabytes.
+// costs are a report's costs: seconds, processor seconds, and megabytes.
 type costs struct{ wall, cpu, peak float64 }
 
 // costCells makes a report some times, and returns the cells with its costs and with the bars that

@@ -11,8 +11,8 @@ type Options struct {
 	// Folders are result folders, in the same order as the table's columns. If a tag occurs in
 	// several, the second becomes "TAG #2", and so on.
 	Folders []string
-	// Classic, if not nil, adds classic files as columns. Without Out its Report says where the
-	// outputs go.
+	// Classic, if not nil, adds classic files as columns. Without Out its Report gives the output
+	// paths.
 	Classic *Classic
 	// Out is the folder to write into. By default it is "report" in the only folder, or
 	// in the folder that contains them all. [IsReport] recognizes it among result

@@ -158,8 +158,8 @@ func (out *output) protect(e *Classic) {
 	}
 }
 
-// ofRun returns where a run's own output goes. The classic file says so if the report is written at
-// the place that it names.
+// ofRun returns where a run's own output goes. The path comes from the classic file if the report
+// is written at the place that the file names.
 func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path

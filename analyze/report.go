@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Report is what an analysis returns.
+// Report is an analysis's result.
 type Report struct {
 	Title       string
 	Description string
@@ -26,7 +26,7 @@ type Report struct {
 	Marks []run.Mark
 
 	errors []columnErrors
-	// numbers and encoded are what numbers.csv and the JSON file contain.
+	// numbers and encoded are the contents of numbers.csv and the JSON file.
 	numbers, encoded []byte
 	// failures are the errors in all trials of a database together.
 	failures  []columnErrors
@@ -37,7 +37,7 @@ type Report struct {
 // CSV returns the numbers in numbers.csv: one row for each value, with its unit and samples.
 func (r *Report) CSV() []byte { return r.numbers }
 
-// JSON returns what all-aggregated.json contains, as docs/report.schema.json describes.
+// JSON returns the contents of all-aggregated.json, as docs/report.schema.json describes.
 func (r *Report) JSON() []byte { return r.encoded }
 
 // Markdown returns the first screen as Markdown, for a comment or a job's summary.

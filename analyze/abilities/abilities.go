@@ -193,7 +193,7 @@ type Finding struct {
 	Of    func([]*run.Run) string
 }
 
-// Explainer knows what response times are spent on. It ranks no databases.
+// Explainer knows the causes behind response times. It ranks no databases.
 type Explainer interface {
 	// Explain returns the causes for databases, given by their names and runs; nil if no database
 	// has a known one.

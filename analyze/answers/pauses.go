@@ -31,7 +31,7 @@ func (c Column) pauseText() string {
 	return PauseText(first, spread.Median)
 }
 
-// sayActed states what an ability cost that acted during the load: the throughput meanwhile, and
+// sayActed states the cost of an ability that acted during the load: the throughput meanwhile, and
 // the longest pause.
 func (s *screen) sayActed() string {
 	var parts []string

@@ -102,7 +102,7 @@ func (k *ranking) family() abtest.Screen {
 // planned is the difference, as a share, that is stated to be found with some probability.
 const planned = .2
 
-// reach states the difference that so many trials per column can detect, given their deviation.
+// reach states the difference that a trial count per column can detect, given their deviation.
 func (k *ranking) reach(trials int) string {
 	var spreads []float64
 	for _, r := range k.relations {

@@ -121,7 +121,7 @@ type Series struct {
 	Detail bool
 	// Trial is the detail's trial number, or 0.
 	Trial int
-	// Statistic names what Y means in the CSV, such as the "median" of trials; Low and High are
+	// Statistic names the meaning of Y in the CSV, such as the "median" of trials; Low and High are
 	// then their extremes. Empty means that Y is an ordinary value.
 	Statistic string
 	// Loose draws markers without a line: occasional events.

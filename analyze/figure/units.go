@@ -80,7 +80,7 @@ func threeDigits(v float64) string {
 	return significant(v, 3)
 }
 
-// significant formats v with so many significant digits.
+// significant formats v with a number of significant digits.
 func significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"

@@ -107,14 +107,14 @@ type folderReader struct {
 	clock   Gaps
 }
 
-// machineRecord holds what one machine's files contain.
+// machineRecord holds the contents of one machine's files.
 type machineRecord struct {
 	Machine
 	own               Own
 	samples, reported Gaps
 }
 
-// readRequests fills in what the client recorded about its requests.
+// readRequests fills in the client's records about its requests.
 func (f *folderReader) readRequests() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)

@@ -53,7 +53,7 @@ func readHeat(dir string, intervals []results.Interval, record *results.Database
 	return r.finish()
 }
 
-// readMinutes reads the log by minute, and reports whether it can stand for the log by second.
+// readMinutes reads the log by minute, and reports whether it can replace the log by second.
 func (r *heatReader) readMinutes(path string, intervals []results.Interval) bool {
 	left := map[results.Series]int64{}
 	for i := range intervals {

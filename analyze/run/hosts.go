@@ -12,7 +12,7 @@ import (
 // group is one physical counter source and the machines that read it.
 type group struct {
 	members []int  // server indexes
-	client  string // who issues load on this machine: "client", "generator" or ""
+	client  string // the load's issuer on this machine: "client", "generator" or ""
 }
 
 // shared describes which machines share the source; "" if only one machine reads it.
@@ -73,7 +73,7 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt returns who issues load on a server's machine, or "". In a run with generators control
+// issuerAt returns the load's issuer on a server's machine, or "". In a run with generators control
 // issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSharedHost: a member shares its machine with what issues the load there: the client or, in a
-// run with generators, only these, wherever control runs.
+// TestSharedHost: a member shares its machine with the load's issuer there: the client or, in a run
+// with generators, only these, wherever control runs.
 func TestSharedHost(t *testing.T) {
 	t.Parallel()
 	on := func(boot string) *results.Host { return &results.Host{BootID: boot} }

@@ -140,8 +140,8 @@ const (
 )
 
 // Happenings yields the load's events, the last one first. An event lasts until a later event at
-// the same member says that it is over; that event is not yielded. A log line's time is when its
-// happening ended.
+// the same member ends it; that event is not yielded. A log line's time is when its happening
+// ended.
 func (r *Run) Happenings() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		type of struct {

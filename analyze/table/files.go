@@ -88,8 +88,8 @@ func plain(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// tidyNote returns what qualifies a value: its footnotes, the reason why it is missing, or the text
-// that stands in for it.
+// tidyNote returns a value's qualifications: its footnotes, the reason why it is missing, or the
+// text that replaces it.
 func tidyNote(c Cell) string {
 	notes := c.Marks
 	switch {

@@ -41,7 +41,7 @@ func buckets(l *run.Latency) []bucket {
 	for i := range steps {
 		list = append(list, bucket{to: least + (top-least)*float64(i+1)/float64(steps)})
 	}
-	list[steps-1].to = top // undo what rounding did
+	list[steps-1].to = top // undo the rounding
 	if top < most {
 		list = append(list, bucket{to: most})
 	}

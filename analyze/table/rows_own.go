@@ -160,7 +160,7 @@ func bound(seconds float64) time.Duration {
 	return time.Duration(math.Round(min(seconds, 1e6) * 1e9))
 }
 
-// metricsCost prints what querying the slowest member cost.
+// metricsCost prints the cost of querying the slowest member.
 func metricsCost(r *run.Run) Cell {
 	var longest, bytes float64
 	var count int64

@@ -1,4 +1,4 @@
-// Package capacity shows what searches for a capacity found.
+// Package capacity shows results from capacity searches.
 package capacity
 
 import (

@@ -73,8 +73,8 @@ func say(names []string, runs [][]*run.Run, requests string, order abilities.Ord
 	return text
 }
 
-// found states what a column's searches found: "etcd sustained 952 writes a second (capacity
-// 1,084/s, 952 to 1,215)".
+// found states a column's search results: "etcd sustained 952 writes a second (capacity 1,084/s,
+// 952 to 1,215)".
 func found(c trials.Group, requests string) string {
 	spread, first := c.Measure((*run.Run).CapacityRate)
 	if spread.N == 0 {

@@ -18,7 +18,7 @@ const (
 	verdictNone   = "none found"
 )
 
-// Explain returns what causes the response times in some databases, at each one's largest step, and
+// Explain returns the causes behind some databases' response times, at each one's largest step, and
 // a sentence about them if a cause is named.
 func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	e := &abilities.Explanation{}

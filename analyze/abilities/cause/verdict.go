@@ -53,7 +53,7 @@ type Suspect struct {
 	least  float64 // the share by AtLeast, in percent
 }
 
-// Verdict names what causes the response time.
+// Verdict names the causes behind the response time.
 type Verdict struct {
 	// Suspects are ordered by their lower bounds, and by their values where these are equal.
 	Suspects []Suspect
@@ -74,7 +74,7 @@ func (v *Verdict) add(s Suspect) {
 		if s.Share.Value > o.Share.Value || s.least > 0 {
 			o.Text = s.Text
 		}
-		o.Name, o.least = s.Name, max(o.least, s.least) // the later one is further inside, and says less
+		o.Name, o.least = s.Name, max(o.least, s.least) // the later one is further inside and less informative
 		o.Share.Value, o.Share.Low, o.Share.High = o.Share.Value+s.Share.Value, o.Share.Low+s.Share.Low, o.Share.High+s.Share.High
 		return
 	}

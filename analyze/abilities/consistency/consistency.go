@@ -22,7 +22,7 @@ var (
 	_ abilities.Finder = Half{}
 )
 
-// Rows returns rows about violations, stale reads, lost writes and what judging costs.
+// Rows returns rows about violations, stale reads, lost writes and the cost of judging.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{Name: "LINEARIZABLE", Unit: "violations", After: "KEYS-FOUND", Cell: cell(violations),
@@ -148,7 +148,7 @@ func stale(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.Counts.StaleReads), v.Counts.Judged), strings.Join(parts, ", ")
 }
 
-// lost formats what became of the last writes.
+// lost formats the last writes' fate.
 func lost(v *consistency.Verdict) (run.Measure, string) {
 	h := v.Held
 	switch {

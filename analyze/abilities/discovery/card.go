@@ -63,7 +63,7 @@ func lines() []line {
 }
 
 // Card is the first screen for loads with instances: the time until all consumers knew about a
-// death, its parts, and what waiting for a death costs.
+// death, its parts, and the cost of waiting for a death.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	card := &abilities.Card{Head: append([]string{"service discovery"}, names...)}
 	found := false

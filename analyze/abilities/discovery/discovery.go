@@ -30,7 +30,7 @@ var (
 // Name is the experiment's kind.
 func (Half) Name() string { return "discovery" }
 
-// Acted reports whether instances registered beside the load.
+// Acted reports whether instances registered during the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
 // outcome returns a run's outcome, or nil without instances.

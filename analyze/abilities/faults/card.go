@@ -62,7 +62,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 
 // basis explains the numbers in brackets; "" if there are no such numbers.
 func basis(columns [][]group) string {
-	coverage := map[int]float64{} // of medians over so many repeats
+	coverage := map[int]float64{} // medians' coverage by repeat count
 	for _, list := range columns {
 		for _, g := range list {
 			if m := g.median(blackout()); m.N > 1 {

@@ -98,7 +98,7 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// What taps cost is in a row for each member, and beside the settings for all runs.
+// The cost of taps is in a row for each member, and next to the settings for all runs.
 func TestTaps(t *testing.T) {
 	tapped := func(with ...time.Duration) *run.Run {
 		r := recorded(t, time.Second)

@@ -196,7 +196,7 @@ func (g group) median(q quantity) (s summary) {
 	return s
 }
 
-// text returns text such as "2.01 s (1.98 to 2.06, 96.9 % of 6)". It says if the median is only a
+// text returns text such as "2.01 s (1.98 to 2.06, 96.9 % of 6)". It states if the median is only a
 // lower bound.
 func (s summary) text(q quantity) string {
 	switch {

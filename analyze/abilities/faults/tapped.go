@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tapRow is the row about what taps cost.
+// tapRow is the row about the cost of taps.
 func tapRow() abilities.Row {
 	return abilities.Row{
 		Name: "FAULT-TAP", Unit: "ms", After: "FAULT-P99",
@@ -33,7 +33,7 @@ func tapped(r *run.Run) (members []results.Member) {
 	return members
 }
 
-// tapCell formats what the taps on a run's members cost.
+// tapCell formats the cost of the taps on a run's members.
 func tapCell(r *run.Run) (run.Measure, string) {
 	if len(happened(r)) == 0 {
 		return run.Inapplicable("no fault was applied"), ""
@@ -50,8 +50,8 @@ func tapCell(r *run.Run) (run.Measure, string) {
 	return most, strings.Join(parts, "; ")
 }
 
-// tapNote states what the taps cost in some runs of one database, and whose syncs include it if not
-// all members' do; "" if no cost was measured.
+// tapNote states the taps' cost in some runs of one database, and whose syncs include it if not all
+// members' do; "" if no cost was measured.
 func tapNote(runs []*run.Run) string {
 	var costs []float64
 	var ns []int

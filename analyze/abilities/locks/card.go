@@ -35,7 +35,7 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 const fewClauses = 3
 
 // clause is the part of a sentence about one database: a number for each trial, how its locks are
-// acquired, and what the numbers measure.
+// acquired, and the measured quantity.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
@@ -210,7 +210,7 @@ func lines(t typical) []line {
 	}...)
 }
 
-// cell formats the numbers from a database's trials with so many contenders; "" without numbers.
+// cell formats the numbers from a database's trials at a contender count; "" without numbers.
 func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	if l.say != nil {
 		return l.say(trials, contenders)
@@ -270,7 +270,7 @@ func (l line) median(all []float64) (text, unit string) {
 	return fmt.Sprintf("%s (%s..%s)%s", number(middle), least, most, unit), unit
 }
 
-// stageOf returns the first stage with so many contenders, or nil.
+// stageOf returns the first stage with this contender count, or nil.
 func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	i := slices.IndexFunc(o.Stages, func(s locks.Stage) bool { return s.Contenders == contenders })
 	if i < 0 {
@@ -279,8 +279,7 @@ func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	return &o.Stages[i]
 }
 
-// orderIn is the order with so many contenders. If trials differ, it states how many had each
-// order.
+// orderIn is the order at a contender count. If trials differ, it states how many had each order.
 func orderIn(trials []*locks.Outcome, contenders int) string {
 	var said []string
 	counts := map[locks.Order]int{}
@@ -299,7 +298,7 @@ func orderIn(trials []*locks.Outcome, contenders int) string {
 	return strings.Join(said, ", ")
 }
 
-// Card is the first screen for loads beside contenders: how fast a lock changed hands, how fairly,
+// Card is the first screen for loads with contenders: how fast a lock changed hands, how fairly,
 // and whether it was safe. A database's trials have their medians. Databases that differ in how
 // long locks are held have a row for each such time.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {

@@ -144,7 +144,7 @@ func spread(s *results.Spread, text func(int64) string) string {
 	return strings.Join(append(parts, "longest "+text(s.Max)), ", ") + fmt.Sprintf(" (%s)", count(s.N))
 }
 
-// how is the recipe, who provides it unless left out, and how long a lock is kept back.
+// how is the recipe, its provider unless left out, and how long a lock is kept back.
 func how(o *locks.Outcome, by string) string {
 	text := "recipe " + o.Plan.Recipe
 	if by != "" {

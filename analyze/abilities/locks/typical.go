@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// typical is the number that stands for a stage's hand-offs: one for the sentence, the card and the
+// typical is the number that represents a stage's hand-offs: one for the sentence, the card and the
 // figures in a report.
 type typical struct {
 	// word is its name in a sentence, phrase the same as an adverb, and name its row's label.
@@ -53,7 +53,7 @@ func (t typical) cell(is *results.Spread) string {
 }
 
 // enough reports whether there are enough hand-offs for the quantile q. The mean, for which q is 0,
-// needs no minimum, because the count is shown beside it.
+// needs no minimum, because the count is shown next to it.
 func enough(s *results.Spread, q float64) bool { return q == 0 || s.Enough(q) }
 
 // lacksMean reports whether the record has hand-offs without a mean, as by earlier releases.

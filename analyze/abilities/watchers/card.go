@@ -15,7 +15,7 @@ import (
 )
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few. The text says so if the time is known for only some of the stage's writes.
+// there are few. The text mentions it if the time is known for only some of the stage's writes.
 func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string {
 	if is == nil {
 		return "-"

@@ -1,6 +1,6 @@
-// Package choose answers which databases meet a need: so many requests per second within limits on
-// latency and errors. It also answers how much headroom each has, its cost at that load, and the
-// runs' limits. It is pure: observations in, answers out.
+// Package choose answers which databases meet a need: a request rate within limits on latency and
+// errors. It also answers how much headroom each has, its cost at that load, and the runs' limits.
+// It is pure: observations in, answers out.
 package choose
 
 import (

@@ -17,7 +17,7 @@ import (
 )
 
 // side makes runs with these throughputs, whose p99 is 10,000 ms divided by the throughput. The
-// first one begins at a minute, and each one so many minutes after the one before.
+// first one begins at a minute, and each one a given number of minutes after the one before.
 func side(name string, first, every int, throughputs ...float64) Side {
 	s := Side{Name: name}
 	for i, v := range throughputs {

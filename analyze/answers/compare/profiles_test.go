@@ -100,8 +100,8 @@ func profiled(t *testing.T, s Side, content []byte) {
 	}
 }
 
-// TestProfiles: functions stand side by side in microseconds for each request, those
-// that differ most first.
+// TestProfiles: functions are listed side by side in microseconds for each request, those that
+// differ most first.
 func TestProfiles(t *testing.T) {
 	a, b := side("A", 0, 1, 1000, 1000), side("B", 60, 1, 500, 500)
 	profiled(t, a, profileOf("raft.Step", 100, "bbolt.put", 50))

@@ -35,7 +35,7 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 // these first.
 const mostCardRows = 28
 
-// numbers draws the card, or at most so many rows of points.
+// numbers draws the card, or at most points rows of the points.
 func (h *Headline) numbers(points int) string {
 	if h.Card == nil {
 		return h.Points.text(points)

@@ -83,12 +83,12 @@ type Cell struct {
 	Text string `json:"text"`
 	// Value is the median over the trials; nil if it was not measured.
 	Value *float64 `json:"value"`
-	// Low and High are bounds as Doubt says; nil for a single trial.
+	// Low and High are bounds of the kind in Doubt; nil for a single trial.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// N is how many trials are behind the value.
 	N int `json:"n"`
-	// Doubt says what kind of bounds Low and High are; "" without bounds.
+	// Doubt names the kind of bounds in Low and High; "" without bounds.
 	Doubt string `json:"doubt,omitempty"`
 	// Spread formats Low, High and N; "" for a single trial.
 	Spread string `json:"spread,omitempty"`

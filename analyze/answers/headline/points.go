@@ -14,7 +14,7 @@ import (
 // Points are the databases' numbers at equal points of their loads, with a row per client count or
 // rate. For a load without steps, each database is a row.
 type Points struct {
-	// Of says what the rows are: "clients", "rate", "step" or "database".
+	// Of names the kind of rows: "clients", "rate", "step" or "database".
 	Of string `json:"of"`
 	// Columns are the databases. If the databases are the rows, there is one unnamed column.
 	Columns []string `json:"columns"`

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whyOf returns what causes the columns' response times; nil if unknown.
+// whyOf returns the causes behind the columns' response times; nil if unknown.
 func whyOf(columns []answers.Column) *abilities.Explanation {
 	var names []string
 	var runs [][]*run.Run
@@ -24,8 +24,8 @@ func whyOf(columns []answers.Column) *abilities.Explanation {
 	return nil
 }
 
-// WhyText returns the sentence about what causes response times; "" if no cause was found, or if a
-// card replaces throughput and latency, whose means say little then.
+// WhyText returns the sentence about the causes behind response times; "" if no cause was found, or
+// if a card replaces throughput and latency, whose means are then of little use.
 func (h *Headline) WhyText() string {
 	if h.Why == nil || h.Card != nil {
 		return ""

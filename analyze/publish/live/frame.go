@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// frame is what a page shows for one second. The page's script reads it.
+// frame is a page's content for one second. The page's script reads it.
 type frame struct {
 	// Number counts a run's frames from 1.
 	Number int    `json:"number"`
@@ -39,7 +39,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// frame appends what a run's page shows.
+// frame appends the content for a run's page.
 func (s *state) frame(b []byte, number int) ([]byte, error) {
 	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable(), s.reportedTable()}, Said: []note{}}
 	for _, n := range slices.Backward(s.said) {
@@ -160,7 +160,7 @@ func (s *state) machinesTable() table {
 	return t
 }
 
-// missing stands for an unknown number.
+// missing replaces an unknown number.
 const missing = "–"
 
 func whole(v float64) string { return humanize.Comma(int64(v + .5)) }

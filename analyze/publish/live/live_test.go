@@ -767,8 +767,8 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// If a run has no report, its pages are told that it ended before the server stops, and a missing
-// report is an error.
+// If a run has no report, its pages are notified that it ended before the server stops, and a
+// missing report is an error.
 func TestOver(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	lines, done := stream(t, at)

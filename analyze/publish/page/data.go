@@ -92,7 +92,7 @@ type series struct {
 	Detail bool   `json:"detail,omitempty"` // shown on demand
 	Trial  int    `json:"trial,omitempty"`  // a detail's trial
 	Panel  int    `json:"panel,omitempty"`
-	// Statistic names what Y means in a saved table, such as the median.
+	// Statistic names the meaning of Y in a saved table, such as the median.
 	Statistic string  `json:"statistic,omitempty"`
 	At        int     `json:"at"` // index in Xs
 	Y         numbers `json:"y"`

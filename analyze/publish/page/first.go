@@ -84,7 +84,7 @@ func (f first) FactsBelow() bool {
 // below both.
 func (f first) FactsBeside() bool { return f.byDatabase && len(f.Points.Rows) > fewDatabases }
 
-// longAnswer is how many characters make an answer so long that it is set in a smaller font.
+// longAnswer is the character count from which an answer is set in a smaller font.
 const longAnswer = 170
 
 // Long reports whether the answer is set in a smaller font, to leave room below it.

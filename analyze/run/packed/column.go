@@ -25,7 +25,7 @@ const (
 	entryWhole   = iota // difference from the previous whole number, zigzag
 	entryRepeat         // how many more times the previous number occurs
 	entryDecimal        // difference in millionths
-	entryBits           // byte count of what follows: the bits that differ from the previous number
+	entryBits           // byte count of the rest: the bits that differ from the previous number
 )
 
 // millionths is the resolution for decimal numbers.
