@@ -96,7 +96,7 @@ func tabulate(t *testing.T, folders ...string) *Report {
 	return d.Report
 }
 
-// cell is one cell in a report.
+// cell returns one cell in a report.
 func cell(t *testing.T, r *Report, name string, column int) table.Cell {
 	t.Helper()
 	for _, row := range r.Table.Rows {

@@ -125,7 +125,7 @@ func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64
 	return bytes
 }
 
-// costs are a report's costs: seconds, processor seconds, and megabytes.
+// costs holds a report's seconds, processor seconds and megabytes.
 type costs struct{ wall, cpu, peak float64 }
 
 // costCells makes a report some times, and returns the cells with its costs and with the bars that

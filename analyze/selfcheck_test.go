@@ -50,7 +50,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// marksOf are the marks with one code.
+// marksOf returns the marks with one code.
 func marksOf(r *Report, code string) (marks []run.Mark) {
 	for _, m := range r.Marks {
 		if m.Code == code {

@@ -11,7 +11,7 @@ import (
 type quantity struct {
 	metric.Series
 	get func(*run.Reading) run.Measure
-	// decimals is how many decimals one server's columns have.
+	// decimals is the precision in one server's columns.
 	decimals int
 }
 

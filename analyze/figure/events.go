@@ -36,7 +36,7 @@ func (p *page) eventEntries(room vg.Length) (all []entry) {
 	return all
 }
 
-// mostEventLines is the most events with lines: more would hide the data.
+// mostEventLines limits the events with lines: more would hide the data.
 const mostEventLines = 120
 
 // drawEvents draws a symbol for each event, and unless there are many a thin line. Events with the

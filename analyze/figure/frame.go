@@ -106,7 +106,7 @@ func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
 	}
 }
 
-// mostTickRows is the most rows for tick labels.
+// mostTickRows limits the rows for tick labels.
 const mostTickRows = 2
 
 // tickRows places each tick label on a horizontal axis in the first row where it touches no other

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// heatShades is how many shades a heat map has: the eye cannot distinguish more.
+// heatShades is as many as the eye can distinguish in a heat map.
 const heatShades = 10
 
 // shade returns the i-th shade. All databases share one scale, from light yellow over green to dark

@@ -14,7 +14,7 @@ const (
 	looseRadius = vg.Length(2.7)
 	// markerSpacing is the distance between markers on lines with many points.
 	markerSpacing = vg.Length(80)
-	// fewPoints is the most points that all get markers.
+	// fewPoints is the point count up to which every point gets a marker.
 	fewPoints = 16
 )
 

@@ -58,7 +58,7 @@ type page struct {
 	leastPlot vg.Length
 	// dots are the bars' details.
 	dots []Series
-	// eventKinds are the event kinds in the legend.
+	// eventKinds lists the legend's event kinds.
 	eventKinds []string
 }
 

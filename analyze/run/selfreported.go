@@ -15,8 +15,7 @@ type Own struct {
 	Answers packed.Answers
 	// lostAt has the times of unanswered questions.
 	lostAt []int64
-	// windows are the windows for which known has metrics' numbers after their answers were
-	// dropped.
+	// windows lists those for which known has metrics' numbers after their answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
 	// stages hold the same for each stage's windows in a load with several.

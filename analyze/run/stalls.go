@@ -23,7 +23,7 @@ type Stalls struct {
 	Missing string
 	// List has all stalls in order.
 	List []Stall
-	// Kinds are the event kinds that coincided with a stall: first those that chance does not
+	// Kinds lists the event kinds that coincided with a stall: first those that chance does not
 	// explain, then those that the run caused on purpose, then by their density in the stalled time
 	// compared with all time, highest first.
 	Kinds []StallKind

@@ -26,8 +26,8 @@ type Cell struct {
 	// Low and High bound the true value if the records do not give it exactly; nil means no bound.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Trials is how many trials have Value as their median and Low and High as their bounds; 0 for
-	// a single run. Spread formats the bounds if the trials differ.
+	// Trials counts the trials with Value as their median and Low and High as their bounds; 0 for a
+	// single run. Spread formats the bounds if the trials differ.
 	Trials int    `json:"trials,omitempty"`
 	Spread string `json:"spread,omitempty"`
 	// Marks are this cell's footnotes; Footnotes are their numbers below the table.

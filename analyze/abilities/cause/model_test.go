@@ -52,7 +52,7 @@ type request struct {
 	back  bool
 }
 
-// step is how long a simulation step lasts.
+// step is the simulation's resolution.
 const step = .1
 
 // simulate runs the model for a time, and adds up the waits in all requests.

@@ -132,7 +132,7 @@ func (Half) Say(names []string, runs [][]*run.Run) string {
 	return before + " got no answer " + strings.Join(parts, "; ")
 }
 
-// mostIntervals is the most databases for which the sentence has intervals.
+// mostIntervals is the database count up to which the sentence has intervals.
 const mostIntervals = 4
 
 // differ reports whether two times differ by a quarter, and by more than probes may miss.

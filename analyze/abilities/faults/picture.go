@@ -19,7 +19,7 @@ const (
 	// recovery from it, if no other fault is within that time.
 	lead  = 5 * time.Second
 	trail = 3 * time.Second
-	// mostPanels is the most panels that a picture has.
+	// mostPanels limits a picture's panels.
 	mostPanels = 8
 )
 

@@ -31,7 +31,7 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// fewClauses is the most databases for which a sentence has more than their times.
+// fewClauses is the database count up to which a sentence has more than their times.
 const fewClauses = 3
 
 // clause is the part of a sentence about one database: a number for each trial, how its locks are

@@ -79,7 +79,7 @@ type line struct {
 	of   func(*watchers.Outcome, *watchers.Stage) string
 }
 
-// fewNumbers is the most watcher counts that each get a separate row on the card, not a detail.
+// fewNumbers is how many watcher counts may each have a separate row on the card, not a detail.
 const fewNumbers = 4
 
 // lines returns the card's rows, for rising watcher counts. values means that some watchers need

@@ -12,7 +12,7 @@ import (
 type Budget struct {
 	// Time is the whole budget; 0 means no budget.
 	Time time.Duration
-	// Pair is how long a pair is expected to take; 0 if unknown.
+	// Pair is the expected duration for two runs; 0 if unknown.
 	Pair time.Duration
 	// Elapsed returns the time since any fixed moment. A session with a budget needs it, and counts
 	// from its first run.

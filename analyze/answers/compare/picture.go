@@ -17,7 +17,7 @@ const (
 	otherKey
 )
 
-// mostPanels is the most metrics in a picture. If there are more, only the deciding metrics are
+// mostPanels limits the metrics in a picture. If there are more, only the deciding metrics are
 // drawn.
 const mostPanels = 10
 

@@ -13,7 +13,7 @@ type Session struct {
 	Pairs, Until int
 	// Budget, if set, determines Pairs.
 	Budget Budget
-	// Stages is how many stages have their own metrics; 0 means one.
+	// Stages counts the stages with their own metrics; 0 means one.
 	Stages int
 	// Seed determines the order within each block; the same seed gives the same orders.
 	Seed uint64

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// runOf is a run with stages that have a throughput and a tenth of it as p99.
+// runOf returns a run with stages that have a throughput and a tenth of it as p99.
 func runOf(m *results.Manifest, tag string, swept *workload.Swept, stages ...*run.Stage) *run.Run {
 	r := &run.Run{Info: run.Info{Tag: tag, Manifest: m, Record: &results.DatabaseRun{Tag: strings.TrimSuffix(tag, " #2"), Database: "etcd", Swept: swept}}, Stages: stages}
 	r.Machines.Apparent = run.Measured(5e6, 3)

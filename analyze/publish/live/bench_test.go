@@ -55,7 +55,7 @@ func BenchmarkSecond(b *testing.B) {
 	}
 }
 
-// cpu is this process's CPU time.
+// cpu returns this process's CPU time.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

@@ -47,7 +47,7 @@ func progress(second int, ended, errors int64) load.Progress {
 	}
 }
 
-// sampleOf is a sample from a machine.
+// sampleOf returns a sample from a machine.
 func sampleOf(at time.Time, written float64) results.Sample {
 	s := results.Sample{UnixNano: at.UnixNano(), PID: 7, Values: metric.System().Values()}
 	s.Set(metric.CPUPercent, 42)
@@ -97,7 +97,7 @@ func counted(ended int64, errors ...int64) *exposition.Part {
 	return p
 }
 
-// frameOf is a run's frame, as a page reads it.
+// frameOf returns a run's frame as a page reads it.
 func frameOf(t *testing.T, r *Run) (f struct {
 	Step, Line string
 	Figures    []struct {
@@ -546,7 +546,7 @@ func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	return lines, func() { resp.Body.Close() }
 }
 
-// next is the next event with a name.
+// next returns the following event with this name.
 func next(t *testing.T, lines *bufio.Scanner, name string) string {
 	t.Helper()
 	for lines.Scan() {

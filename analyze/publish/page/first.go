@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 )
 
-// mostDoubts is how many doubts fit on the first screen, and lettersOfDoubts their total length in
+// mostDoubts limits the doubts on the first screen, and lettersOfDoubts their total length in
 // characters beside a card, and where the numbers for the whole load follow below. At least one
 // doubt is shown.
 const (
@@ -69,7 +69,7 @@ func (f first) hasRoom(d headline.Doubt) bool {
 	return len(f.Could) < mostDoubts && letters <= lettersOfDoubts
 }
 
-// fewPoints is how high a table may be to leave room for another table below it.
+// fewPoints is the row count up to which a table leaves room for another one below it.
 const fewPoints = 5
 
 // fewDatabases is how many whole-load columns fit below the points.

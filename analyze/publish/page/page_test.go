@@ -18,7 +18,7 @@ import (
 // hostile is a text that becomes markup wherever it is not escaped.
 const hostile = `x"'><img src=x onerror=alert(1)></script><svg onload=alert(2)>`
 
-// pageOf is a page with two databases: one has a hostile tag, and every figure kind occurs.
+// pageOf returns a page with two databases: one has a hostile tag, and every figure kind occurs.
 func pageOf() Page {
 	value := func(v float64) table.Cell { return table.Cell{Text: fmt.Sprint(v), Value: &v} }
 	rowOf := func(section, name string, a, b float64) table.Line {

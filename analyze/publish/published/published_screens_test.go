@@ -121,7 +121,7 @@ func (s *firstScreen) names() (list []string) {
 	return list
 }
 
-// texts are all texts in the tables: on the first screen, and the values in numbers.csv.
+// texts returns all texts in the tables: on the first screen, and the values in numbers.csv.
 func (s *firstScreen) texts(t *testing.T, dir string) (list []string) {
 	for _, row := range s.Headline.Points.Rows {
 		list = append(list, row.Label)

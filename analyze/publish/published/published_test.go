@@ -426,7 +426,7 @@ func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	}
 }
 
-// atRank is the value at rank ceil(q n).
+// atRank returns the value at rank ceil(q n).
 func atRank(h *hdrhistogram.Histogram, q float64) float64 {
 	rank, below := int64(math.Ceil(q*float64(h.TotalCount()))), int64(0)
 	for _, bar := range h.Distribution() {
