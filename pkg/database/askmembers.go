@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// AskMembers asks n members in parallel and returns their answers, zero for a member that
-// gave none, and the errors. Once enough returns true for the answers so far, all pending
-// requests are canceled, so a paused member delays nothing. Calls to enough never overlap.
+// AskMembers asks n members in parallel and returns their answers, each zero for a member without
+// one, and the errors. Once enough returns true for the answers so far, all pending requests are
+// canceled, so a paused member delays nothing. Calls to enough never overlap.
 func AskMembers[A any](ctx context.Context, n int, ask func(ctx context.Context, member int) (A, error), enough func([]A) bool) ([]A, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

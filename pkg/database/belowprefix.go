@@ -39,7 +39,7 @@ var (
 // NewBelow returns a client for the keys below the target's prefix.
 func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
 
-// key returns a key's stored name. The empty key stays empty, so the database refuses it.
+// key returns the stored name of a key. The empty key stays empty, so the database refuses it.
 func (b *Below) key(key []byte) []byte {
 	if len(key) == 0 {
 		return nil
@@ -47,7 +47,8 @@ func (b *Below) key(key []byte) []byte {
 	return append(append(make([]byte, 0, len(b.prefix)+len(key)), b.prefix...), key...)
 }
 
-// name returns key's name in memory from an earlier call. The caller must return it with giveBack.
+// name returns the stored name of key, in memory from an earlier call. The caller must return it
+// with giveBack.
 func (b *Below) name(key []byte) *storedName {
 	n := names.Get().(*storedName)
 	n.bytes = n.bytes[:0]
@@ -76,7 +77,7 @@ func (b *Below) Put(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (b *Below) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	n := b.name(key)
 	value, err := b.on.Get(ctx, n.bytes, mode)
@@ -105,7 +106,7 @@ func (b *Below) Txn(ctx context.Context, puts []GuardedPut) error {
 	return err
 }
 
-// Version returns key's version.
+// Version returns the version of key.
 func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
 	return b.on.Version(ctx, b.key(key))
 }

@@ -11,9 +11,9 @@ import (
 // second if the server does not answer.
 const closeAtOnce = 250
 
-// CloseAll closes connections, some of which may be nil. It returns the first error and how many
-// others followed: a thousand clients of a dead server return the same error a thousand times. A
-// client's panic counts as an error.
+// CloseAll closes connections, some of which may be nil. It returns the first error and the number
+// of others: a thousand clients of a dead server return the same error a thousand times. A client's
+// panic counts as an error.
 func CloseAll[C io.Closer](conns []C) error {
 	errs := make([]error, len(conns))
 	var group errgroup.Group

@@ -4,7 +4,7 @@
 //
 // A driver plans and never executes: it returns files, commands and addresses as data for
 // the agent. Abilities beyond [Driver]'s three methods are optional interfaces in this package,
-// found by type assertion.
+// found by type assertions.
 package database
 
 import (
@@ -20,7 +20,7 @@ import (
 // Database is a system that dbtester can run: its name, facts known before anything starts, and a
 // constructor for drivers.
 type Database struct {
-	// Name is the word before "__" in an experiment file's ids: "etcd".
+	// Name is the word before "__" in the ids of experiment files: "etcd".
 	Name string
 	Info Info
 	// New returns a driver: a pointer to an options struct that holds every default.
@@ -52,8 +52,8 @@ type Info struct {
 	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
-	// Failover is how a client that lost its member chooses the next one, unless the load
-	// sets it. Clients in common use choose so.
+	// Failover is how a client chooses the next member after it lost one, unless the load sets it.
+	// The clients in common use choose so.
 	Failover workload.Failover
 	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
@@ -89,12 +89,13 @@ type Promise struct {
 	Text string
 }
 
-// Driver plans one database's members and dials them. A driver's fields are its options; after
+// Driver plans the members of one database and dials them. A driver's fields are its options; after
 // decoding they do not change, and every method is safe for concurrent use.
 type Driver interface {
-	// Plan returns one member's plan. It depends on the arguments only and has no side effects.
+	// Plan returns the plan for one member. It depends only on its arguments and has no side
+	// effects.
 	Plan(Member) (Plan, error)
-	// Ready returns nil if the member with that index serves requests within a quorum, else the
+	// Ready returns nil if the member with that index serves requests as part of a quorum, else the
 	// reason why not. It is polled; ctx bounds one attempt.
 	Ready(ctx context.Context, t Target, member int) error
 	// Dial opens one connection, which the client owns until Close.
@@ -109,14 +110,14 @@ type Driver interface {
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
-	// Get returns key's value, which belongs to the caller, or [ErrNotFound] if key does not exist.
-	// An [AppendGetter] can read into the caller's memory.
+	// Get returns the value of key, which belongs to the caller, or [ErrNotFound] if key does not
+	// exist. An [AppendGetter] can read into the caller's memory.
 	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error
 }
 
-// Host is one member's address, and its ports by role. An absent role has its default port in
+// Host is the address of one member, and its ports by role. An absent role has its default port in
 // [Info].
 type Host struct {
 	Addr  string         `json:"addr" yaml:"addr"`
@@ -160,12 +161,12 @@ type Plan struct {
 	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
-	// LogTimes find a line's time; the first one that matches counts.
+	// LogTimes find the time of a log line; the first match counts.
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 	// Metrics is where and how the agent requests the member's own metrics; nil if the
 	// member reports no metrics.
 	Metrics *MetricsSource `json:"-"`
-	// Streams is the address in Listen from which other members receive streams over TCP, on
+	// Streams is the address in Listen at which other members receive streams over TCP, on
 	// connections on which they send no data themselves; "" without one. The agent samples round
 	// trips to these members there.
 	Streams string `json:"-"`
@@ -219,7 +220,7 @@ type Classic interface {
 	SetClassic() string
 }
 
-// HostFacts describes a member's machine.
+// HostFacts describes the machine of a member.
 type HostFacts struct {
 	MemoryBytes int64
 	CPUs        int
@@ -256,12 +257,12 @@ type Versioner interface {
 // behind them reports both.
 type Fronted interface {
 	// Behind returns the name and driver for the database behind the proxies, and its members in
-	// the hosts' order. The hosts have ports for every role.
+	// the order of hosts. The hosts have ports for every role.
 	Behind(hosts []Host) (name string, driver Driver, t Target)
 }
 
 // Limiter is a driver whose options change the largest value: the largest in bytes that
-// every member surely accepts under a key with keySize bytes, 0 if no value fits. Without this
+// every member surely accepts under a key of keySize bytes, 0 if no value fits. Without this
 // interface [Info.MaxValue] holds for all options.
 type Limiter interface {
 	MaxValue(keySize int) int
@@ -272,17 +273,17 @@ type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
 }
 
-// KeyFinder is a driver that finds the highest number among a cluster's keys. A load on a cluster
-// that ran before can then number its keys from there on.
+// KeyFinder is a driver that finds the highest number among the keys in a cluster. A load on a
+// cluster that ran before can then number its keys from there on.
 type KeyFinder interface {
 	// HighestKey returns the largest number whose key, made by [workload.AppendKey] with
-	// that size, was written before the call; -1 without such a key. Its memory does not grow with
-	// the key count.
+	// that size, was written before the call, or -1. Its memory does not grow with the number of
+	// keys.
 	HighestKey(ctx context.Context, t Target, keySize int) (int64, error)
 }
 
 // HintedPutter is optional on a [Client], for databases that have one request for a
-// new key and another for an existing one. Both methods act as Put does; they try the hinted
+// new key and another for an existing one. Both methods have the effect of Put; they try the hinted
 // request first, so a right hint costs the servers one transaction.
 type HintedPutter interface {
 	// PutNew expects that key does not exist.

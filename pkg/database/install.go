@@ -32,7 +32,7 @@ func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	return driver.FromSource(dir), nil
 }
 
-// Recipes returns the ways to get a database version, or an error that says why none exists.
+// Recipes returns the ways to get a version of the database, or an error that says why none exists.
 func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)
 	if !ok {
@@ -45,8 +45,8 @@ func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	return recipes, err
 }
 
-// ReleaseTools names the tools that the version's release contains, in order; nil if no release can
-// be obtained.
+// ReleaseTools names the tools in the release of a version, in order; nil if no release can be
+// obtained.
 func (d Database) ReleaseTools(version string) []string {
 	recipes, _ := d.Recipes(version) // Get reports the error when the release is installed
 	own, _ := recipe.Tools(recipes)

@@ -11,7 +11,7 @@ import (
 )
 
 // LockFacts are the facts about a database's locks, known before anything starts. One contender at
-// a time holds the lock with a name. A contender keeps its lock, or its place in the queue, with a
+// a time holds the lock of a name. A contender keeps its lock, or its place in the queue, with a
 // session that it renews by itself.
 type LockFacts struct {
 	// What is the database's name for the object with which a contender holds a lock, such as
@@ -20,12 +20,11 @@ type LockFacts struct {
 	// Recipes are the ways to take a lock, the default first.
 	Recipes []LockRecipe
 	// Session are the facts about a contender's session with any recipe: its TTL, and when members
-	// end it. Renews is the longest time between two renewals for a session with a TTL.
+	// end it. Renews is the longest time between two renewals of a session with a TTL.
 	Session SessionFacts
 	Renews  func(ttl time.Duration) time.Duration
 	// Delayed is the database's name for the time in which no contender gets a lock after its
-	// holder's session has ended; empty without such a time. Delay is its default, and MostDelay
-	// its maximum.
+	// holder's session has ended; or empty. Delay is its default, and MostDelay its maximum.
 	Delayed          string
 	Delay, MostDelay time.Duration
 }
@@ -44,8 +43,8 @@ type LockRecipe struct {
 	Name string
 	// Library is the import path of the package with the recipe; empty if the driver has it.
 	Library string
-	// Queue means that contenders get the lock in their places' order, which members assign as
-	// requests arrive. Otherwise contenders race.
+	// Queue means that contenders get the lock in the order of their places, which members assign
+	// as requests arrive. Otherwise contenders race.
 	Queue bool
 	// Places means that [Contender.Acquire] reports a place; libraries do not.
 	Places bool
@@ -57,7 +56,7 @@ type LockRecipe struct {
 	Retry time.Duration
 }
 
-// By returns a recipe's library with its version in this binary, if the version is known.
+// By returns the library of a recipe with its version in this binary, if known.
 func (r LockRecipe) By() string {
 	if r.Library == "" {
 		return "dbtester"
@@ -129,7 +128,7 @@ func LockFactsOf(i Info, driver any) *LockFacts {
 type LockOptions struct {
 	// Recipe is a name in [LockFacts.Recipes]; empty means the default.
 	Recipe string
-	// TTL is the sessions' requested TTL; members grant what [SessionFacts.Granted] returns for it.
+	// TTL is requested for each session; members grant what [SessionFacts.Granted] returns for it.
 	TTL time.Duration
 	// Delay is how long [LockFacts.Delayed] lasts; 0 means no delay.
 	Delay time.Duration
@@ -146,7 +145,7 @@ type LockDialer interface {
 type Locks interface {
 	// Contender begins a session with its own connections, as a separate process would.
 	Contender(ctx context.Context) (Contender, error)
-	// Close removes what remains of locks without holders and waiters. It is called after all
+	// Close removes the remains of locks without holders and waiters. It is called after all
 	// contenders are closed.
 	Close() error
 }
@@ -158,7 +157,7 @@ var ErrLockLost = errors.New("the lock was not held any more")
 // Contender has a session that it renews by itself, and holds or waits for at most one lock. Its
 // methods are for one caller at a time.
 type Contender interface {
-	// Acquire waits until it holds the lock with a name. If the recipe reports places, it calls
+	// Acquire waits until it holds the lock of a name. If the recipe reports places, it calls
 	// placed, unless that is nil, once the members have confirmed its place. After an error, or if
 	// ctx ends, nothing is left of the wait, unless no member can be reached to remove it: then it
 	// ends with the session. An error that is [ErrNoSession] means that the session has ended.
@@ -180,7 +179,7 @@ type Held struct {
 	// At is when the holder knew that it holds the lock. Requests for the fence alone came
 	// later.
 	At time.Time
-	// Fence is greater than every earlier holder's fence for the name.
+	// Fence is greater than the fences of all earlier holders of the name.
 	Fence int64
 	// Lost is closed when the holder learns by itself that it no longer holds the lock. After
 	// Release was called, Lost has no meaning.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LockTableHead is the first line in a [LockTable].
+// LockTableHead is the first line of a [LockTable].
 const LockTableHead = "| database | a lock is | recipe | who is next | a contender waits for | fence | the lock of a dead holder passes after |"
 
 // LockTable returns a Markdown table that documents the databases' locks with default options: a row
@@ -25,7 +25,7 @@ func LockTable(list []Database) string {
 	return markdown(LockTableHead, rows)
 }
 
-// cells returns a recipe's cells.
+// cells returns the cells of a recipe.
 func (f LockFacts) cells(r LockRecipe) []string {
 	name, next := fmt.Sprintf("`%s`", r.Name), "a race"
 	if r.Library != "" {

@@ -20,8 +20,8 @@ type MetricsSource struct {
 // MetricsReporter is a driver whose members report their own metrics at the address to which
 // clients connect. A cluster that already runs, without agents, is asked there.
 type MetricsReporter interface {
-	// Reports returns where a member of t reports them, without a request. One metric may have
-	// several database names, for different releases and settings.
+	// Reports returns where a member of t reports them, without a request. The database may have
+	// several names for one metric, for different releases and settings.
 	Reports(t Target, member int) MetricsSource
 }
 

@@ -13,12 +13,12 @@ type Mirror interface {
 	// ServeMirror serves plaintext connections from this driver's clients on the listener until ctx
 	// ends, and closes it. The driver's transport does not matter. It calls hold, from several
 	// goroutines, before it answers a put or a get for an existing key, and answers when hold
-	// returns. All other requests from a dial and from a load with puts and gets are answered at
-	// once.
+	// returns. All other requests of a dial and of a load of puts and gets are answered at once.
 	ServeMirror(ctx context.Context, l net.Listener, hold func()) error
 }
 
-// MirrorValues holds a [Mirror]'s keys. It is safe for concurrent use. The zero value is ready.
+// MirrorValues holds the keys of a [Mirror]. It is safe for concurrent use. The zero value is
+// ready.
 type MirrorValues struct {
 	mu    sync.Mutex
 	all   map[string][]byte
@@ -49,7 +49,7 @@ func (m *MirrorValues) Put(key string, value []byte) {
 	m.all[key] = value
 }
 
-// Get returns a key's value, which must not be changed.
+// Get returns the value of a key, which must not be changed.
 func (m *MirrorValues) Get(key string) (value []byte, exists bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,7 +28,7 @@ type AppendGetter interface {
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
 	// Range reads at most limit keys with their values, from key on in the database's
-	// order. It returns how many keys it read, and their values' total size in bytes.
+	// order. It returns the number of keys, and the total size of their values in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -59,26 +59,26 @@ var ErrNoTransactions = errors.New("the server has no transactions")
 // Transactor writes keys in one transaction if they have the versions that the caller
 // expects.
 //
-// A version changes with every write to its key and is the database's number: etcd's mod revision,
-// ZooKeeper's data version plus one, Consul's modify index.
+// A version changes with every write to its key; it is the database's own number: etcd's mod
+// revision, ZooKeeper's data version plus one, Consul's modify index.
 type Transactor interface {
-	// Txn makes all puts or no put, in one round trip. The keys differ. If a key has another
-	// version than expected, the error's class is [ClassConflict]. Txn replaces the versions in
-	// puts: by the new ones after success, by the current ones after a conflict, or by
-	// [UnknownVersion] where the answer lacks them. After other errors the versions are unchanged.
+	// Txn makes all puts or none, in one round trip. The keys differ. If a key has another version
+	// than expected, the error's class is [ClassConflict]. Txn replaces the versions in puts: by
+	// the new ones after success, by the current ones after a conflict, or by [UnknownVersion]
+	// where the answer lacks them. After other errors the versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
-	// Version returns key's version, [NoVersion] if it does not exist. It misses no write that was
-	// answered before the call.
+	// Version returns the version of key, [NoVersion] if it does not exist. It misses no write that
+	// was answered before the call.
 	Version(ctx context.Context, key []byte) (int64, error)
 }
 
-// ManyVersions is optional on a [Transactor] whose servers return many keys' versions in few round
-// trips.
+// ManyVersions is optional on a [Transactor] whose servers return the versions of many keys in few
+// round trips.
 type ManyVersions interface {
-	// Versions sets versions[i] to keys[i]'s version, as Version returns it. The keys ascend in
-	// byte order and are as many as the versions. It is fast if the keys have equal lengths and
-	// differ only in a few last bytes, as consecutive numbers do. After an error the versions have
-	// no meaning.
+	// Versions sets versions[i] to the version of keys[i], as Version returns it. The keys ascend
+	// in byte order and are as many as the versions. It is fast if the keys have equal lengths and
+	// differ only in their last few bytes, as consecutive numbers do. After an error the versions
+	// have no meaning.
 	Versions(ctx context.Context, keys [][]byte, versions []int64) error
 }
 
@@ -103,7 +103,7 @@ type TxnLimiter interface {
 	MaxTxnValue(keySize, keys int) int
 }
 
-// supports reports whether a client can apply an operation with [Client]'s methods or with an
+// supports reports whether a client can apply an operation, with a method of [Client] or an
 // optional one.
 func supports(c Client, op workload.Op) (ok bool) {
 	switch op {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Class is an error's kind. The set is closed, and no class holds a key, a value or a URL.
+// Class is the kind of an error. The set is closed, and no class holds a key, a value or a URL.
 type Class string
 
 // The classes.
@@ -33,7 +33,7 @@ const (
 // ErrNotFound is returned by Get for a key that does not exist.
 var ErrNotFound = &Error{Class: ClassNotFound, Outcome: workload.Failed, Err: errors.New("key not found")}
 
-// Error is one operation's classified failure.
+// Error is the classified failure of one operation.
 type Error struct {
 	Class Class
 	// Outcome is Failed only if the operation was surely not applied.
@@ -77,9 +77,9 @@ func Classify(err error) (workload.Outcome, Class) {
 	}
 }
 
-// Declined reports whether a failure with that class is an answer that the load itself makes
-// likely: a swap or a txn that lost its race, or, in a load that deletes keys, a request for a key
-// that does not exist. The database has answered it, so it has a response time.
+// Declined reports whether a failure of that class is an answer that the load itself makes likely:
+// a swap or a txn that lost its race, or, in a load that deletes keys, a request for a key that
+// does not exist. The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
 	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes && !op.OfSessions()
 }

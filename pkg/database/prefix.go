@@ -24,17 +24,17 @@ func (r Removable) Has(key []byte) bool {
 type Cleaner interface {
 	// Clean removes the selected keys below t.Prefix, and anything that the driver created
 	// for them, in bounded batches. All other keys stay. After each batch it calls removed
-	// with how many keys it has removed so far. Without a prefix it removes nothing and returns an
+	// with the number of keys removed so far. Without a prefix it removes nothing and returns an
 	// error. It may be repeated, also after ctx ended between two batches. Keys that others write
 	// below the prefix meanwhile may remain.
 	Clean(ctx context.Context, t Target, which Removable, removed func(keys int64)) error
 }
 
-// FillReporter is a driver whose members report their store's size and its limit. A store at its
-// limit refuses writes.
+// FillReporter is a driver whose members report the size of their store and its limit. A store at
+// its limit refuses writes.
 type FillReporter interface {
-	// Fill returns the fullest store's size and limit in bytes. It asks all members and ignores
-	// those that do not answer, unless nobody does.
+	// Fill returns the size and limit of the fullest store, in bytes. It asks all members and
+	// ignores those that do not answer, unless none answers.
 	Fill(ctx context.Context, t Target) (size, limit int64, err error)
 }
 

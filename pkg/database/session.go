@@ -16,7 +16,7 @@ type SessionFacts struct {
 	// What is the database's name for a session, such as "lease".
 	What string
 	// Least is the shortest TTL that members grant, Most the longest (0 if unbounded), and
-	// Step the unit for TTLs.
+	// Step the unit of TTLs.
 	Least, Most, Step time.Duration
 	// Rule states when members end a session that is not renewed.
 	Rule string
@@ -31,9 +31,9 @@ type SessionFacts struct {
 	// Requests are what a [Leaser]'s methods send. NoRequests is the reason why clients are no
 	// Leasers. One or the other is empty.
 	Requests, NoRequests string
-	// Beside is another way in which the database's users find dead clients, empty without one.
+	// Beside is another way in which users of the database find dead clients, or empty.
 	Beside string
-	// Remains means that members keep something from an ended session until it is released.
+	// Remains means that members keep something of an ended session until it is released.
 	Remains bool
 	// Takes means that sessions are [Taker], and Refused is for how long after a session ends
 	// members refuse its keys to all sessions.
@@ -126,7 +126,7 @@ type Sessions interface {
 	Grant(ctx context.Context, ttl time.Duration) (Session, error)
 	// Watch reports new session keys below the target's prefix, and their ends, until ctx ends,
 	// which is no error. It calls ready once, and reports no key that existed then as new. It
-	// misses no later change, except to keys that end right after they began, and reports every
+	// misses no later change, except of keys that end right after they began, and reports every
 	// change before later ones that it does not know at the same time. One goroutine calls both
 	// functions, which must not block.
 	Watch(ctx context.Context, ready func(), changed func(Change)) error
@@ -157,7 +157,7 @@ type Taker interface {
 	Take(ctx context.Context, key, value []byte) (taken bool, err error)
 }
 
-// Change is a new key or a key's end, by its name in [Session.Attach].
+// Change is a new key or the end of a key, by its name in [Session.Attach].
 type Change struct {
 	Key []byte
 	// New means that the key is new. Otherwise it has ended.
@@ -167,16 +167,16 @@ type Change struct {
 	Since, At time.Time
 }
 
-// SessionID names a [Leaser]'s session. Bytes that a database does not use are 0.
+// SessionID names a session of a [Leaser]. Bytes that a database does not use are 0.
 type SessionID [16]byte
 
-// NumberedSession returns the id for a session that a database numbers.
+// NumberedSession returns the id of a session that a database numbers.
 func NumberedSession(number int64) (id SessionID) {
 	binary.BigEndian.PutUint64(id[:], uint64(number))
 	return id
 }
 
-// Number returns a [NumberedSession]'s number.
+// Number returns the number of a [NumberedSession].
 func (id SessionID) Number() int64 { return int64(binary.BigEndian.Uint64(id[:])) }
 
 // Leaser is optional on a [Client]: it begins, renews and ends sessions, each with one request.

@@ -1,8 +1,8 @@
 package database
 
-// Sizer is a driver that knows what resources a member needs for data, and at which size the member
-// fails. The figures are measured on a real server; the driver's comments give the sizes behind
-// them.
+// Sizer is a driver that knows how much of its resources a member needs for data, and at which size
+// the member fails. The figures are measured on a real server; the driver's comments give the sizes
+// behind them.
 type Sizer interface {
 	// Needs returns one member's needs for data, in printing order.
 	Needs(d Data) []Need
@@ -19,9 +19,9 @@ type MemoryFitter interface {
 
 // Pacer is a driver that knows roughly how fast its database's clusters are.
 type Pacer interface {
-	// Pace returns three members' approximate throughput on one machine with two processors, in a
-	// closed loop with that many clients. It estimates the durations that are printed before a run,
-	// and enters no result.
+	// Pace returns the approximate throughput of three members on one machine with two processors,
+	// in a closed loop with that many clients. It estimates the durations that are printed before a
+	// run, and enters no result.
 	Pace(clients int) Pace
 }
 
@@ -30,7 +30,7 @@ type Pace struct{ Writes, Reads float64 }
 
 // Data describes the writes to a store.
 type Data struct {
-	// Keys is the key count at the end. Writes counts all writes: one for each key, and the
+	// Keys is the number of keys at the end. Writes counts all writes: one for each key, and the
 	// updates.
 	Keys, Writes int64
 	// Before is how many keys exist before the load. The others are created evenly during the load.
@@ -42,7 +42,7 @@ type Data struct {
 	Snapshots int64
 }
 
-// Need compares the data size on a member with one resource's limit.
+// Need compares the size of the data on a member with the limit of one resource.
 type Need struct {
 	Resource Resource
 	// Bytes is the size that the data needs.
@@ -58,7 +58,7 @@ type Need struct {
 // Resource is filled by a load's data on each member.
 type Resource string
 
-// A member's resources. The store is a database file on the disk.
+// The resources of a member. The store is a database file on the disk.
 const (
 	ResourceStore  Resource = "store"
 	ResourceHeap   Resource = "heap"
@@ -67,7 +67,8 @@ const (
 )
 
 // Saturating returns the throughput with that many clients in a closed loop, if one client alone
-// has one requests per second and no client count exceeds most. most/one clients reach most/2.
+// has one requests per second and no number of clients exceeds most. most/one clients reach half of
+// most.
 func Saturating(clients int, one, most float64) float64 {
 	n := float64(max(clients, 1))
 	return n * one * most / (most + (n-1)*one)

@@ -13,14 +13,14 @@ type Target struct {
 	// use; -1 allows all.
 	Prefer int
 	// Prefix is the name below which all the clients' keys lie; no operation, count or search
-	// touches other keys. Its elements, separated by "/", have letters, digits and "._-" and are
-	// neither "." nor "..". Empty means that the clients have the cluster to themselves.
+	// touches other keys. Its elements, separated by "/", consist of letters, digits and "._-", and
+	// are neither "." nor "..". Empty means that the clients have the cluster to themselves.
 	Prefix string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *TLS
 	Auth *Auth
-	// MaxBytes bounds key plus value, in bytes, in every request and answer in the load, so that a
-	// client can size its buffers; 0 means unknown.
+	// MaxBytes bounds the sum of key and value, in bytes, in every request and answer of the load,
+	// so that a client can size its buffers; 0 means unknown.
 	MaxBytes int
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// CheckUpgrade returns why one database release cannot take over another's data: it is the same or
-// an earlier release, has another major version, or skips a minor version. Versions may have a "v".
-// Incomplete versions are refused.
+// CheckUpgrade returns why one release of a database cannot take over the data of another: it is
+// the same or an earlier release, has another major version, or skips a minor version. Versions may
+// have a "v". Incomplete versions are refused.
 func CheckUpgrade(from, to string) error {
 	from, to = PlainVersion(from), PlainVersion(to)
 	old, later := numbers(from), numbers(to)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Compacter is a driver for a database that keeps its keys' history.
+// Compacter is a driver for a database that keeps the history of its keys.
 type Compacter interface {
 	// Compact removes all history up to now. It returns when the members have removed it
 	// and can reuse its space.

@@ -6,8 +6,8 @@ import (
 
 // Upstream is a driver that knows the defaults of its database's releases.
 type Upstream interface {
-	// SetUpstream changes the options to a release's defaults; version is plain, such as "3.6.16".
-	// Options that no release has keep dbtester's defaults.
+	// SetUpstream changes the options to the defaults of a release; version is plain, such as
+	// "3.6.16". Options that no release has keep dbtester's defaults.
 	SetUpstream(version string)
 	// Changed returns a planned member's settings that differ from the release's defaults, except
 	// addresses, names and directories.

@@ -28,16 +28,16 @@ type WatchFacts struct {
 	How string
 	// Ordered watches report changes in version order.
 	Ordered bool
-	// Coalesces means that a report has only a key's newest change: earlier changes since the last
-	// report are skipped.
+	// Coalesces means that a report has only the newest change of a key: earlier changes since the
+	// last report are skipped.
 	Coalesces bool
 	// Values means that events have values, which name the requests that wrote them. Without
 	// values, the load's clients are [WriteVersioner], and the events' versions are compared.
 	Values bool
 	// Ranges means that ranges can be watched; otherwise a watcher has one key.
 	Ranges bool
-	// NoParts is why some keys, such as the first hundred, cannot be watched as a part; empty if
-	// they can.
+	// NoParts is why part of the keys, such as the first hundred, cannot be watched; empty if it
+	// can.
 	NoParts string
 	// Conns means that each watcher has its own connection.
 	Conns bool
@@ -75,7 +75,7 @@ type WatchDialer interface {
 	DialWatches(ctx context.Context, t Target, kind WatchKind, to Receiver) (Watches, error)
 }
 
-// Watches are one connection's watchers. Its methods are safe for concurrent use.
+// Watches are the watchers on one connection. Its methods are safe for concurrent use.
 type Watches interface {
 	// Add begins to watch. The events have the watcher's number, which the caller chooses; events
 	// may arrive before Add returns. All changes with a version above after are reported. An
@@ -84,7 +84,7 @@ type Watches interface {
 	// Barrier returns when every watcher on the connection has received all writes that were
 	// answered before the call.
 	Barrier(ctx context.Context) error
-	// Close ends the watches, and returns after the receiver's last call.
+	// Close ends the watches, and returns after the last call of the receiver.
 	Close() error
 }
 
@@ -109,7 +109,7 @@ type WatchRange struct {
 
 // Receiver takes the connections' events.
 type Receiver interface {
-	// Receive takes the events from one read on a connection and their arrival time. The events and
+	// Receive takes the events from one read of a connection and their arrival time. The events and
 	// their bytes are valid only during the call, which must not block. Several goroutines may call
 	// it.
 	Receive(at time.Time, events []WatchEvent)
@@ -117,7 +117,7 @@ type Receiver interface {
 	Broken(err error)
 }
 
-// WatchEvent is a key's change as one watcher saw it.
+// WatchEvent is a change of a key, as one watcher saw it.
 type WatchEvent struct {
 	Watcher int32
 	// Woken means that the watcher was notified without a change: the event has nothing else.
@@ -133,8 +133,8 @@ type WatchEvent struct {
 	Version int64
 }
 
-// WriteVersioner is a [Client] for one caller that knows its last write's version.
+// WriteVersioner is a [Client] for one caller that knows the version of its last write.
 type WriteVersioner interface {
-	// WriteVersion returns the last successful write's version, -1 if it is unknown.
+	// WriteVersion returns the version of the last successful write, -1 if unknown.
 	WriteVersion() int64
 }

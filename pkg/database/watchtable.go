@@ -1,6 +1,6 @@
 package database
 
-// WatchTableHead is the first line in a [WatchTable].
+// WatchTableHead is the first line of a [WatchTable].
 const WatchTableHead = "| database | kind | how | events have | a watcher hears of | it watches | `reconnect` |"
 
 // WatchTable returns a Markdown table that documents the databases' watches with default options: a
@@ -19,7 +19,7 @@ func WatchTable(list []Database) string {
 	return markdown(WatchTableHead, rows)
 }
 
-// cells returns a kind's cells.
+// cells returns the cells of a kind.
 func (f WatchFacts) cells() []string {
 	have, hears, watches, resumes := "key and version", "every write", "one key", "refused: "+f.NoResume
 	if f.Values {

@@ -13,23 +13,23 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// How often one test mutates recorded answers, in a [Long] or a short test.
+// How many mutations of recorded answers one test tries, and how many a [Long] or a short one.
 const (
 	mutations      = 256
 	longMutations  = 1024
 	shortMutations = 128
 	// atOnce is how many mutations are tried at the same time: after most mutations a client waits,
 	// and go-zookeeper takes seconds to close. Together they may allocate mostTogether bytes, far
-	// less than a list or a value with four billion elements.
+	// less than a list or value of four billion.
 	atOnce       = 64
 	mostTogether = 2 << 30
 	// answerWithin bounds a call whose answer was changed. Exceeding it is no failure.
 	answerWithin = 100 * time.Millisecond
 )
 
-// Answers checks a driver with a real member's answers, which are below testdata/answers in the
-// calling package: first as recorded, then changed in hundreds of ways, one piece in one answer
-// each time. Calls must return without a panic, and without allocating the memory that an answer
+// Answers checks a driver with the answers of a real member, which are below testdata/answers in
+// the calling package: first as recorded, then changed in hundreds of ways, each time one piece of
+// one answer. Calls must return without a panic, and without allocating the memory that an answer
 // claims to need. No member is started, except with -record, which rewrites the file:
 //
 //	go test ./pkg/database/NAME -run '^TestRecordedAnswers$' -record
@@ -64,7 +64,7 @@ func Answers(t *testing.T, s Suite, name string) {
 // Recording reports whether -record was given. A suite then needs executables.
 func Recording() bool { return flag.Lookup("record").Value.String() == "true" }
 
-// FuzzAnswers runs Answers for the fuzzer, which changes one piece in an answer arbitrarily.
+// FuzzAnswers runs Answers for the fuzzer, which changes one piece of an answer arbitrarily.
 func FuzzAnswers(f *testing.F, s Suite, name string) {
 	f.Helper()
 	a := newAnswers(f, s, name)
@@ -102,7 +102,7 @@ func newAnswers(t testing.TB, s Suite, name string) *answers {
 	return a
 }
 
-// pieces returns all pieces in the answers to a call.
+// pieces returns all pieces of the answers to a call.
 func (a *answers) pieces(call int) []piece { return slices.Concat(a.said[a.calls[call].name]...) }
 
 // with returns the answers to a call, with one piece changed.

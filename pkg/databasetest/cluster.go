@@ -27,8 +27,8 @@ import (
 // readyWithin bounds how long a member may take to start: twice as long as a JVM on a busy machine.
 const readyWithin = Patience
 
-// Start starts that many members with the suite's database on free ports at its addresses, and
-// returns when every one is ready.
+// Start starts that many members of the suite's database on free ports of its addresses, and
+// returns when all are ready.
 func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
 	driver := s.Database.New()
@@ -102,7 +102,7 @@ func listenApart(t testing.TB, addr string) net.Listener {
 // Driver returns the driver with the suite's options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
-// Target returns all members' addresses, with no preference.
+// Target returns the addresses of all members, with no preference.
 func (c *Cluster) Target() database.Target {
 	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
@@ -118,7 +118,7 @@ func (c *Cluster) To(member int) database.Target {
 	return t
 }
 
-// Addr returns the address for a member's role.
+// Addr returns the address of one of a member's ports.
 func (c *Cluster) Addr(member int, role string) string {
 	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
 }
@@ -128,7 +128,7 @@ func (c *Cluster) member(index int) database.Member {
 	return database.Member{Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS}
 }
 
-// Plan returns a member's plan.
+// Plan returns the plan of a member.
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
 	plan, err := c.driver.Plan(c.member(index))
@@ -138,7 +138,7 @@ func (c *Cluster) Plan(index int) database.Plan {
 	return plan
 }
 
-// Logs returns the path to a member's log for a command.
+// Logs returns the path of the log that a member's command writes.
 func (c *Cluster) Logs(index int, command string) string {
 	return filepath.Join(c.memberDir(index), "logs", command+".log")
 }
@@ -161,8 +161,8 @@ func (c *Cluster) Restart(index int) {
 	c.start(index, false)
 }
 
-// Stop stops all running members in parallel, and returns their commands' exits, by member and in
-// plan order.
+// Stop stops all running members in parallel, and returns how their commands exited, by member and
+// in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
 	return c.stop(stopDeadlines())
@@ -248,7 +248,7 @@ func (c *Cluster) start(index int, fresh bool) {
 	}
 }
 
-// dataBytes returns how many bytes a member's data directories have.
+// dataBytes returns the size of a member's data directories in bytes.
 func (c *Cluster) dataBytes(index int) int64 {
 	c.t.Helper()
 	var size int64
@@ -270,7 +270,7 @@ func (c *Cluster) dataBytes(index int) int64 {
 	return size
 }
 
-// tails returns the end of each log that a member has.
+// tails returns the end of each of a member's logs.
 func (c *Cluster) tails(index int) string {
 	var text string
 	for _, child := range c.members[index].Children() {
@@ -291,7 +291,7 @@ func (c *Cluster) Resume(index int) {
 	c.signal(index, unix.SIGCONT)
 }
 
-// signal sends a signal to the process groups for a member's running named commands, or for all
+// signal sends a signal to the process groups of a member's running named commands, or of all
 // commands without names, and returns the commands.
 func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []member.Child {
 	c.t.Helper()
@@ -320,7 +320,7 @@ func (c *Cluster) await(what string, holds func() bool) {
 	})
 }
 
-// stopped reports whether every thread in a process is stopped.
+// stopped reports whether every thread of a process is stopped.
 func stopped(pid int) bool {
 	threads, err := procfs.AllThreads(pid)
 	if err != nil {

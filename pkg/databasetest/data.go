@@ -70,7 +70,7 @@ func bytesCase(t *testing.T, f *fixture) {
 	})
 }
 
-// sizesCase: values with all sizes are read as they were written.
+// sizesCase: values of all sizes are read as they were written.
 func sizesCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	for _, size := range []int{0, 1, 255, 1023, 1024, 4097, 65536} {
@@ -104,7 +104,7 @@ func buffersCase(t *testing.T, f *fixture) {
 }
 
 // appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays as it
-// is, also with an error. All bytes in key i's value are i.
+// is, also with an error. All bytes of the value of key i are i.
 func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][]byte, size int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -129,8 +129,8 @@ func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][
 	}
 }
 
-// limitKeySize is the key size, in bytes, with which the limit is tested: the default in
-// experiments.
+// limitKeySize is the size in bytes of the key with which the limit is tested: the experiments'
+// default.
 const limitKeySize = 256
 
 // limitCase: the largest value is accepted, a larger one is refused with the right class,
@@ -261,7 +261,7 @@ func rangeCase(t *testing.T, f *fixture) {
 	}
 }
 
-// listCase: a range in each mode reads up to its limit, or all keys from its start on, with values
+// listCase: a range of each mode reads up to its limit, or all keys from its start on, with values
 // or without. Other keys may follow.
 func listCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())

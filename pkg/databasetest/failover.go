@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The failover case's load: nine clients, three on each member. One member is killed.
+// The load of the failover case: nine clients, three on each member. One member is killed.
 const (
 	failoverClients = 9
 	failoverFor     = 4 * time.Second
 	failoverKill    = 1500 * time.Millisecond
 )
 
-// failoverCase: a killed follower's clients wait, and do not send requests that fail at once. With
-// failover they continue on the next member; without it they wait until the end. Clients with and
-// without failover lose the same member.
+// failoverCase: the clients of a killed follower wait, and do not send requests that fail at once.
+// With failover they continue on the next member; without it they wait until the end. Clients with
+// and without failover lose the same member.
 func failoverCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	loads := make([]*survivors, len(workload.Failovers()))
@@ -80,7 +80,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	}
 }
 
-// survivors are a load's clients, some of which lose their member.
+// survivors are the clients of a load, some of which lose their member.
 type survivors struct {
 	spec      load.Spec
 	conns     []database.Client
@@ -130,8 +130,8 @@ func (s *survivors) close() {
 	}
 }
 
-// check fails the test unless exactly lost clients noticed that their member died, which was killed
-// between two times.
+// check fails the test unless exactly lost clients noticed the death of their member, which was
+// killed between two times.
 func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	t.Helper()
 	if s.err != nil {
@@ -144,7 +144,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 		t.Logf("this process was stopped for %v of %v: nothing can be said about its clients", lag, failoverFor)
 		return
 	}
-	// On a starved machine other members' clients may also wait until they give up.
+	// On a starved machine the clients of other members may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
 		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)
@@ -165,7 +165,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	}
 }
 
-// noSink drops a load's records.
+// noSink drops the records of a load.
 type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }

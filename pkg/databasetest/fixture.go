@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fixture gives a case the cluster, and unused keys.
+// fixture gives a case the cluster and a source of unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
@@ -32,10 +32,10 @@ func (f *fixture) apart() *fixture {
 	return &fixture{Cluster: &cluster, before: f.before, names: f.names}
 }
 
-// testCase proves one promise in the contract.
+// testCase proves one promise of the contract.
 type testCase struct {
 	name string
-	// in lists the suite's parts that also have the case.
+	// in lists the parts of the suite that also have the case.
 	in  parts
 	run func(*testing.T, *fixture)
 	// applies reports whether the case is for this database; nil means all.
@@ -50,7 +50,7 @@ type testCase struct {
 // parts names the cases to run instead of the whole suite.
 type parts []Part
 
-// part runs a named part in a case and counts it.
+// part runs a named part of a case and counts it.
 func (f *fixture) part(t *testing.T, name string, run func(*testing.T)) {
 	t.Helper()
 	f.parts++
@@ -118,7 +118,7 @@ func mayLag(mode workload.ReadMode) bool {
 	return mode == workload.ReadStale || mode == workload.ReadSyncGet
 }
 
-// mustClass fails the test unless err has that class and an outcome in outcomes.
+// mustClass fails the test unless err has that class and one of the outcomes.
 func mustClass(t *testing.T, err error, class database.Class, outcomes ...workload.Outcome) {
 	t.Helper()
 	if err := hasClass(err, class, outcomes...); err != nil {
@@ -126,7 +126,7 @@ func mustClass(t *testing.T, err error, class database.Class, outcomes ...worklo
 	}
 }
 
-// hasClass returns an error unless err has that class and an outcome in outcomes.
+// hasClass returns an error unless err has that class and one of the outcomes.
 func hasClass(err error, class database.Class, outcomes ...workload.Outcome) error {
 	outcome, got := database.Classify(err)
 	switch {
@@ -138,8 +138,7 @@ func hasClass(err error, class database.Class, outcomes ...workload.Outcome) err
 	return nil
 }
 
-// bytesOf returns n bytes in which every value occurs and neighbouring periods, each 256 bytes,
-// differ.
+// bytesOf returns n bytes in which every value occurs and each 256 bytes differ from the next.
 func bytesOf(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -186,7 +185,7 @@ func count(t *testing.T, f *fixture) int64 {
 	return n
 }
 
-// inTime returns do's error, or errLate without waiting longer for it.
+// inTime returns the error of do, or errLate without waiting longer for it.
 func inTime(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
@@ -210,7 +209,7 @@ const promptly = Patience
 // errLate is the error for a call that did not return promptly after its context ended.
 var errLate = errors.New("a call is still running although its context has ended")
 
-// below returns which commands run behind a proxy, by name; the proxy is a member's last command.
+// below returns the names of the commands behind a proxy, which is a member's last command.
 func below(p database.Plan) []string {
 	var names []string
 	for _, c := range p.Commands[:len(p.Commands)-1] {
@@ -226,7 +225,7 @@ func drives[T any](f *fixture) bool {
 }
 
 // watchesWait reports whether watches may be tested at the same time as sessions: without a prefix,
-// whoever watches all keys would also receive changes to the sessions' keys.
+// watchers of all keys would also receive changes of the sessions' keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkHandOvers reports for each recipe the time from the request to release a lock until the
-// other contender holds it, in milliseconds: the median and the 99th percentile over all turns in
+// other contender holds it, in milliseconds: the median and the 99th percentile over all turns of
 // the benchmark. Each turn lasts 1 ms.
 func BenchmarkHandOvers(b *testing.B, s Suite) {
 	b.Helper()

@@ -9,9 +9,9 @@ import (
 )
 
 // highestKeyCase: the highest number is found among keys with gaps. Keys that are not
-// numbers with that size do not count.
+// numbers of that size do not count.
 func highestKeyCase(t *testing.T, f *fixture) {
-	const size, other = 13, 31 // no other case has only digits in keys
+	const size, other = 13, 31 // no other case has keys of digits
 	client := f.dial(t, f.Target())
 	write := func(keys ...string) {
 		for _, key := range keys {

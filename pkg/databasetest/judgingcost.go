@@ -14,12 +14,12 @@ import (
 )
 
 // JudgedLoad is the load for measuring what judging costs: a closed loop with as many reads as
-// writes.
+// updates.
 type JudgedLoad struct {
-	// Name is the database's name in the table from make consistency-cost.
+	// Name is the name of the database in the table of make consistency-cost.
 	Name string
 	Keys int64
-	// Requests are measured on each side in a pair, in judgedSlices slices.
+	// Requests are measured on each side of a pair, in judgedSlices slices.
 	Requests int64
 }
 
@@ -29,7 +29,7 @@ const JudgedClients = 200
 const (
 	// judgedPairs is how many pairs are measured.
 	judgedPairs = 10
-	// judgedSlices is how many slices each side in a pair has. Slices without and with a judge
+	// judgedSlices is how many slices each side of a pair has. Slices without and with a judge
 	// alternate, so that a machine that becomes slower or faster in a pair does so for both.
 	judgedSlices = 10
 )
@@ -86,17 +86,17 @@ func (unjudged) Total(load.Total) error { return nil }
 
 var _ load.Observer = judgedSink{}
 
-// judgedSide is one side in a pair: a load on its own keys.
+// judgedSide is one side of a pair: a load on its own keys.
 type judgedSide struct {
 	engine *load.Engine
 	judge  *judging.Load // nil without one
 	failed *int64
 	steps  int
 	sent   int64
-	took   time.Duration // CPU time in the measured slices
+	took   time.Duration // CPU time of the measured slices
 }
 
-// side preloads one side's keys. The two sides' keys differ in size.
+// side preloads the keys of one side. The two sides have keys of different sizes.
 func (l JudgedLoad) side(b *testing.B, conns []database.Client, keySize int, judged bool) *judgedSide {
 	b.Helper()
 	spec := load.Spec{Seed: 7, Load: workload.Load{
@@ -137,8 +137,8 @@ func (s *judgedSide) run(b *testing.B, conns []database.Client, requests int64) 
 	return took
 }
 
-// pair returns the CPU time per request in nanoseconds, without and with a judge. Each side's first
-// slice is not measured: a judge allocates memory for keys when they are first touched.
+// pair returns the CPU time per request in nanoseconds, without and with a judge. The first slice
+// of each side is not measured: a judge allocates memory for keys when they are first touched.
 func (l JudgedLoad) pair(b *testing.B, conns []database.Client, pair int) (without, with float64) {
 	b.Helper()
 	odd := pair % 2

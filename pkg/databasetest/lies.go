@@ -22,10 +22,10 @@ const lieWithin = 300 * time.Millisecond
 // mostAllocated is far more bytes than the largest answer needs, for a few dozen calls.
 const mostAllocated = 512 << 20
 
-// liedPrefix is the requested keys' prefix.
+// liedPrefix is the prefix of the requested keys.
 const liedPrefix = "lies/below"
 
-// liesCase: whatever a server answers, a driver returns an error or the answer's content. It
+// liesCase: whatever a server answers, a driver returns an error or the content of the answer. It
 // neither panics nor allocates the memory that an answer claims to need. The answers come from a
 // member and are changed on their way.
 func liesCase(t *testing.T, f *fixture) {
@@ -44,7 +44,7 @@ func liesCase(t *testing.T, f *fixture) {
 	all.Wait()
 }
 
-// believe makes every call by a driver and its client that queries a server, one after another.
+// believe makes every call of a driver and its client that queries a server, one after another.
 func (f *fixture) believe(t *testing.T, lied database.Target) {
 	t.Helper()
 	for _, call := range serverCalls(f.driver) {
@@ -156,7 +156,7 @@ func change(data []byte, random *rand.Rand, kind int) []byte {
 		}
 	case 1: // cut off too early
 		data = data[:at]
-	case 2: // a length with the largest number
+	case 2: // a length of the largest number
 		for i := at; i < min(at+4, len(data)); i++ {
 			data[i] = 0xff
 		}

@@ -53,7 +53,7 @@ func versionCase(t *testing.T, f *fixture) {
 	t.Logf("version %v", versions)
 }
 
-// leaderCase: the leader is a member and does not change on its own.
+// leaderCase: the leader is one of the members and does not change on its own.
 func leaderCase(t *testing.T, f *fixture) {
 	first, again := leader(t, f), leader(t, f)
 	if first != again || first < 0 || first >= len(f.members) {
@@ -200,9 +200,9 @@ func restartCase(t *testing.T, f *fixture) {
 }
 
 // stopAttempts is how often a cluster may be stopped until every member stops cleanly.
-// Consul 1.16 may hang by itself: raft's shutdown waits forever if the newly elected leader stops
-// at the same moment. So members that are not built in have only stopSoon the first time: most have
-// stopped by then, and the next attempts have the usual time.
+// Consul 1.16 can hang: raft's shutdown waits forever if the newly elected leader stops at the same
+// moment. So members that are not built in have only stopSoon the first time: most have stopped by
+// then, and the next attempts have the usual time.
 const (
 	stopAttempts = 4
 	stopSoon     = 15 * time.Second
@@ -244,7 +244,7 @@ func builtIn(plans []database.Plan) bool {
 }
 
 // uncleanExits describes the commands that did not exit after the first signal or, if
-// built in, exited with an error. It also reports whether any such command is built in.
+// built in, exited with an error. It also reports whether one of them is built in.
 func uncleanExits(plans []database.Plan, exits [][]process.Exit) (unclean []string, ours bool) {
 	for i, commands := range exits {
 		for n, exit := range commands {

@@ -76,8 +76,8 @@ func gaveUp(t *testing.T, c database.Contender) {
 }
 
 // locksCase: only one of several contenders holds a lock at a time, and fences grow. An abandoned
-// wait and a dead holder do not stop the others. Locks below another prefix are separate, and
-// nothing is left.
+// wait and a dead holder do not stop the others. Locks of another prefix are separate, and nothing
+// is left.
 func locksCase(t *testing.T, f *fixture) {
 	facts := database.LockFactsOf(f.info(), f.driver)
 	prefix := ""
@@ -212,8 +212,8 @@ func giveUp(t *testing.T, ours, theirs database.Locks) {
 	acquired(t, waiter, name)
 }
 
-// deadHolders lets a holder die with each recipe while another contender waits, and returns
-// functions that check when its lock passed.
+// deadHolders lets a holder of each recipe die while another contender waits, and returns functions
+// that check when its lock passed.
 func (f *fixture) deadHolders(t *testing.T, prefix string, facts *database.LockFacts) []func(*testing.T) {
 	t.Helper()
 	var options []database.LockOptions
@@ -273,7 +273,7 @@ func (f *fixture) deadHolder(t *testing.T, prefix string, facts *database.LockFa
 	}
 }
 
-// lockFacts: a database has the facts about its locks, or the reason why it has no locks.
+// lockFacts: a database has the facts about its locks, or the reason why it has none.
 func lockFacts(t *testing.T, f *fixture) {
 	dialer, dials := f.driver.(database.LockDialer)
 	facts := database.LockFactsOf(f.info(), f.driver)

@@ -4,7 +4,7 @@ import (
 	"os"
 )
 
-// Part selects cases in the suite, which run instead of the whole suite unless [Long].
+// Part selects cases of the suite, which run instead of the whole suite unless [Long].
 type Part int
 
 const (

@@ -19,13 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// neighbourKeys is how many keys others have by default; the flag -neighbour-keys changes it.
+// neighbourKeys is the default number of others' keys; the flag -neighbour-keys changes it.
 const neighbourKeys = 100
 
-// ourPrefix is the load's prefix. Others' keys lie directly next to it.
+// ourPrefix is the prefix of the load. Others' keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
-// neighbours returns the prefixes for others' keys; the empty one is a client without a prefix.
+// neighbours returns the prefixes of others' keys; the empty one is a client without a prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 
 // besides returns keys without a prefix whose names lie directly next to the load's, if the
@@ -151,10 +151,10 @@ func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing
 	}
 }
 
-// prefixKeySize is the numbered keys' size in bytes.
+// prefixKeySize is the size of the numbered keys in bytes.
 const prefixKeySize = 11
 
-// read returns others' keys with their values, read by the driver.
+// read returns the values of others' keys, read by the driver.
 func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[string]string {
 	t.Helper()
 	held := map[string]string{}
@@ -172,8 +172,8 @@ func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[str
 	return held
 }
 
-// isOurs reports whether a stored name belongs to the load. A tree also has the prefix's own
-// znodes.
+// isOurs reports whether a stored name belongs to the load. A tree also has the znodes of the
+// prefix itself.
 func isOurs(name string) bool {
 	name = strings.TrimPrefix(name, "/")
 	return name == ourPrefix || strings.HasPrefix(name, ourPrefix+"/")
@@ -203,7 +203,7 @@ type belowOperation struct {
 	do   func(context.Context, *testing.T)
 }
 
-// belowPrefix returns a client's operations below the prefix. Others have the same keys.
+// belowPrefix returns the operations of a client below the prefix. Others have the same keys.
 func belowPrefix(f *fixture, c database.Client) []belowOperation {
 	mode := f.info().Reads[0]
 	key := func(n int64) []byte { return workload.AppendKey(nil, n, prefixKeySize) }
@@ -319,8 +319,8 @@ func belowRanges(f *fixture, c database.Client, key func(int64) []byte, mode wor
 	return ops
 }
 
-// interruptedLoad runs a load with all operations below the prefix, and cancels its context while
-// it runs, as Ctrl-C would.
+// interruptedLoad runs a load of all operations below the prefix, and cancels its context while it
+// runs, as Ctrl-C would.
 func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}
@@ -355,8 +355,8 @@ func (discard) Second(load.Second) error      { return nil }
 func (discard) Total(load.Total) error        { return nil }
 func (discard) Member(load.MemberTotal) error { return nil }
 
-// cleanNumbers removes some numbers. Their neighbours stay: other numbers, numbers with another
-// size, and keys below a longer prefix.
+// cleanNumbers removes some numbers. Their neighbours stay: other numbers, numbers of another size,
+// and keys below a longer prefix.
 func (f *fixture) cleanNumbers(t *testing.T, ours database.Target) {
 	t.Helper()
 	deeper := ours

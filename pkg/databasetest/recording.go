@@ -24,8 +24,8 @@ const playedWithin = 30 * time.Second
 // recording holds a member's answers to each call, by the call's name.
 type recording map[string]conversation
 
-// conversation holds one call's connections, in the order in which they were accepted, each with
-// the pieces that the member sent.
+// conversation holds the connections of one call in the order in which they were accepted, each
+// with the pieces that the member sent.
 type conversation [][]piece
 
 // piece is data that a member sent in one read.
@@ -35,7 +35,7 @@ type piece struct {
 	Data  []byte `json:"data"`
 }
 
-// recordingPath returns the path to a recording in the calling package.
+// recordingPath returns the path of a recording in the calling package.
 func recordingPath(name string) string { return filepath.Join("testdata", "answers", name+".json") }
 
 // record starts a member, makes every call through a proxy, and writes the answers.
@@ -82,7 +82,7 @@ func writeSome(t *testing.T, d database.Driver, to database.Target) {
 	}
 }
 
-// readRecording reads the recording with that name.
+// readRecording reads the recording of that name.
 func readRecording(t testing.TB, name string) recording {
 	t.Helper()
 	var r recording
@@ -107,7 +107,7 @@ type recorder struct {
 type connections struct {
 	listener net.Listener
 	tasks    sync.WaitGroup
-	mu       sync.Mutex // for conns, and for the server's data
+	mu       sync.Mutex // of conns, and of the server's data
 	conns    []net.Conn
 }
 

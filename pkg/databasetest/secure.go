@@ -48,7 +48,7 @@ func certificatesCase(t *testing.T, f *fixture) {
 }
 
 // deniedCase: writes and reads are denied, at once and without the password in the
-// error, and no wrong key count is returned.
+// error, and no wrong number of keys is counted.
 func deniedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()

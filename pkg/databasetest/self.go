@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Self returns the command line, without a database's name and arguments, that serves a built-in
-// database's member: with the program in [MemberEnv], or with the test binary.
+// Self returns the command line, without a database's name and arguments, that serves a member of a
+// built-in database: with the program in [MemberEnv], or with the test binary.
 func Self() []string {
 	program := os.Getenv(MemberEnv)
 	if program == "" {
@@ -23,7 +23,7 @@ func Self() []string {
 	return []string{program, "serve"}
 }
 
-// Serve runs one member with a built-in server and does not return, if the program was started as
+// Serve runs one member of a built-in server and does not return, if the program was started as
 // "serve NAME ARGS...".
 func Serve(r *database.Registry) {
 	if len(os.Args) < 3 || os.Args[1] != "serve" {
@@ -50,7 +50,7 @@ func serve(r *database.Registry, name string, args []string) error {
 	return server.Serve(ctx, args)
 }
 
-// MemberEnv names a program that serves built-in databases' members in place of the test binary,
+// MemberEnv names a program that serves members of built-in databases in place of the test binary,
 // started like it as "serve NAME ARGS...". make test sets it: built with the race detector, a
 // server takes several times the CPU time, and the server is not under test.
 const MemberEnv = "DBTESTER_MEMBER"

@@ -68,8 +68,8 @@ func countedLoads(f *fixture, c database.Client) []countedLoad {
 	return loads
 }
 
-// transactions returns a load with a create, a read for its version, and a txn that expects that
-// version. It adds a transaction with three keys if the database has such transactions.
+// transactions returns a load of a create, a read of its version, and a txn that expects that
+// version. It adds a transaction of three keys if the database has those.
 func transactions(f *fixture) countedLoad {
 	_, several := f.driver.(database.TxnLimiter)
 	load := countedLoad{name: "transactions", cost: 2}
@@ -160,7 +160,7 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes all clients' requests in parallel and returns their outcomes.
+// run makes the requests of all clients in parallel and returns their outcomes.
 func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
 	t.Helper()
 	var wg sync.WaitGroup

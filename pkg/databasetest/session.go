@@ -17,13 +17,13 @@ import (
 // session later is not tested for expiry.
 const slowestExpiry = 8 * time.Second
 
-// ends holds which keys a watch saw ending, and the new keys.
+// ends holds the keys that a watch saw ending, and the new keys.
 type ends struct {
 	mu         sync.Mutex
 	seen, came map[string]database.Change
 }
 
-// of returns a key's end, if it was seen.
+// of returns the end of a key, if it was seen.
 func (e *ends) of(key string) (database.Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -80,7 +80,7 @@ func openSessions(t *testing.T, f *fixture, dial sessionDial, prefix string) dat
 	return s
 }
 
-// watched starts a watch, and returns its ends once it misses no end. The test ends the watch.
+// watched starts a watch, and returns its ends once it misses none. The test ends the watch.
 func watched(t *testing.T, s database.Sessions) *ends {
 	t.Helper()
 	e := &ends{seen: map[string]database.Change{}, came: map[string]database.Change{}}
@@ -385,7 +385,7 @@ func revoked(t *testing.T, client database.Leaser, id database.SessionID) {
 	}
 }
 
-// sessionFacts: a database has the facts about its sessions, or the reason why it has no sessions.
+// sessionFacts: a database has the facts about its sessions, or the reason why it has none.
 func sessionFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.SessionDialer)
 	facts := database.SessionFactsOf(f.info(), f.driver)

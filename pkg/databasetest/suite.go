@@ -13,13 +13,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Suite configures one database's tests.
+// Suite configures the tests of one database.
 type Suite struct {
 	Database database.Database
 	// Options are YAML over the driver's defaults.
 	Options string
-	// Addrs are the members' loopback addresses, one each; the default is 127.0.0.1 to 127.0.0.3.
-	// Give every database its own, because test packages run concurrently.
+	// Addrs are the loopback addresses of the members, one each; the default is 127.0.0.1 to
+	// 127.0.0.3. Give every database its own, because test packages run concurrently.
 	Addrs []string
 	// Tools are the executables for Info.Tools.
 	Tools map[string]string
@@ -36,7 +36,7 @@ type Suite struct {
 	// FixedLeader means that the cluster has no elections, so its leader is never killed
 	// alone.
 	FixedLeader bool
-	// ExactLimit returns the largest value in bytes that member 0 accepts under a key with keySize
+	// ExactLimit returns the largest value in bytes that member 0 accepts under a key of keySize
 	// bytes, for databases where it depends on the member or on the credentials; nil means the
 	// driver's own limit.
 	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
@@ -44,9 +44,8 @@ type Suite struct {
 	// servers log for clients, whether or not it changed anything. It does not grow on an
 	// idle cluster. It is nil for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
-	// Held returns all keys in the cluster by their stored names, each with a text that has its
-	// value and version as the servers report them. If it is nil, the driver's own clients read the
-	// values.
+	// Held returns all keys of the cluster by their stored names, each with a text of its value and
+	// version as the servers report them. If it is nil, the driver's own clients read the values.
 	Held func(testing.TB, *Cluster) map[string]string
 	// PrefixOptions are YAML over Options for the clients in the case with a prefix, which creates
 	// several key spaces.
@@ -56,17 +55,18 @@ type Suite struct {
 	Guarded bool
 	// Version is the version that members must report; empty means any.
 	Version string
-	// Lacks are range modes that members with this release do not know.
+	// Lacks are range modes that members of this release do not know.
 	Lacks []workload.RangeMode
-	// Part is the suite's part that runs, if not the whole suite.
+	// Part is the part of the suite that runs, if not all of it.
 	Part Part
-	// Elsewhere names cases in the part that another suite in the package runs with the same code.
+	// Elsewhere names cases of the part that another suite in the package runs with the same code.
 	// This suite runs them only if [Long].
 	Elsewhere []string
 }
 
-// Cluster runs one database's members on loopback addresses, as an agent does. Its methods fail the
-// test on errors and are not safe for concurrent use. Its members are killed when the test ends.
+// Cluster runs members of one database on loopback addresses, as an agent does. Its methods fail
+// the test on errors and are not safe for concurrent use. Its members are killed when the test
+// ends.
 type Cluster struct {
 	t       testing.TB
 	suite   Suite

@@ -109,7 +109,7 @@ func txnVersions(t *testing.T, f *fixture) {
 	}
 }
 
-// txnOfSeveral: a transaction makes all its puts or no put.
+// txnOfSeveral: a transaction makes all of its puts or none.
 func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database.Transactor) {
 	mode := f.info().Reads[0]
 	puts := make([]database.GuardedPut, 3)
@@ -184,7 +184,7 @@ func txnRace(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithTimeout(t.Context(), clients*each*opWithin)
 	defer cancel()
 	var mu sync.Mutex
-	next := map[int64]int64{} // a transaction's new version by its expected version
+	next := map[int64]int64{} // new version of a transaction by its expected version
 	var wg sync.WaitGroup
 	for n, txn := range txns {
 		wg.Go(func() {

@@ -15,7 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heard holds some watchers' events, except events without a change. It is safe for concurrent use.
+// Heard holds the events of some watchers, except events without a change. It is safe for
+// concurrent use.
 type Heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
@@ -54,8 +55,8 @@ func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 // watchedPrefix has keys that are watched while other cases run, which have no keys below it.
 const watchedPrefix = "shared/run-3"
 
-// watchesCase: with each kind of watch, watchers for a key, for all keys and, if possible, for
-// ranges receive every later write below the prefix, in order and once. If the kind coalesces, they
+// watchesCase: with each kind of watch, watchers of a key, of all keys and, if possible, of ranges
+// receive every later write below the prefix, in order and once. If the kind coalesces, they
 // receive the last write. Earlier writes and writes outside are not reported. A barrier ends the
 // wait. Kinds that the suite's options do not have are skipped.
 func watchesCase(t *testing.T, f *fixture) {
@@ -141,7 +142,7 @@ func caughtUp(t *testing.T, f *fixture, target database.Target, key []byte) {
 	}
 }
 
-// watchesOf runs the case for one kind.
+// watchesOf runs the case of one kind.
 func watchesOf(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix
@@ -328,8 +329,8 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 	}
 }
 
-// resume closes a watcher's connection, calls meanwhile and continues over another connection. A
-// barrier over it ends after all changes. It reports false for a release that cannot do that.
+// resume closes the connection of a watcher, calls meanwhile and continues over another connection.
+// A barrier over it ends after all changes. It reports false for a release that cannot do that.
 func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, facts *database.WatchFacts, target database.Target, watcher int32, r database.WatchRange, meanwhile func()) bool {
 	t.Helper()
 	if err := w.on[watcher].Close(); err != nil {
@@ -360,7 +361,7 @@ func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, fact
 	return true
 }
 
-// checkHeard fails unless events cover all writes to some keys.
+// checkHeard fails unless events cover all writes of some keys.
 func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.WatchEvent, keys [][]byte, after int64, writes int) {
 	t.Helper()
 	last := map[string]int{}
@@ -390,8 +391,8 @@ func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.Watc
 	}
 }
 
-// watchFacts: a database has the facts about its watches, or the reason why it has no watches.
-// Kinds without values need clients that know their writes' versions.
+// watchFacts: a database has the facts about its watches, or the reason why it has none. Kinds
+// without values need clients that know the versions of their writes.
 func watchFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.WatchDialer)
 	info := f.info()

@@ -9,7 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// leader answers with the leader's address as etcd's members know it, empty without a leader.
+// leader answers with the address of the leader as etcd's members know it, or with nothing.
 func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *proxy) members(r *request) (*pb.StatusResponse, []*pb.Member, error) {
 	return status, list.Members, nil
 }
 
-// peerOf returns a member's host:port and name.
+// peerOf returns the host:port and the name of a member.
 func peerOf(members []*pb.Member, id uint64) (addr, name string, err error) {
 	for _, m := range members {
 		if m.ID != id || len(m.PeerURLs) == 0 {

@@ -116,7 +116,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return o.api().Leader(ctx, t)
 }
 
-// Version returns a member's etcd version. A cetcd executable does not report it.
+// Version returns the version of a member's etcd. A cetcd executable does not report it.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	return o.api().Version(ctx, t, member)
 }
@@ -137,7 +137,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.api().CleanOneByOne(ctx, t, which, removed)
 }
 
-// Consul's limits for a transaction: operations, and bytes in its JSON.
+// Consul's limits on a transaction: operations, and bytes of its JSON.
 const (
 	maxTxnOps  = 64
 	maxTxnBody = 512 << 10

@@ -71,7 +71,8 @@ func answerOf(err error, sent bool) answer {
 	return answer{code, says + " (etcd: " + err.Error() + ")"}
 }
 
-// statusWords interprets errors from the transport and from etcd's parts that answer in plain gRPC.
+// statusWords interprets errors of the transport, and of the parts of etcd that answer in plain
+// gRPC.
 func statusWords(err error, sent bool) string {
 	s := status.Convert(err)
 	switch {

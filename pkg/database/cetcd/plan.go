@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The roles for etcd's ports; "client" is the proxy's.
+// The roles of etcd's ports; "client" is the proxy's.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
@@ -26,7 +26,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
-	plan, err := o.Server.Plan(etcdMember(m)) // metrics come from etcd: the proxy reports no metrics
+	plan, err := o.Server.Plan(etcdMember(m)) // metrics come from etcd: the proxy has none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
@@ -40,8 +40,8 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// toolOperations returns what a cetcd executable can do. According to its documentation it deletes
-// another key than it put, and it has no transactions.
+// toolOperations returns the operations of a cetcd executable. According to its documentation it
+// deletes another key than it put, and it has no transactions.
 func toolOperations() []workload.Op {
 	return []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
 }
@@ -81,7 +81,7 @@ func proxyCommand(m database.Member) (database.Command, error) {
 	return database.Command{Name: Name, Self: true, Args: append([]string{Name}, args...)}, nil
 }
 
-// address returns a role's host:port.
+// address returns the host:port of a role.
 func address(h database.Host, role string) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports[role]))
 }

@@ -13,9 +13,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// proxy serves Consul's HTTP interface from etcd: keys and values, and what in the agent's
-// interface names the leader. It has no sessions, datacenters, namespaces or tokens. Indexes are
-// etcd's revisions.
+// proxy serves Consul's HTTP interface from etcd: keys and values, and the part of the agent's
+// interface that names the leader. It has no sessions, datacenters, namespaces or tokens. Indexes
+// are etcd's revisions.
 type proxy struct {
 	store *store
 	// stopping ends when the proxy shall stop: blocking queries end with it.
@@ -49,7 +49,7 @@ func (r *request) atMostOne(names ...string) error {
 	return nil
 }
 
-// respond turns a function's error into the answer, if the function has not written an answer.
+// respond turns a function's error into the answer, unless the function has written one.
 func respond(f func(http.ResponseWriter, *request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		params, err := url.ParseQuery(r.URL.RawQuery)

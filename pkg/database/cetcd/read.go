@@ -81,7 +81,7 @@ func writeRaw(w http.ResponseWriter, value []byte) error {
 	return nil
 }
 
-// getPairs answers with all pairs under a prefix, or with 404 without any.
+// getPairs answers with all pairs under a prefix, or with 404 if there are none.
 func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 	list := &listing{w: w, meta: func(revision int64) { p.setMeta(w, r, revision) }}
 	query := &pb.RangeRequest{Limit: pairsPage, Serializable: r.serializable()}
@@ -101,8 +101,8 @@ func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 	return list.end(err, true)
 }
 
-// getKeys answers with all key names under a prefix, cut after the first separator behind it.
-// Without any it answers 404, except for the whole store.
+// getKeys answers with the names of all keys under a prefix, cut after the first separator behind
+// it. If there are none it answers 404, except for the whole store.
 func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 	separator := r.params.Get("separator")
 	if separator == "" {
@@ -146,7 +146,7 @@ type listing struct {
 	begun  bool // with an item, so the answer is 200
 }
 
-// begin takes the first page's revision.
+// begin takes the revision of the first page.
 func (l *listing) begin(page *pb.RangeResponse) {
 	if l.buffer == nil {
 		l.buffer = bufio.NewWriter(l.w)
@@ -205,9 +205,9 @@ func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 	}, nil
 }
 
-// setMeta sets the headers with the read's index and the leader's state. The time since the last
-// contact with the leader is 0: a linearizable read has just had contact, and etcd does not report
-// the time for a stale read.
+// setMeta sets the headers with the index of the read and the state of the leader. The time since
+// the last contact with the leader is 0: a linearizable read has just had contact, and etcd does
+// not report the time for a stale read.
 func (p *proxy) setMeta(w http.ResponseWriter, r *request, revision int64) {
 	h := w.Header()
 	h.Set("X-Consul-Index", strconv.FormatInt(max(revision, 1), 10))

@@ -18,11 +18,11 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 )
 
-// flags are the built-in proxy's arguments.
+// flags are the arguments of the built-in proxy.
 type flags struct {
 	etcd     string // URL
 	addr     string // host:port
-	endpoint string // etcd's host:port
+	endpoint string // host:port of etcd
 	tls      *tls.Config
 }
 

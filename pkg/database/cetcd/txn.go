@@ -9,7 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// txnOp is one operation in a transaction. The verbs set and cas are supported.
+// txnOp is one operation of a transaction. The verbs set and cas are supported.
 type txnOp struct {
 	KV *struct {
 		Verb  string
@@ -20,8 +20,8 @@ type txnOp struct {
 	}
 }
 
-// txnResult is one operation's result. As in Consul, it lacks the value. It also lacks the index at
-// which an old key was created, because etcd would have to read the key.
+// txnResult is the result of one operation. As in Consul, it lacks the value. It also lacks the
+// index at which an old key was created, because etcd would have to read the key.
 type txnResult struct{ KV pair }
 
 // txnError is one operation's reason why the transaction was not made.
@@ -36,7 +36,7 @@ type txnAnswer struct {
 	Errors  []txnError
 }
 
-// txn makes all operations or no operation, in one etcd transaction.
+// txn makes all operations or none, in one etcd transaction.
 func (p *proxy) txn(w http.ResponseWriter, r *request) error {
 	ops, err := readTxn(r)
 	if err != nil {
@@ -83,7 +83,7 @@ func writeTxn(w http.ResponseWriter, a txnAnswer) error {
 	return writeJSON(w, a)
 }
 
-// readTxn reads a transaction's operations.
+// readTxn reads the operations of a transaction.
 func readTxn(r *request) ([]txnOp, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxTxnBody+1))
 	switch {

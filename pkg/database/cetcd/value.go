@@ -6,8 +6,8 @@ import "encoding/binary"
 // unsigned varint (encoding/binary), followed by the value. This adds 1 byte without flags, and up
 // to 10 with them. Keys that no proxy wrote cannot be read.
 
-// encodeValue returns a stored value with its flags and room for size bytes, and the slice with
-// that room.
+// encodeValue returns a stored value with its flags and room for size bytes, and the part with that
+// room.
 func encodeValue(flags uint64, size int) (stored, value []byte) {
 	stored = make([]byte, 0, binary.MaxVarintLen64+size)
 	stored = binary.AppendUvarint(stored, flags)

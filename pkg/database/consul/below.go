@@ -8,7 +8,7 @@ type below struct {
 	database.Leaser
 }
 
-// operations is implemented by both transports' clients.
+// operations is implemented by the clients of both transports.
 type operations interface {
 	database.WholeKeys
 	database.Leaser

@@ -84,10 +84,10 @@ func benchmarkClients(b *testing.B, driver *Options, target database.Target, op 
 
 func benchKey(n int64) []byte { return fmt.Appendf(nil, "%0256d", n) }
 
-// ones counts the clusters with one member: each has its own address.
+// ones counts the clusters of one member: each has its own address.
 var ones atomic.Int32
 
-// startOne starts a cluster with one member.
+// startOne starts a cluster of one member.
 func startOne(t testing.TB, options string) *databasetest.Cluster {
 	t.Helper()
 	s := suite(t)

@@ -13,7 +13,7 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// Consul's bounds for a transaction: operations up to 1.16, and the bytes in its JSON.
+// Consul's bounds on a transaction: its operations, up to 1.16, and the bytes of its JSON.
 const (
 	maxTxnOps   = 64
 	maxTxnBytes = 512 << 10
@@ -33,7 +33,7 @@ type bulk struct {
 	prefix string
 }
 
-// maxTxnAnswer bounds an answer, in bytes; it has the keys and no values.
+// maxTxnAnswer bounds an answer, which has the keys and no values, in bytes.
 const maxTxnAnswer = 4 << 20
 
 // DialBulk makes a client for one member, the preferred or else the first. Only the first request

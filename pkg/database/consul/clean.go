@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// cleanBatch is how many operations a Consul transaction may have.
+// cleanBatch is the largest number of operations in a transaction of Consul.
 const cleanBatch = 64
 
-// Clean deletes keys below the prefix, in transactions with at most cleanBatch keys, through the
+// Clean deletes keys below the prefix, in transactions of at most cleanBatch keys, through the
 // first member that answers.
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	return o.members(t).clean(ctx, cleanBatch, which, removed)

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client applies operations over one connection in Consul's library, one at a time.
+// client applies operations over one connection of Consul's library, one at a time.
 type client struct {
 	kv       *api.KV
 	sessions *api.Session
@@ -32,7 +32,7 @@ var (
 
 var errClosed = errors.New("the client is closed")
 
-// begin returns a key's stored name, or an error if nothing may be sent.
+// begin returns the stored name of a key, or an error if nothing may be sent.
 func (c *client) begin(ctx context.Context, key []byte) (string, error) {
 	if err := c.ready(ctx); err != nil {
 		return "", err
@@ -54,7 +54,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 	return classify(ctx, err)
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	name, err := c.begin(ctx, key)
 	if err != nil {

@@ -76,7 +76,7 @@ func (o *Options) MaxValue(int) int {
 	return maxValue
 }
 
-// ExtraFlags returns the options' raw flags.
+// ExtraFlags returns the raw flags in the options.
 func (o *Options) ExtraFlags() []string { return o.Flags }
 
 // Validate reports every option that Consul would refuse or that would make a
@@ -101,7 +101,7 @@ func (o *Options) Validate(database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-// validFlag refuses the plan's flags, and the mode without a disk.
+// validFlag refuses flags of the plan, and the mode without a disk.
 func validFlag(f string) error {
 	if err := database.ValidFlag(f, "-", plannedFlags); err != nil {
 		return err
@@ -125,7 +125,7 @@ var plannedFlags = []string{
 	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
 }
 
-// plannedKeys are the keys in Consul's configuration that Plan sets and -hcl would replace.
+// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would replace.
 var plannedKeys = []string{
 	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
 	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",

@@ -27,7 +27,7 @@ func (m members) ask(member int, f func(*client) error) error {
 }
 
 // askFirst calls f with a connection to one member after another, until f succeeds or
-// ctx ends. It returns all queried members' errors.
+// ctx ends. It returns the errors of all queried members.
 func (m members) askFirst(ctx context.Context, f func(member int, c *client) error) error {
 	var errs []error
 	for member := range m.target.Endpoints {
@@ -48,7 +48,7 @@ func (m members) askFirst(ctx context.Context, f func(member int, c *client) err
 // finds the connection open. The next operation reopens a broken connection, to the
 // same member.
 //
-// Consul has no key-value request timeout: its "wait" is for blocking queries only. A member
+// Consul has no timeout for key-value requests: its "wait" is for blocking queries only. A member
 // continues with a request that the client gave up until it notices that the connection is closed.
 //
 // The password in the target's credentials is the ACL token. It must allow writing key_prefix "",

@@ -6,10 +6,10 @@ import (
 	"net/url"
 )
 
-// A key is sent in a URL's path. Consul refuses or rewrites paths with unprintable bytes, or with
-// an empty, "." or ".." element. The driver writes such bytes, and "%", as %XX, so different keys
-// have different names. Keys in printable ASCII without "%", and without "/" or "." where an
-// element begins, are stored unchanged. Only the empty key cannot be stored.
+// A key is sent in the path of a URL. Consul refuses or rewrites paths with unprintable bytes, or
+// with an empty, "." or ".." element. The driver writes such bytes, and "%", as %XX, so different
+// keys have different names. Keys of printable ASCII without "%", and without "/" or "." at the
+// start of an element, are stored unchanged. Only the empty key cannot be stored.
 
 var errEmptyKey = errors.New("consul can't store the empty key")
 
@@ -48,7 +48,7 @@ func decodeKey(name string) string {
 	return name
 }
 
-// escaped reports whether a key's byte i must be written as %XX.
+// escaped reports whether byte i of a key must be written as %XX.
 func escaped(key []byte, i int) bool {
 	switch c := key[i]; {
 	case c < ' ' || c > '~' || c == '%':

@@ -22,8 +22,8 @@ const (
 	expectWithin = time.Second
 )
 
-// maxBody bounds the body, in bytes, in an answer about one key: room for the largest value in
-// base64, and for the other fields.
+// maxBody bounds the body of an answer about one key, in bytes: it leaves room for the largest
+// value in base64, and for the other fields.
 func maxBody(value int) int64 {
 	const fields = 64 << 10
 	return 2*int64(value) + fields
@@ -32,7 +32,7 @@ func maxBody(value int) int64 {
 // errFalse is the error for an unconditional write that the server answered with false.
 var errFalse = errors.New("the server answered false: it did not make the change")
 
-// parseBool parses the body in the answer to a write.
+// parseBool parses the body of the answer to a write.
 func parseBool(body []byte) (bool, error) {
 	switch text := string(bytes.TrimSpace(body)); text {
 	case "true":
@@ -53,7 +53,7 @@ func unconditional(done bool, err error) error {
 
 // kvTransport adds to net/http's transport four rules that Consul's library lacks: large
 // bodies wait for "100 Continue", answers about one key are bounded, the answer to a
-// write is checked, and so is the status in the answer to a transaction.
+// write is checked, and so is the status of the answer to a transaction.
 type kvTransport struct {
 	*http.Transport
 	maxBody int64
@@ -101,7 +101,7 @@ func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
 }
 
 // checkTxn returns an error for a transaction that was neither made nor refused for its own
-// reasons. Consul's library drops such an answer's status.
+// reasons. Consul's library drops the status of such an answer.
 func checkTxn(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusConflict {
 		return resp, nil
@@ -110,7 +110,7 @@ func checkTxn(resp *http.Response) (*http.Response, error) {
 	return nil, errors.Join(api.StatusError{Code: resp.StatusCode, Body: string(body)}, err, resp.Body.Close())
 }
 
-// boundedBody fails once more bytes come than it allows.
+// boundedBody fails once more than most bytes have come.
 type boundedBody struct {
 	io.ReadCloser
 	left, most int64
@@ -133,8 +133,8 @@ const (
 	// without values.
 	pageBytes = 8 << 20
 	// pageFields is the size per key in such an answer in addition to its name and its value in
-	// base64: the field names, and numbers.
+	// base64: field names and numbers.
 	pageFields = 256
-	// pageDigits bounds the digits in which numbers in a page differ.
+	// pageDigits bounds the digits in which the numbers of a page differ.
 	pageDigits = 3
 )

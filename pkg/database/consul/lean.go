@@ -78,7 +78,7 @@ func (c *captured) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errCaptured
 }
 
-// headerLines returns the header lines in every request to a host.
+// headerLines returns the header lines of every request to a host.
 func headerLines(host string, header http.Header) (string, error) {
 	for _, values := range header {
 		for _, v := range values {
@@ -98,12 +98,12 @@ func (c *lean) Put(ctx context.Context, key, value []byte) error {
 	return unconditional(c.write(ctx, http.MethodPut, key, "", value))
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
 }
 
-// AppendGet appends key's value to a buffer.
+// AppendGet appends the value of key to a buffer.
 func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	parameters := "raw"
 	switch mode {
@@ -207,7 +207,7 @@ func (c *lean) write(ctx context.Context, method string, key []byte, parameters 
 	return done, classify(ctx, err)
 }
 
-// do sends one request and appends its answer's body to out. Errors are classified.
+// do sends one request and appends the body of its answer to out. Errors are classified.
 func (c *lean) do(ctx context.Context, method string, key []byte, parameters string, value, out []byte) (int, []byte, error) {
 	switch {
 	case c.closed.Load():
@@ -233,7 +233,7 @@ func (c *lean) begin(n int) []byte {
 	return c.conn.draft.Begin(n + len(c.extra) + len(c.fields) + others)
 }
 
-// appendHead appends a request's head.
+// appendHead appends the head of a request.
 func (c *lean) appendHead(b []byte, method string, key []byte, parameters string, length int, expect bool) []byte {
 	b = append(b, method...)
 	b = append(b, " /v1/kv/"...)
@@ -241,7 +241,7 @@ func (c *lean) appendHead(b []byte, method string, key []byte, parameters string
 	return c.appendFields(b, method, parameters, length, expect)
 }
 
-// appendFields appends a head's fields, after the path.
+// appendFields appends the rest of a head, after the path.
 func (c *lean) appendFields(b []byte, method string, parameters string, length int, expect bool) []byte {
 	if c.extra != "" || parameters != "" {
 		b = append(b, '?')
@@ -261,7 +261,7 @@ func (c *lean) appendFields(b []byte, method string, parameters string, length i
 	return append(b, "\r\n"...)
 }
 
-// appendPath appends a key's name, escaped for a URL's path.
+// appendPath appends the name of a key, escaped for the path of a URL.
 func appendPath(b, key []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for i, c := range key {
@@ -277,7 +277,7 @@ func appendPath(b, key []byte) []byte {
 	return b
 }
 
-// plain reports whether a byte needs no escape in a URL's path.
+// plain reports whether a byte needs no escape in the path of a URL.
 func plain(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':

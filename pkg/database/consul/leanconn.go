@@ -22,13 +22,13 @@ type leanConn struct {
 	maxBody int64       // bytes in an answer's body
 }
 
-// headBytes is the usual header size in Consul's answers; longer headers take a second read.
+// headBytes is the usual size of the headers of an answer; longer ones take a second read.
 const headBytes = 1 << 10
 
 func (c *leanConn) in() input { return input{&c.In} }
 
-// exchange sends a request and appends its answer's body to out. A value that is not nil follows
-// the head; with expect it is sent only once the server requests it.
+// exchange sends a request and appends the body of its answer to out. A value that is not nil
+// follows the head; with expect it is sent only once the server requests it.
 func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool, out []byte) (int, []byte, error) {
 	connected, err := c.Begin(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool
 	return a.status, out, nil
 }
 
-// send writes a request and reads its answer's head.
+// send writes a request and reads the head of its answer.
 func (c *leanConn) send(head, value []byte, expect bool) (responseHead, error) {
 	var err error
 	switch {
@@ -85,8 +85,8 @@ func (c *leanConn) send(head, value []byte, expect bool) (responseHead, error) {
 	return c.in().head()
 }
 
-// expectContinue writes a request's head and waits for "100 Continue", at most expectWithin. If
-// taken is false, the answer is final and the body must not be sent.
+// expectContinue writes the head of a request and waits for "100 Continue", at most expectWithin.
+// If taken is false, the answer is final and the body must not be sent.
 func (c *leanConn) expectContinue(head []byte) (a responseHead, taken bool, err error) {
 	if err := c.Write(head); err != nil {
 		return a, false, err

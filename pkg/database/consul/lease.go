@@ -52,7 +52,7 @@ func (c *client) Revoke(ctx context.Context, id database.SessionID) error {
 	return classify(ctx, err)
 }
 
-// Paths for session requests.
+// The paths of session requests.
 const (
 	pathCreate  = "/v1/session/create"
 	pathRenew   = "/v1/session/renew/"
@@ -87,8 +87,8 @@ func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 	return err
 }
 
-// session sends a request about a session and returns its answer's body, which is valid until the
-// next request. Errors are classified.
+// session sends a request about a session and returns the body of its answer, which is valid until
+// the next request. Errors are classified.
 func (c *lean) session(ctx context.Context, path string, body []byte) ([]byte, error) {
 	if c.closed.Load() {
 		return nil, database.NotApplied(database.ClassConnection, errClosed)

@@ -17,7 +17,7 @@ import (
 const (
 	// connectTimeout bounds the time to establish one connection.
 	connectTimeout = 5 * time.Second
-	// bufferBytes is how large each of a connection's two buffers is: a thousand connections should
+	// bufferBytes is the size of each of a connection's two buffers: a thousand connections should
 	// stay small, and most requests fit.
 	bufferBytes = 4 << 10
 )
@@ -43,7 +43,7 @@ func hint(err error) string {
 	return ""
 }
 
-// open returns a client with the standard transport, which is not connected yet.
+// open returns a client over the standard transport that is not connected yet.
 func (m members) open(member int) (*client, error) {
 	library, config, err := openLibrary(m.target, member, m.maxBody, 1)
 	if err != nil {
@@ -56,8 +56,8 @@ func (m members) open(member int) (*client, error) {
 	}, nil
 }
 
-// openLibrary returns a client from Consul's own library for one member over the standard
-// transport, and the configuration that the library completed. Nothing is connected yet.
+// openLibrary returns a client of Consul's own library for one member over the standard transport,
+// and the configuration that the library completed. Nothing is connected yet.
 func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.Client, *api.Config, error) {
 	transport, err := standard(t.TLS, maxBody, conns)
 	if err != nil {
@@ -66,7 +66,7 @@ func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.
 	return library(t, member, transport)
 }
 
-// endpoint returns a member's address.
+// endpoint returns the address of a member.
 func endpoint(t database.Target, member int) (string, error) {
 	if member < 0 || member >= len(t.Endpoints) {
 		return "", fmt.Errorf("the endpoint must be from 0 to %d, got %d", len(t.Endpoints)-1, member)
@@ -74,7 +74,7 @@ func endpoint(t database.Target, member int) (string, error) {
 	return t.Endpoints[member], nil
 }
 
-// library returns a client from Consul's own library for one member, and the configuration that the
+// library returns a client of Consul's own library for one member, and the configuration that the
 // library completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	address, err := endpoint(t, member)

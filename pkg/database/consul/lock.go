@@ -111,7 +111,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 }
 
 // begin begins a session with a LockDelay, whose locks are released when it ends. Consul's library
-// does not send LockDelay 0, so Consul would use its default.
+// does not send a LockDelay of 0, so Consul would use its default.
 func (s *sessions) begin(ctx context.Context, ttl, delay time.Duration) (*session, error) {
 	entry := map[string]any{
 		"Name": "dbtester", "TTL": ttl.String(), "LockDelay": delay.String(),
@@ -156,7 +156,7 @@ func (s *sessions) deleteFree(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns a lock's key.
+// keyOf returns the key of a lock.
 func (s *sessions) keyOf(name []byte) (string, error) {
 	key, err := encodeKey(name)
 	if err != nil {
@@ -220,14 +220,14 @@ func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (databas
 	}
 }
 
-// taken is a locking transaction's result.
+// taken is the result of a transaction that locks a key.
 type taken int
 
 const (
 	lockFailed taken = iota
 	lockTaken
 	lockHeld    // by another session
-	lockDelayed // by the LockDelay after another session ended
+	lockDelayed // by the LockDelay of a session that ended
 )
 
 // Consul's texts for a key that was not locked.
@@ -273,8 +273,8 @@ func refusal(what string) (taken, error) {
 	return lockFailed, database.NotApplied(database.ClassOther, errors.New(what))
 }
 
-// unheld waits until no session holds a key, and returns that answer's index. index is the one at
-// which the key was held, 0 if unknown.
+// unheld waits until no session holds a key, and returns the index of that answer. index is the one
+// at which the key was held, 0 if unknown.
 func (s *session) unheld(ctx context.Context, key string, index uint64) (uint64, error) {
 	for {
 		pair, meta, err := s.on.api.KV().Get(key, (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
@@ -318,7 +318,7 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.session.on.Close())
 }
 
-// libraryContender takes locks in Consul's library with its own session, which the library renews.
+// libraryContender takes locks of Consul's library with its own session, which the library renews.
 type libraryContender struct {
 	session *session
 	client  *api.Client // whose requests end with attempt
@@ -396,7 +396,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return database.Held{At: at, Fence: fence, Lost: lost}, nil
 }
 
-// fence returns the index on a key that the session holds.
+// fence returns the index of a key that the session holds.
 func (c *libraryContender) fence(ctx context.Context, key string) (int64, error) {
 	pair, _, err := c.session.on.api.KV().Get(key, (&api.QueryOptions{}).WithContext(ctx))
 	switch {

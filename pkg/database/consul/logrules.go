@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// logTimes find a line's time: YYYY/MM/DD before 1.7, and with a time zone since then.
+// logTimes find the time of a log line: YYYY/MM/DD before 1.7, and with a time zone since then.
 func logTimes() []declared.LogTime {
 	return []declared.LogTime{
 		{Pattern: `^\s*(\d{4}-\d\d-\d\dT[0-9:.]+(?:Z|[+-]\d{4})) `, Layout: "2006-01-02T15:04:05Z0700"},

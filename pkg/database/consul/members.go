@@ -6,14 +6,14 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// members queries a target's members over its own connections.
+// members queries the members of a target over its own connections.
 type members struct {
 	target    database.Target
 	transport database.Transport // for a load's clients
-	maxBody   int64              // in an answer about one key, in bytes
+	maxBody   int64              // of an answer about one key, in bytes
 }
 
-// members returns a target's members, which run with the options.
+// members returns the members of a target that run with the options.
 func (o *Options) members(t database.Target) members {
 	return members{target: t, transport: o.Transport, maxBody: maxBody(max(o.MaxValue(0), t.MaxBytes))}
 }

@@ -16,14 +16,14 @@ func telemetry() map[string]any {
 
 var _ database.MetricsReporter = (*Options)(nil)
 
-// metrics returns a planned member's metrics; it has no ACLs.
+// metrics returns the metrics of a planned member, which has no ACLs.
 func metrics(m database.Member) *database.MetricsSource {
 	s := reports(address(m.Self(), "client"), m.TLS != nil)
 	return &s
 }
 
-// Reports returns a member's metrics at its client address. Its configuration must have a positive
-// telemetry.prometheus_retention_time, and the token agent:read.
+// Reports returns the metrics of a member at its client address. Its configuration must have a
+// positive telemetry.prometheus_retention_time, and the token agent:read.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member], t.TLS != nil)
 	if t.Auth != nil && t.Auth.Password != "" {
@@ -44,7 +44,7 @@ func reports(endpoint string, secure bool) database.MetricsSource {
 		URL: u.String(),
 		Metrics: []database.ReportedMetric{
 			// Appends to the log as the leader and as a follower. Release 1.21 does not report the
-			// log store's number, consul_raft_boltdb_storeLogs.
+			// number of the log store, consul_raft_boltdb_storeLogs.
 			{Name: metric.Fsyncs, Raw: "consul_raft_leader_dispatchLog_count", Added: true},
 			{Name: metric.Fsyncs, Raw: "consul_raft_rpc_appendEntries_storeLogs_count", Added: true},
 			{Name: metric.FsyncSeconds, Raw: "consul_raft_leader_dispatchLog_sum", Unit: millis, Added: true},

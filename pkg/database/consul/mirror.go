@@ -24,7 +24,7 @@ type mirror struct {
 	hold   func()
 }
 
-// kvPath precedes a key in a URL's path.
+// kvPath precedes a key in the path of a URL.
 const kvPath = "/v1/kv/"
 
 // ServeMirror implements [database.Mirror] on net/http, as Consul's own server does.

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns a request's error classified, nil for nil. The error's text has no URL, because
-// a URL contains the key.
+// classify classifies the error of a request, nil for nil. The error's text has no URL, because a
+// URL contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -66,7 +66,7 @@ func before(ctx context.Context) error {
 	return nil
 }
 
-// classOfEnd returns the class for an error from [ended].
+// classOfEnd returns the class of an error that [ended] returned.
 func classOfEnd(err error) database.Class {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return database.ClassTimeout
@@ -74,14 +74,14 @@ func classOfEnd(err error) database.Class {
 	return database.ClassCancelled
 }
 
-// hasEnd reports whether an answer is a canceled request's error. A client that hangs up at its
-// deadline cancels the proxy's request, and the proxy answers with that error.
+// hasEnd reports whether an answer is the error of a canceled request. A client that hangs up at
+// its deadline cancels the proxy's request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
-// ended returns an ended context's error, nil before the end. A connection's deadline may expire a
-// moment before the context's timer.
+// ended returns the error of a context that has ended, else nil. A connection's deadline may expire
+// a moment before the context's timer.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func ended(ctx context.Context) error {
 	return nil
 }
 
-// classOfStatus returns the class for an answer other than 200, and whether the server refused the
+// classOfStatus returns the class of an answer other than 200, and whether the server refused the
 // request and therefore did not apply it.
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
@@ -136,8 +136,8 @@ type reason struct {
 	refused bool
 }
 
-// reasons lists the texts from Consul, from its raft and from its connections between members. The
-// first text that occurs decides.
+// reasons lists the texts of Consul, of its raft and of its connections between members. The first
+// text that occurs decides.
 func reasons() []reason {
 	return []reason{
 		{"No cluster leader", database.ClassUnavailable, true},

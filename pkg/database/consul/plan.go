@@ -17,11 +17,11 @@ const (
 	configFile = "consul.json"
 )
 
-// Plan returns one command, named "consul", that runs the tool "consul", oldestRelease or newer.
-// Hosts must be IP addresses, because Consul binds to them.
+// Plan returns one command, named "consul", that runs the tool "consul", which must be
+// oldestRelease or newer. Hosts must be IP addresses, because Consul binds to them.
 //
-// Only the three roles' ports are open. Wide-area gossip, DNS and gRPC, which the key-value store
-// does not use, are off.
+// Only the ports of the three roles are open. Wide-area gossip, DNS and gRPC, which the key-value
+// store does not use, are off.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if m.Index < 0 || m.Index >= len(m.Hosts) {
 		return database.Plan{}, fmt.Errorf("plan consul: the member must be from 0 to %d, got %d", len(m.Hosts)-1, m.Index)

@@ -163,7 +163,7 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 // filteredHeader marks answers without the keys that the token may not read.
 const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 
-// list reads all names one by one, so that memory does not grow with their count. A name without
+// list reads all names one by one, so that memory does not grow with their number. A name without
 // the prefix is an error.
 func (c *client) list(ctx context.Context, t database.Target, each func(name []byte)) (n int64, err error) {
 	// Consul omits names that the token may not read, and without a token it sends no header
@@ -199,8 +199,8 @@ func (c *client) list(ctx context.Context, t database.Target, each func(name []b
 // default.
 const maxName = 64 << 10
 
-// eachString calls each with every string in a JSON array of strings and returns how many there
-// are. Strings keep their escapes, are cut after maxName bytes, and are valid until each returns. A
+// eachString calls each with every string of a JSON array of strings and returns their number.
+// Strings keep their escapes, are cut after maxName bytes, and are valid until each returns. A
 // decoder would allocate millions of names.
 func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
 	var text []byte
@@ -285,8 +285,8 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	return resp, nil
 }
 
-// list calls each with every key name in the target, perhaps more than once, and returns the key
-// count.
+// list calls each with the name of every key in the target, perhaps more than once, and returns the
+// number of keys.
 func (m members) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
 	err = m.askFirst(ctx, func(_ int, c *client) (err error) {
 		n, err = c.list(ctx, m.target, each)

@@ -16,7 +16,7 @@ import (
 //go:embed release
 var releases embed.FS
 
-// oldestRelease is the first release that accepts a plan's ports.
+// oldestRelease is the first release that accepts the ports of a plan.
 const oldestRelease = "1.14.0"
 
 // Recipes returns upstream's release archive and, for versions that are known to build, a

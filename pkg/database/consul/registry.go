@@ -56,7 +56,7 @@ type registry struct {
 	agents  []*api.Client // by member
 	http    []*http.Client
 	through int    // member to follow through
-	name    string // for the service
+	name    string // of the service
 	last    atomic.Int64
 }
 
@@ -167,8 +167,8 @@ func (r *registry) Watch(ctx context.Context, ready func(), changed func(databas
 	}
 }
 
-// passing returns which instances' checks pass, by name, and the answer's index. It waits for a
-// change after the index after, unless that is 0.
+// passing returns the names of the instances whose checks pass, and the index of the answer. It
+// waits for a change after the index after, unless that is 0.
 func (r *registry) passing(ctx context.Context, client *api.Client, after uint64) (names []string, index uint64, err error) {
 	options := &api.QueryOptions{WaitIndex: after}
 	entries, meta, err := client.Health().Service(r.name, "", true, options.WithContext(ctx))

@@ -11,21 +11,21 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// errMalformed is wrapped by every error about an answer that does not parse.
+// errMalformed is wrapped by every error about an answer that cannot be parsed.
 var errMalformed = errors.New("malformed HTTP answer")
 
-// responseHead is an answer's status line and the headers that frame its body.
+// responseHead is the status line of an answer and the headers that frame its body.
 type responseHead struct {
 	status  int
-	length  int64 // the body's in bytes; -1 if it ends with the connection
+	length  int64 // of the body in bytes; -1 if it ends with the connection
 	chunked bool  // the body comes in chunks, and length is not used
 	last    bool  // the connection cannot be reused
 }
 
-// maxHead bounds an answer's head, and a line within its body, in bytes.
+// maxHead bounds the head of an answer, and a line within its body, in bytes.
 const maxHead = 64 << 10
 
-// parseHead parses an answer's head, without the empty line at its end.
+// parseHead parses the head of an answer, without the empty line at its end.
 func parseHead(head []byte) (responseHead, error) {
 	line, rest, err := cutLine(head)
 	if err != nil {
@@ -64,8 +64,8 @@ func parseHead(head []byte) (responseHead, error) {
 	return a, nil
 }
 
-// cutLine returns a head's first line, without its end, and the lines after it. The last line has
-// no end.
+// cutLine returns the first line of a head, without its end, and the lines after it. The last line
+// has no end.
 func cutLine(head []byte) (line, rest []byte, err error) {
 	end := bytes.IndexByte(head, '\n')
 	switch {
@@ -113,7 +113,7 @@ func (a *responseHead) field(name, value []byte) error {
 	return nil
 }
 
-// digits parses a number with 1 to 18 digits.
+// digits parses a number of 1 to 18 digits.
 func digits(text []byte) (n int64, ok bool) {
 	if len(text) == 0 || len(text) > 18 {
 		return 0, false
@@ -149,7 +149,7 @@ func (in input) until(end string) ([]byte, error) {
 	}
 }
 
-// interim reads the next head, for a final or an interim answer.
+// interim reads the next head, of a final or an interim answer.
 func (in input) interim() (responseHead, error) {
 	const start = "HTTP/"
 	for len(in.Bytes()) < len(start) {
@@ -167,7 +167,7 @@ func (in input) interim() (responseHead, error) {
 	return parseHead(head)
 }
 
-// head reads the final answer's head, after at most 10 interim ones.
+// head reads the head of the final answer, after at most 10 interim ones.
 func (in input) head() (responseHead, error) {
 	const most = 10
 	for range most {
@@ -182,7 +182,7 @@ func (in input) head() (responseHead, error) {
 	return responseHead{}, fmt.Errorf("%w: no final answer after 10 interim ones", errMalformed)
 }
 
-// body appends an answer's body to out. It fails if the body has more than most bytes.
+// body appends the body of an answer to out. It fails if the body has more than most bytes.
 func (in input) body(a responseHead, out []byte, most int64) ([]byte, error) {
 	switch {
 	case a.chunked:
@@ -210,7 +210,7 @@ func tooLong(most int64) error {
 	return fmt.Errorf("%w: the body has more than %d bytes, the most for the largest value", errMalformed, most)
 }
 
-// chunks appends a body's chunks to out, and takes the trailer.
+// chunks appends the chunks of a body to out, and takes the trailer.
 func (in input) chunks(out []byte, most int64) ([]byte, error) {
 	for left := most; ; {
 		line, err := in.until("\r\n")

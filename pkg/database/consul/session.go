@@ -90,7 +90,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id, ttl: ttl}, nil
 }
 
-// Watch waits for changes to the keys with blocking queries, and lists the keys after each.
+// Watch waits for changes of the keys with blocking queries, and lists the keys after each.
 func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	client, idle, err := s.open(1)
 	if err != nil {
@@ -120,8 +120,8 @@ func (s *sessions) Watch(ctx context.Context, ready func(), changed func(databas
 	}
 }
 
-// names returns the keys' names up to a separator, and the answer's index. It waits for a change
-// after the index after, unless that is 0.
+// names returns the names of the keys up to a separator, and the index of the answer. It waits for
+// a change after the index after, unless that is 0.
 func (s *sessions) names(ctx context.Context, client *api.Client, separator string, after uint64) (names []string, index uint64, err error) {
 	options := &api.QueryOptions{WaitIndex: after}
 	keys, meta, err := client.KV().Keys(s.prefix, separator, options.WithContext(ctx))
@@ -198,7 +198,7 @@ const (
 	delayRest = 100 * time.Millisecond
 )
 
-// sessionName lets operators recognize this program's sessions.
+// sessionName lets operators recognize the sessions of this program.
 const sessionName = "dbtester"
 
 // entryOf returns a session without health checks.
@@ -206,7 +206,7 @@ func entryOf(ttl time.Duration) *api.SessionEntry {
 	return &api.SessionEntry{Name: sessionName, TTL: sessionFacts().Granted(ttl).String(), Behavior: api.SessionBehaviorDelete}
 }
 
-// parsedSession parses a session's id, which is a UUID.
+// parsedSession parses the id of a session, which is a UUID.
 func parsedSession(text string) (id database.SessionID, err error) {
 	plain := strings.ReplaceAll(text, "-", "")
 	if n, err := hex.Decode(id[:], []byte(plain)); err != nil || n != len(id) {

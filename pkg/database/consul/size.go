@@ -3,9 +3,9 @@ package consul
 import "github.com/coreos/dbtester/pkg/database"
 
 // Consul's memory for a key in bytes, beyond the key and its value. Both exist more than once
-// and with garbage. Measured on one 1.16.0 member as resident anonymous memory: 1,820 bytes for
-// each of 300,000 keys with 16+16 bytes, 6,350 for 256+1024, 33,600 for 256+16384. The Go heap in
-// use is about half as large.
+// and with garbage. Measured on one member of 1.16.0 as resident anonymous memory: 1,820 bytes for
+// each of 300,000 keys of 16+16 bytes, 6,350 for 256+1024, 33,600 for 256+16384. The Go heap in use
+// is about half of that.
 const (
 	memoryPerKey = 1700
 	keyCopies    = 8
@@ -14,17 +14,16 @@ const (
 	processMemory = 70 << 20
 )
 
-// The disk space for a key: in a snapshot with the same keys, 106, 1,358 and 16,700 bytes. Raft's
-// log file grows until the first snapshots, which are up to a minute apart, and then keeps its
-// size: 303 MB after 150,000 writes with 256+1024 bytes each, and as much after 300,000.
+// The disk space for a key: in a snapshot of the same keys, 106, 1,358 and 16,700 bytes. Raft's log
+// file grows until the first snapshots, which are up to a minute apart, and then keeps its size:
+// 303 MB after 150,000 writes of 256+1024 bytes, and as much after 300,000.
 const (
 	snapshotPerKey = 80
 	snapshots      = 3 // two are kept while the next is written
 	logged         = 150_000
 )
 
-// Needs returns a member's needs; it holds every key in memory and has no limit besides its
-// machine's.
+// Needs returns the needs of a member, which holds every key in memory and has no limit of its own.
 func (o *Options) Needs(d database.Data) []database.Need {
 	memory := processMemory + d.Keys*(memoryPerKey+keyCopies*d.KeySize+valueCopies*d.ValueSize)
 	log := min(d.Writes, logged) * (d.KeySize + d.ValueSize) * 3 / 2
@@ -35,8 +34,8 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	}
 }
 
-// Pace returns three members' pace on one machine with two processors, with 256-byte keys and 1 KiB
-// values: test-results/all-five (3,483 writes by 50 clients) and reads (16,701 by 100).
+// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// 1 KiB values: test-results/all-five (3,483 writes by 50 clients) and reads (16,701 by 100).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 250, 5000), Reads: database.Saturating(clients, 1500, 18500)}
 }

@@ -42,7 +42,7 @@ func (o *Options) MaxTxnValue(keySize, keys int) int {
 	return max(0, min(o.MaxValue(keySize), each/4*3))
 }
 
-// txnAnswer has the needed fields in an answer to a transaction.
+// txnAnswer is the needed part of the answer to a transaction.
 type txnAnswer struct {
 	Results []struct{ KV struct{ ModifyIndex int64 } }
 	Errors  []struct {
@@ -91,7 +91,7 @@ func withoutTxn(err error) error {
 }
 
 // Txn makes all puts if the keys have the expected indexes, with cas operations. The answer to a
-// conflict lacks the key's index.
+// conflict lacks the index of the key.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var ops api.KVTxnOps
 	for _, p := range puts {
@@ -119,7 +119,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return a.settle(puts)
 }
 
-// Version returns key's index.
+// Version returns the index of key.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	name, err := c.begin(ctx, key)
 	if err != nil {
@@ -189,7 +189,7 @@ func appendTxn(b []byte, puts []database.GuardedPut) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// Version returns key's index.
+// Version returns the index of key.
 func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	held, err := c.pair(ctx, key)
 	switch {

@@ -23,7 +23,7 @@ func (o *Options) SetUpstream(string) {
 	o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient = upstreamHTTPConns, upstreamRPCConns
 }
 
-// Changed returns the configuration's keys by their paths. It omits ports that are off, because
+// Changed returns keys of the configuration by their paths. It omits ports that are off, because
 // they are addresses.
 func (o *Options) Changed(string) []declared.Setting {
 	whole := func(name string, is, preset int) declared.Setting {

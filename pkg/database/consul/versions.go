@@ -60,8 +60,8 @@ func ownNames(keys [][]byte) bool {
 	return true
 }
 
-// settleVersions sets the keys' versions from a listing, both ascending. It requests a missing
-// key's index separately: a listing omits keys that the token may not read.
+// settleVersions sets the versions of keys from a listing, both ascending. It requests the index of
+// a missing key separately: a listing omits keys that the token may not read.
 func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed []indexed, one database.Transactor) (err error) {
 	at := 0
 	for i, key := range keys {
@@ -79,7 +79,7 @@ func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed
 	return nil
 }
 
-// Versions reads the keys' indexes with listings by prefix.
+// Versions reads the indexes of keys with listings by prefix.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
 		var listed []indexed

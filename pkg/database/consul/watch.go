@@ -52,14 +52,14 @@ type watches struct {
 	mu      sync.Mutex
 	name    string        // watched
 	one     bool          // name is a key, not a prefix
-	seen    uint64        // the greatest reported index on a key
+	seen    uint64        // the greatest reported index of a key
 	changed chan struct{} // closed when seen has changed
 	over    error         // why the watcher has ended
 }
 
 // DialWatches makes a client for the preferred or else the first member.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
-	const conns = 2 // one query, and a barrier's request
+	const conns = 2 // one query, and a request of a barrier
 	transport, err := standard(t.TLS, mostWatched, conns)
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
@@ -95,8 +95,8 @@ func (s stamped) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// query returns the watched keys, and the answer's index. It waits for a change after the options'
-// index, unless that is 0.
+// query returns the watched keys, and the index of the answer. It waits for a change after the
+// index in o, unless that is 0.
 func (w *watches) query(ctx context.Context, o api.QueryOptions) (pairs api.KVPairs, index uint64, at time.Time, err error) {
 	ctx = context.WithValue(ctx, arrived{}, &at)
 	var meta *api.QueryMeta
@@ -206,7 +206,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 	}
 }
 
-// greatest returns the keys' greatest index.
+// greatest returns the greatest index of the keys.
 func greatest(pairs api.KVPairs) (index uint64) {
 	for _, p := range pairs {
 		index = max(index, p.ModifyIndex)
@@ -214,7 +214,7 @@ func greatest(pairs api.KVPairs) (index uint64) {
 	return index
 }
 
-// keyOf returns a name's key.
+// keyOf returns the key that is stored under a name.
 func (w *watches) keyOf(name string) []byte {
 	return []byte(decodeKey(strings.TrimPrefix(name, w.prefix)))
 }

@@ -28,7 +28,7 @@ import (
 // yet: etcd waits for one log entry too few before it checks a token. Such a member
 // refuses the token until it has applied that entry.
 //
-// A password check takes a member about 70 ms CPU time, unless the member was started with a lower
+// A password check costs a member about 70 ms of CPU time, unless it was started with a lower
 // --bcrypt-cost. Every connection requests its own token when it is dialed.
 
 // pathAuthenticate is called without a token.

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// operations is implemented by all transports' clients.
+// operations is implemented by the clients of all transports.
 type operations interface {
 	database.WholeKeys
 	database.Ranger
@@ -52,7 +52,7 @@ type joiner interface {
 	get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error)
 }
 
-// joined is below for a joiner, whose usual operations need no key copy.
+// joined is below for a joiner, whose usual operations need no copy of the key.
 type joined struct {
 	*below
 	on joiner
@@ -63,17 +63,17 @@ func (j *joined) Put(ctx context.Context, key, value []byte) error {
 	return j.on.put(ctx, j.before(key), key, value)
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (j *joined) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return j.on.get(ctx, nil, j.before(key), key, mode)
 }
 
-// AppendGet appends key's value to a buffer.
+// AppendGet appends the value of key to a buffer.
 func (j *joined) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return j.on.get(ctx, to, j.before(key), key, mode)
 }
 
-// before returns the prefix in a key's stored name. The empty key stays empty, so the database
+// before returns the prefix of a key's stored name. The empty key stays empty, so the database
 // refuses it.
 func (j *joined) before(key []byte) string {
 	if len(key) == 0 {
@@ -90,7 +90,7 @@ func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.
 // Resent implements [database.Resender] with the client that applies the operations.
 func (b *below) Resent() int64 { return database.Resent(b.on) }
 
-// span returns the first key with a prefix and the end after all such keys. The prefix does not end
+// span returns the first key and the end of all keys that begin with a prefix, which must not end
 // with the largest byte. The empty prefix means all keys.
 func span(prefix string) (first, end []byte) {
 	if prefix == "" {

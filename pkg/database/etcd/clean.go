@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// Clean deletes keys below the prefix by their names, in transactions with at most cleanBatch keys.
+// Clean deletes keys below the prefix by their names, in transactions of at most cleanBatch keys.
 // Any member may answer.
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	if t.Prefix == "" {
@@ -67,8 +67,8 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, which database.Re
 	}
 }
 
-// cleanPage is how many names one request reads, and cleanBatch how many keys one transaction
-// deletes: members accept 128 operations by default.
+// cleanPage is how many names a request reads, and cleanBatch how many keys a transaction deletes:
+// members accept 128 operations by default.
 const (
 	cleanPage  = 1000
 	cleanBatch = 100

@@ -36,7 +36,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 	return answer.Classify(err, p.Addr != nil)
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	resp, err := c.read(ctx, &pb.RangeRequest{Key: key}, mode)
 	if err != nil {
@@ -118,7 +118,8 @@ func (c *client) read(ctx context.Context, r *pb.RangeRequest, mode workload.Rea
 	return resp, answer.Classify(err, p.Addr != nil)
 }
 
-// toEnd as a range's end means all keys from the start on; as both start and end it means all keys.
+// toEnd as the end of a range means all keys from the start on; as both start and end it means all
+// keys.
 const toEnd = "\x00"
 
 // created returns the condition that a key was created at a revision; 0 means that the key does not

@@ -26,9 +26,9 @@ import (
 // Dial opens one connection and requests the server's status, so a dead endpoint
 // fails the dial and not the first operation.
 //
-// With Prefer set the connection uses only that member, even after the member died: every request's
-// receiver is known. With Prefer -1 the client connects to every member and sends requests to them
-// in turn.
+// With Prefer set the connection uses only that member, even after the member died: the receiver of
+// every request is known. With Prefer -1 the client connects to every member and sends requests to
+// them in turn.
 //
 // Every transport sends a request's remaining time (grpc-timeout), so a member drops
 // work that the client no longer waits for.

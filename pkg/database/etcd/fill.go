@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Fill returns size and quota for the member whose store is fullest.
+// Fill returns the size and quota of the fullest store.
 func (o *Options) Fill(ctx context.Context, t database.Target) (size, limit int64, err error) {
 	type store struct{ size, limit int64 }
 	stores, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (s store, err error) {

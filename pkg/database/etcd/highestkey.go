@@ -31,19 +31,19 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	return highest, nil
 }
 
-// keyFinder finds the highest key with a given size. To return the last key in a range, etcd reads
-// and sorts the whole range with its values. Counts need only the index, so they find where the
-// keys end. Only that end is read: at most keysPerPage names at once.
+// keyFinder finds the highest key of a size. To return the last key in a range, etcd reads and
+// sorts the whole range with its values. Counts need only the index, so they find where the keys
+// end. Only that end is read: at most keysPerPage names at once.
 type keyFinder struct {
 	kv     pb.KVClient
-	prefix string // in stored keys
+	prefix string // of stored keys
 	size   int    // without the prefix
 }
 
 // keysPerPage is how many names one read returns.
 const keysPerPage = 1000
 
-// maxDigits is how many digits the largest key number has.
+// maxDigits is the number of digits in the largest key number.
 const maxDigits = 19
 
 // highest tries the longest keys first: they have the highest numbers.
@@ -67,10 +67,9 @@ func (f *keyFinder) numbers(length int) (low, high int64) {
 	return low, int64(math.Pow10(length)) - 1
 }
 
-// ofLength returns the highest number whose key has that length, -1 without such a key. Such keys
-// are sorted by number, with foreign keys between them. It reads keys from the end until it finds
-// one that is not foreign, each time twice as many, because finding the start takes up to 64
-// counts.
+// ofLength returns the highest number whose key has that length, or -1. Such keys are sorted by
+// number, with foreign keys between them. It reads keys from the end until it finds one that is not
+// foreign, each time twice as many, because finding the start takes up to 64 counts.
 func (f *keyFinder) ofLength(ctx context.Context, length int) (int64, error) {
 	low, high := f.numbers(length)
 	end := append(f.key(high), 0)
@@ -88,7 +87,7 @@ func (f *keyFinder) ofLength(ctx context.Context, length int) (int64, error) {
 }
 
 // tail returns the largest number in [low, high] with at least that many keys from its
-// own key to end. It returns low if there are fewer keys, and -1 without any.
+// own key to end. It returns low if there are fewer keys, and -1 if there are none.
 func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys int64) (int64, error) {
 	total, err := f.count(ctx, low, end)
 	switch {
@@ -119,7 +118,7 @@ func (f *keyFinder) count(ctx context.Context, from int64, end []byte) (int64, e
 }
 
 // read returns the highest number whose key has that length in the half-open range from
-// a number's key to end, -1 without such a key.
+// a number's key to end, or -1.
 func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int) (int64, error) {
 	highest := int64(-1)
 	for key := f.key(from); ; {

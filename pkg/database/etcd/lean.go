@@ -28,7 +28,7 @@ const (
 )
 
 // lean is a client without grpc-go. It encodes requests straight into the connection's
-// buffer, and decodes only the needed fields in replies. It is safe for concurrent use and keeps
+// buffer, and decodes only the needed fields of replies. It is safe for concurrent use and keeps
 // neither key nor value.
 type lean struct {
 	calls  *unary.Client
@@ -88,18 +88,18 @@ func (c *lean) put(ctx context.Context, before string, key, value []byte) error 
 	return c.call(ctx, pathPut, &unary.Message{Before: before, One: key, Two: value}, wellFormed)
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *lean) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.get(ctx, nil, "", key, mode)
 }
 
-// AppendGet appends key's value to a buffer.
+// AppendGet appends the value of key to a buffer.
 func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.get(ctx, to, "", key, mode)
 }
 
-// get appends the value for the key before+key to a buffer. In place of an empty buffer without
-// room it returns the reply's memory, which otherwise serves the next call.
+// get appends the value of the key before+key to a buffer. In place of an empty buffer without room
+// it returns the reply's memory, which otherwise serves the next call.
 func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	longer, found := to, false
 	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
@@ -136,7 +136,7 @@ func (c *lean) RangeTo(ctx context.Context, key, end []byte, limit int, mode wor
 	return keys, size, nil
 }
 
-// rangeReply bounds the reply to a range with limit keys, in bytes, at most 1 GiB.
+// rangeReply bounds the reply to a range of limit keys, in bytes, at most 1 GiB.
 func (c *lean) rangeReply(limit int) int {
 	const most = 1 << 30
 	if limit <= 0 || limit > most/c.maxReply {
@@ -194,7 +194,7 @@ func (c *lean) call(ctx context.Context, path string, m *unary.Message, read fun
 	return answer.Classify(err, !unsent)
 }
 
-// Field numbers in etcd's messages.
+// Field numbers of etcd's messages.
 const (
 	rangeLimit        = 3 // in RangeRequest
 	rangeSerializable = 7
@@ -206,7 +206,7 @@ const (
 	keyValueValue     = 5 // in KeyValue
 )
 
-// rangeFields encodes a RangeRequest's fields after its keys.
+// rangeFields encodes the fields of a RangeRequest after its keys.
 func rangeFields(limit int, mode workload.ReadMode) []byte {
 	var b []byte
 	if limit > 0 {
@@ -225,8 +225,8 @@ func wellFormed(reply []byte) (keep bool, err error) {
 	return false, fields(reply, func(protowire.Number, []byte, uint64) error { return nil })
 }
 
-// values calls each for every value in a RangeResponse, as a slice of the reply. An empty value is
-// not encoded, but its key is.
+// values calls each for every value in a RangeResponse, as part of the reply. An empty value is not
+// encoded, but its key is.
 func values(reply []byte, each func(value []byte)) error {
 	return fields(reply, func(number protowire.Number, kv []byte, _ uint64) error {
 		if number != rangeKeyValues {
@@ -269,7 +269,7 @@ type field struct {
 	is     uint64
 }
 
-// take reads a message's first field, and returns the rest.
+// take reads the first field of a message, and returns the rest.
 func (f *field) take(message []byte) (rest []byte, err error) {
 	number, kind, n := protowire.ConsumeTag(message)
 	if n < 0 {

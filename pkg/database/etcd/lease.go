@@ -17,8 +17,8 @@ import (
 )
 
 // A renewal is a stream in etcd's protocol. Here it has one message in each direction, as in
-// KeepAliveOnce in etcd's client: the cost for the members is the same, and the response time is
-// one request's. Session holders keep one stream for all their sessions.
+// KeepAliveOnce of etcd's client: the cost for the members is the same, and the response time is
+// that of one request. Session holders keep one stream for all their sessions.
 
 var (
 	_ database.Leaser = (*client)(nil)
@@ -81,7 +81,7 @@ const (
 	pathRevoke    = pb.Lease_LeaseRevoke_FullMethodName
 )
 
-// Field numbers in etcd's lease messages.
+// Field numbers of etcd's lease messages.
 const (
 	grantTTL   = 1 // in LeaseGrantRequest
 	leaseID    = 1 // in LeaseKeepAliveRequest and LeaseRevokeRequest

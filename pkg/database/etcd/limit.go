@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// etcd limits a request's size, not a value's: a put's log entry must not exceed
+// etcd limits the size of a request, not of a value: the log entry of a put must not exceed
 // --max-request-bytes. That entry is
 //
 //	header  { id: a varint, up to 10 bytes }     2-byte tag, length, tag, id
@@ -17,17 +17,17 @@ import (
 // starts with bits from the member's id.
 const (
 	defaultRequestBytes = 1536 << 10
-	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default in experiments.
+	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
 	limitKeySize = 256
 	maxVarint    = 10
 )
 
 // MaxValue returns the largest value in bytes that every member surely accepts under a
-// key with keySize bytes.
+// key of keySize bytes.
 func (s *Server) MaxValue(keySize int) int { return maxValue(s.requestBytes(), keySize) }
 
-// requestBytes returns the largest log entry in bytes. As in etcd, the last flag counts if there
-// are several.
+// requestBytes returns the largest size of a log entry in bytes. As in etcd, the last of several
+// flags counts.
 func (s *Server) requestBytes() int {
 	size := defaultRequestBytes
 	for _, f := range s.Flags {
@@ -40,13 +40,13 @@ func (s *Server) requestBytes() int {
 	return size
 }
 
-// maxValue returns the largest value in bytes under a key with keySize bytes, with the longest id.
+// maxValue returns the largest value in bytes under a key of keySize bytes, with the longest id.
 func maxValue(requestBytes, keySize int) int {
 	return maxValueWithID(requestBytes, keySize, maxVarint)
 }
 
-// maxValueWithID returns maxValue for an id with idSize bytes. It counts down from the limit,
-// because a shorter value may have a shorter length field.
+// maxValueWithID returns maxValue for an id of idSize bytes. It counts down from the limit, because
+// a shorter value may have a shorter length field.
 func maxValueWithID(requestBytes, keySize, idSize int) int {
 	for size := requestBytes; size > 0; size-- {
 		if entrySize(keySize, size, idSize) <= requestBytes {

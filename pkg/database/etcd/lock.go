@@ -100,10 +100,10 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 // Close does nothing: there is no connection, and locks leave no remains.
 func (c *contenders) Close() error { return nil }
 
-// queueName escapes "/" in a lock's name: "/" separates it from the contenders' keys.
+// queueName escapes "/" in the name of a lock: "/" separates it from the contenders' keys.
 func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
 
-// escaping is a contender in the library.
+// escaping is the library's contender with escaped names.
 type escaping struct{ *library.Contender }
 
 // Acquire implements [database.Contender].
@@ -124,13 +124,13 @@ type contender struct {
 }
 
 const (
-	// cleanWithin bounds the time to remove an abandoned wait's key.
+	// cleanWithin bounds the time to remove the key of an abandoned wait.
 	cleanWithin = 5 * time.Second
 	// againAfter is the pause before a lost member is replaced by another.
 	againAfter = 100 * time.Millisecond
 )
 
-// Acquire creates a key and waits until no other key for the lock is older.
+// Acquire creates a key and waits until the lock has no older key.
 func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (database.Held, error) {
 	if c.spent {
 		return database.Held{}, database.NotApplied(database.ClassNotFound, database.ErrNoSession)
@@ -176,8 +176,8 @@ func (c *contender) wait(ctx context.Context, queue string, key []byte, placed f
 	return fence, nil
 }
 
-// front describes the queue in front of a key: when the key was created, and the previous key, nil
-// without one.
+// front describes the queue in front of a key: when the key was created, and the previous key, if
+// any.
 type front struct {
 	created int64
 	before  []byte
@@ -208,7 +208,7 @@ func rangeOp(r *pb.RangeRequest) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 }
 
-// look returns the key's front.
+// look returns the front of the key.
 func (c *contender) look(ctx context.Context, queue string, key []byte, created int64) (front, error) {
 	resp, err := c.on.kv.Range(ctx, lastOf(queue, created))
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *contender) look(ctx context.Context, queue string, key []byte, created 
 	return frontOf(resp, key)
 }
 
-// lastOf requests a queue's two newest keys, up to a create revision unless that is 0.
+// lastOf requests the two newest keys of a queue, up to a create revision unless that is 0.
 func lastOf(queue string, created int64) *pb.RangeRequest {
 	return &pb.RangeRequest{
 		Key: []byte(queue), RangeEnd: []byte(behind(queue)), MaxCreateRevision: created, Limit: 2, KeysOnly: true,
@@ -225,8 +225,8 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 	}
 }
 
-// frontOf returns the newest key's front, which must be the contender's: otherwise its session has
-// ended.
+// frontOf returns the front of the newest key, which must be the contender's: otherwise its session
+// has ended.
 func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {

@@ -4,12 +4,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// logTimes find a line's time; etcd 3.4 to 3.7 write JSON.
+// logTimes find the time of a log line; etcd 3.4 to 3.7 write JSON.
 func logTimes() []declared.LogTime {
 	return []declared.LogTime{{Pattern: `"ts":"([^"]+)"`, Layout: "2006-01-02T15:04:05Z0700"}}
 }
 
-// logRules find events that disturb a run, in logs from etcd 3.4 to 3.7.
+// logRules find events that disturb a run in the logs of etcd 3.4 to 3.7.
 func logRules() []declared.LogRule {
 	took := declared.JSONField("took")
 	return []declared.LogRule{

@@ -9,13 +9,13 @@ import (
 
 var _ database.MetricsReporter = (*Options)(nil)
 
-// metrics returns a planned member's metrics.
+// metrics returns the metrics of a planned member.
 func metrics(m database.Member) *database.MetricsSource {
 	s := reports(address(m.Self(), "client"), m.TLS != nil)
 	return &s
 }
 
-// Reports returns a member's metrics at its client address.
+// Reports returns the metrics of a member at its client address.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	return reports(t.Endpoints[member], t.TLS != nil)
 }

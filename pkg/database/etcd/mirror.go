@@ -43,7 +43,7 @@ func (m *mirror) Put(_ context.Context, r *pb.PutRequest) (*pb.PutResponse, erro
 	return &pb.PutResponse{Header: mirrorHeader()}, nil
 }
 
-// Range ignores a range's end.
+// Range ignores the end of the range.
 func (m *mirror) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	value, exists := m.values.Get(string(r.Key))
 	if !exists {

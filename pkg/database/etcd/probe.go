@@ -23,7 +23,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 		case status.Leader == 0:
 			return fmt.Errorf("etcd member %d knows no leader", member)
 		}
-		key, _ := span(t.KeyPrefix()) // the prefix's user may read it
+		key, _ := span(t.KeyPrefix()) // a user of the prefix may read it
 		if _, err := pb.NewKVClient(conn).Range(ctx, &pb.RangeRequest{Key: key}); err != nil {
 			return fmt.Errorf("linearizable read of etcd member %d: %w", member, answer.Classify(err, false))
 		}
@@ -50,7 +50,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 }
 
 // WatchLeader finds the leader as Leader does, over one connection to each member. A
-// password check takes a member about 70 ms CPU time; a connection needs it only once.
+// password check costs a member about 70 ms of CPU time; a connection needs it only once.
 func (o *Options) WatchLeader(t database.Target) (leader func(context.Context) (int, error), closeAll func() error, err error) {
 	conns := make([]*grpc.ClientConn, len(t.Endpoints))
 	closeAll = func() error {

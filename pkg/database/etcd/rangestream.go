@@ -24,7 +24,7 @@ func (c *client) stream(ctx context.Context, r *pb.RangeRequest) (keys int, size
 	var p peer.Peer
 	parts, err := c.kv.RangeStream(ctx, r, grpc.Peer(&p))
 	var sum answer.Parts
-	for err == nil { // until the end, so gRPC keeps nothing for the stream
+	for err == nil { // until the end, so gRPC keeps nothing of the stream
 		var part *pb.RangeStreamResponse
 		if part, err = parts.Recv(); err == nil {
 			sum.Add(part.GetRangeResponse())

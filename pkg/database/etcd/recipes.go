@@ -21,12 +21,12 @@ var _ database.SourceBuilder = (*Server)(nil)
 //go:embed release
 var release embed.FS
 
-// validVersion matches a full etcd version; "3.6" is not a release.
+// validVersion matches a full version of etcd; "3.6" is not a release.
 var validVersion = pattern.New(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// serverModule returns the module with upstream's main package. Up to 3.4 etcd was one module
+// serverModule returns the module of upstream's main package. Up to 3.4 all of etcd was one module
 // without /v3 in its path. The recipe's go.mod therefore requires the release as incompatible and
-// replaces it with its tag's commit.
+// replaces it with the commit of its tag.
 func serverModule(version string) string {
 	if strings.HasPrefix(version, "3.4.") {
 		return "go.etcd.io/etcd"
@@ -34,7 +34,7 @@ func serverModule(version string) string {
 	return "go.etcd.io/etcd/server/v3"
 }
 
-// oldestRelease is the first release that accepts a plan's arguments.
+// oldestRelease is the first release that accepts the arguments of a plan.
 const oldestRelease = "3.4.0"
 
 // Recipes returns upstream's release archive and, for versions whose build was tested, a

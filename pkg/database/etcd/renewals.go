@@ -37,7 +37,7 @@ type opener func(ctx context.Context, answered func(id, ttl int64), ended func()
 type renewer interface {
 	// Renew sends a renewal. It is safe for concurrent use.
 	Renew(id int64) error
-	// Close ends the stream, and returns after the last call to its functions.
+	// Close ends the stream, and returns after the last call of its functions.
 	Close()
 }
 
@@ -121,7 +121,7 @@ func (r *leaseRenewals) enter(id int64, answered chan int64) (stream renewer, op
 	return s.stream, s.opened, nil
 }
 
-// leave removes a renewal that was not sent, unless the stream's end already did.
+// leave removes a renewal that was not sent, unless the end of the stream already did.
 func (r *leaseRenewals) leave(id int64, answered chan int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func (r *leaseRenewals) run(s *renewing) {
 	clear(r.waiting)
 }
 
-// answer passes an answer to its lease's first waiting renewal.
+// answer passes an answer to the first waiting renewal of its lease.
 func (r *leaseRenewals) answer(id, ttl int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

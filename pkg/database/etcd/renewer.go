@@ -58,7 +58,7 @@ func (r *standardRenewer) Close() {
 	r.reading.Wait()
 }
 
-// leanRenewer is our own client's stream, on its own connection.
+// leanRenewer is a stream of our own client, on its own connection.
 type leanRenewer struct {
 	conn   *stream.Conn
 	stream *stream.Stream
@@ -102,10 +102,10 @@ func openLean(t database.Target, auth func(context.Context) (token string, err e
 	}, nil
 }
 
-// renewalWindow is a renewal stream's flow-control window in bytes. An answer has a few dozen.
+// renewalWindow is the flow-control window of a renewal stream in bytes. An answer has a few dozen.
 const renewalWindow = 256 << 10
 
-// leanRenewals opens a connection's stream; it closes the connection after an error.
+// leanRenewals opens the stream of a connection, which it closes after an error.
 func leanRenewals(conn *stream.Conn, answered func(id, ttl int64), ended func()) (renewer, error) {
 	receive := func(_ time.Time, message []byte) error {
 		id, ttl, err := keptAlive(message)

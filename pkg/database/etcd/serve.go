@@ -12,12 +12,12 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Serve runs one member with the etcd in this binary, with etcd's own flags, until ctx ends. It
-// logs to standard error.
+// Serve runs one member of the etcd in this binary, with etcd's own flags, until ctx ends. It logs
+// to standard error.
 //
 // Unlike in upstream's command, a leader does not transfer its leadership before it
-// stops: a run's members are stopped together, and a transfer to a stopping member waits for a 7 s
-// timeout.
+// stops: a run's members are stopped together, and a transfer to a stopping member waits for a
+// timeout of 7 s.
 func (s *Server) Serve(ctx context.Context, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Server) Fsync() string {
 	return fsyncEach
 }
 
-// Durability returns the class for Fsync.
+// Durability returns the class of Fsync.
 func (s *Server) Durability() declared.Durability {
 	if s.Fsync() == fsyncNever {
 		return declared.NeverSynced
@@ -59,7 +59,7 @@ func (s *Server) Durability() declared.Durability {
 	return declared.EveryWrite
 }
 
-// ExtraFlags returns the options' raw flags.
+// ExtraFlags returns the raw flags in the options.
 func (s *Server) ExtraFlags() []string { return s.Flags }
 
 // maxQuota is the largest store in bytes that upstream supports. etcd only warns

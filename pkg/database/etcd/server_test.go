@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// startOne starts a cluster with one member.
+// startOne starts a cluster of one member.
 func startOne(t testing.TB, options string) *databasetest.Cluster {
 	t.Helper()
 	return databasetest.Start(t, databasetest.Suite{

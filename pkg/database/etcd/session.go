@@ -44,7 +44,7 @@ func sessionFacts() *database.SessionFacts {
 	}
 }
 
-// SessionFacts names the renewals' transport, unless it is the default.
+// SessionFacts names the transport of renewals, unless it is the default.
 func (o *Options) SessionFacts() database.SessionFacts {
 	facts := *sessionFacts()
 	if o.Transport != database.Lean {
@@ -100,9 +100,9 @@ func (l *leases) Grant(ctx context.Context, ttl time.Duration) (database.Session
 	return &lease{on: l, id: resp.ID, ttl: time.Duration(resp.TTL) * time.Second}, nil
 }
 
-// Intervals in a watch.
+// Intervals of a watch.
 const (
-	// watchAsked is the interval between requests for a watch's progress.
+	// watchAsked is the interval between requests for the progress of a watch.
 	watchAsked = 250 * time.Millisecond
 	// watchAgain is the pause before an ended stream is reopened, at another member.
 	watchAgain = 50 * time.Millisecond
@@ -199,7 +199,7 @@ func (w *watching) take(resp *pb.WatchResponse, at time.Time, behindUntil int64)
 	}
 }
 
-// askProgress requests a watch's progress until ctx or the stream ends.
+// askProgress requests the progress of a watch until ctx or the stream ends.
 func askProgress(ctx context.Context, stream pb.Watch_WatchClient) {
 	for sleep.For(ctx, watchAsked) {
 		if stream.Send(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_ProgressRequest{ProgressRequest: &pb.WatchProgressRequest{}}}) != nil {

@@ -2,8 +2,8 @@ package etcd
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// How etcd stores a revision, by bbolt's page layout. Measured on one etcd 3.6.16 member with 4 KiB
-// pages (etcd_mvcc_db_total_size_in_bytes over the puts):
+// How etcd stores a revision, by bbolt's page layout. Measured on one member of etcd 3.6.16 with
+// pages of 4 KiB (etcd_mvcc_db_total_size_in_bytes over the puts):
 //
 //	key + value   16+16  256+1024  256+16384  64+65536
 //	bytes each       90      2067      18481     67981
@@ -13,10 +13,10 @@ import "github.com/coreos/dbtester/pkg/database"
 const (
 	pageSize   = 4096
 	pageHeader = 16
-	// fillPercent is how full etcd leaves its revisions' pages.
+	// fillPercent is how full etcd leaves the pages of its revisions.
 	fillPercent = 90
-	// entryHeader is what bbolt and etcd add per key and value: a leaf element (16 bytes), a
-	// revision as key (17), and the fields in a mvccpb.KeyValue.
+	// entryHeader is what bbolt and etcd add to a key and value: a leaf element (16 bytes), a
+	// revision as key (17), and the fields of a mvccpb.KeyValue.
 	entryHeader = 16 + 17 + 14
 	// branchEntry is a page's entry in the page above.
 	branchEntry = 16 + 17 + 4
@@ -24,8 +24,8 @@ const (
 	minEntries = 2
 )
 
-// StoreSize returns how many bytes etcd's store has after that many writes, each with a key and a
-// value, without compaction.
+// StoreSize returns the size of etcd's store in bytes after that many writes of a key and a value,
+// without compaction.
 func StoreSize(writes, keySize, valueSize int64) int64 {
 	entry := entryHeader + keySize + valueSize
 	perPage := max(minEntries, (pageSize*fillPercent/100-pageHeader)/entry)
@@ -45,9 +45,9 @@ const (
 // defaultQuota is etcd's own default, which 0 selects.
 const defaultQuota = 2 << 30
 
-// Needs returns the needed sizes for store, memory and disk. Resident anonymous memory with the
-// same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and 973 MB. The store's
-// pages are mapped too, but the kernel can reclaim them.
+// Needs returns the needed sizes of the store, the memory and the disk. Resident anonymous memory
+// with the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and 973 MB. The
+// store's pages are mapped too, but the kernel can reclaim them.
 func (s *Server) Needs(d database.Data) []database.Need {
 	store := StoreSize(d.Writes, d.KeySize, d.ValueSize)
 	quota := s.QuotaBackendBytes
@@ -73,7 +73,7 @@ func (s *Server) memoryNeed(d database.Data) int64 {
 	return process + d.Keys*(d.KeySize+perKey) + min(d.Writes, s.SnapshotCount)*(d.KeySize+d.ValueSize)*7/10
 }
 
-// Pace returns three members' pace with the built-in server on one machine with two processors,
+// Pace returns the pace of three members of the built-in server on one machine with two processors,
 // with 256-byte keys and 1 KiB values: test-results/quickstart (525, 1,234 and 3,477 writes by 1,
 // 10 and 100 clients), all-five and reads.
 func (s *Server) Pace(clients int) database.Pace {

@@ -61,7 +61,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return answer.Settle(puts, resp)
 }
 
-// Version returns key's mod revision.
+// Version returns the mod revision of key.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	resp, err := c.read(ctx, versionOf(key), "")
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *lean) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return answer.Settle(puts, &resp)
 }
 
-// Version returns key's mod revision.
+// Version returns the mod revision of key.
 func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	var resp pb.RangeResponse
 	if err := c.message(ctx, pathRange, versionOf(key), 1, &resp); err != nil {

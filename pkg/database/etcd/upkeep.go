@@ -22,7 +22,7 @@ var (
 )
 
 // CompactEvery returns how often loads that overwrite keys compact by default. With
-// 10,000 updates per second, 1 KiB each, a member's history then takes 1 GiB.
+// 10,000 updates of 1 KiB per second a member then holds 1 GiB of history.
 func (o *Options) CompactEvery() time.Duration { return time.Minute }
 
 // Compact compacts up to the newest revision, and waits until the answering member has removed
@@ -58,7 +58,7 @@ func (o *Options) Defragment(ctx context.Context, t database.Target, member int)
 	})
 }
 
-// Snapshot reads a member's store as a snapshot.
+// Snapshot reads a snapshot of a member's store.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (size int64, err error) {
 	err = ask(t, member, func(conn *grpc.ClientConn) error {
 		stream, err := pb.NewMaintenanceClient(conn).Snapshot(ctx, &pb.SnapshotRequest{})

@@ -11,8 +11,8 @@ import (
 
 var _ database.Upstream = (*Server)(nil)
 
-// etcd's own defaults (the releases' server/embed/config.go and server/etcdserver).
-// --snapshot-count's default changed with 3.6, and the logger's with 3.5.
+// etcd's own defaults (the releases' server/embed/config.go and server/etcdserver). The default of
+// --snapshot-count changed with 3.6, and that of the logger with 3.5.
 const (
 	upstreamHeartbeat = 100 * time.Millisecond
 	upstreamElection  = time.Second

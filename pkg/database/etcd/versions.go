@@ -14,7 +14,7 @@ var (
 	_ database.ManyVersions = (*lean)(nil)
 )
 
-// Versions reads the keys' mod revisions with ranges without values.
+// Versions reads the mod revisions of keys by ranges without values.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return answer.ModRevisions(keys, versions, func(r *pb.RangeRequest) (*pb.RangeResponse, error) { return c.read(ctx, r, "") })
 }

@@ -39,7 +39,7 @@ const (
 	streamOfGRPC = "grpc-go"
 )
 
-// WatchFacts returns the facts for the options' transport.
+// WatchFacts returns the facts for the transport in the options.
 func (o *Options) WatchFacts() []database.WatchFacts {
 	if o.Transport == database.Lean {
 		return watchFacts(streamOfLean)
@@ -238,12 +238,12 @@ func (w *watches) read(stream pb.Watch_WatchClient) {
 // Hold makes the stream stop reading until the channel is closed.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
-// eventOf converts a watch's event.
+// eventOf converts an event of a watch.
 func eventOf(watch int64, e *mvccpb.Event, key []byte) database.WatchEvent {
 	return database.WatchEvent{Watcher: int32(watch - 1), Key: key, Value: e.Kv.Value, Version: e.Kv.ModRevision}
 }
 
-// told handles a message without events: the answer to a request, or progress for a watch or for
+// told handles a message without events: the answer to a request, or the progress of a watch, or of
 // all watches, whose number is -1. It returns why a watch has ended.
 func (w *watches) told(resp *pb.WatchResponse) error {
 	w.mu.Lock()
@@ -298,7 +298,7 @@ func (w *watches) Close() error {
 	return w.conn.Close()
 }
 
-// past holds the watches on a stream that begin in the past.
+// past holds the watches of a stream that begin in the past.
 type past struct {
 	release sync.Once // asked for
 	old     error     // why the release cannot resume
@@ -315,7 +315,7 @@ func newPast() *past {
 	return &past{resumed: map[int64]*pb.WatchCreateRequest{}, gone: map[int64]bool{}, overlap: map[int64]int64{}}
 }
 
-// fresh returns a watch's events without those that its watcher has. Their revisions rise.
+// fresh returns the events of a watch without those that its watcher has. Their revisions rise.
 func (w *watches) fresh(watch int64, events []database.WatchEvent) []database.WatchEvent {
 	if w.past.overlaps.Load() == 0 || len(events) == 0 {
 		return events

@@ -43,7 +43,7 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 	return nil
 }
 
-// leanWatch receives a stream's messages.
+// leanWatch receives the messages of a stream.
 type leanWatch struct {
 	to       *watches
 	events   []database.WatchEvent // from one read's messages
@@ -108,8 +108,8 @@ const (
 	pairValue      = 5
 )
 
-// appendEvents appends the events in a watch's message, with their keys below a prefix. The events
-// borrow the message's bytes.
+// appendEvents appends the events in a message, with their keys below a prefix. The events borrow
+// the message's bytes.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
 	for len(message) > 0 {
 		var f field
@@ -133,7 +133,7 @@ func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch i
 	return watch, events, nil
 }
 
-// readEvent reads an event's key with its value and revision.
+// readEvent reads the key of an event with its value and revision.
 func readEvent(event []byte) (e database.WatchEvent, err error) {
 	for len(event) > 0 {
 		var f field

@@ -8,7 +8,7 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// bulkSize is how many keys a request has: an odd number, so a preload's last request has fewer
+// bulkSize is the number of keys in a request: odd, so the last request of a preload has fewer
 // keys.
 const bulkSize = 37
 

@@ -17,7 +17,7 @@ import (
 // request opens another.
 type client struct {
 	endpoint string
-	prefix   string   // before stored keys
+	prefix   string   // of stored keys
 	conn     net.Conn // nil before the first request and after a failed one
 	r        *bufio.Reader
 	w        *bufio.Writer
@@ -48,7 +48,7 @@ func (c *client) Put(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *client) Get(ctx context.Context, key []byte, _ workload.ReadMode) ([]byte, error) {
 	return c.do(ctx, opGet, c.below(key), nil)
 }
@@ -128,7 +128,7 @@ func (c *client) exchange(op opcode, key, value []byte) (*reply, error) {
 	return &reply{code: code(kind), data: data}, nil
 }
 
-// result returns a reply's data, or its classified error.
+// result returns the data of a reply, or its classified error.
 func (r *reply) result() ([]byte, error) {
 	refusal := errors.New(string(r.data))
 	switch r.code {

@@ -1,6 +1,6 @@
 // Package fake is a small key-value database built into the binary. Tests for everything that
-// drives a database use it, and it is the shortest complete example driver. Tests can make it slow,
-// refuse writes and lose answers.
+// drives a database use it, and it is the shortest complete example of a driver. Tests can make it
+// slow, refuse writes and lose answers.
 //
 // Member 0 leads: it keeps all keys in memory and appends every write to a file. The
 // other members forward requests to it. A connection carries one request at a time, so
@@ -32,7 +32,7 @@ const Version = "1.0.0"
 // maxValue is the largest value in bytes that a server accepts.
 const maxValue = 1 << 20
 
-// Options set how slow the fake is and how often it fails. Counts are in writes that reach the
+// Options set how slow the fake is and how often it fails. Counts are of writes that reach the
 // leader.
 type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
@@ -148,7 +148,7 @@ func address(h database.Host) string {
 	return net.JoinHostPort(h.Addr, strconv.Itoa(h.Ports["client"]))
 }
 
-// Lie is a leader's deliberate error. Tests use it to prove that such errors are found.
+// Lie is a deliberate error of a leader. Tests use it to prove that such errors are found.
 type Lie string
 
 // The lies.
@@ -181,7 +181,7 @@ const (
 	recipeLottery = "lottery"
 )
 
-// turns returns the options' rules.
+// turns returns the rules in the options.
 func (o *Options) turns() turns.Rules {
 	return turns.Rules{HandOver: o.HandOver, TwoHolders: o.TwoHoldersEvery, OldFence: o.OldFenceEvery}
 }

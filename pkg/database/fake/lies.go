@@ -21,7 +21,7 @@ func (s *server) now(l Lie) bool {
 	return s.liar.count%max(s.LieEvery, 1) == 0
 }
 
-// read returns a key's value, its previous value, or another key's value.
+// read returns the value of a key, its previous value, or that of another key.
 func (s *server) read(key []byte) ([]byte, bool) {
 	if s.Lie == Older || s.Lie == Stale {
 		s.liar.mu.Lock()

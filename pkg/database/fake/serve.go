@@ -74,7 +74,7 @@ func (s *server) accept(ctx context.Context) error {
 	})
 }
 
-// serve answers one connection's requests until either side ends it.
+// serve answers requests on one connection until either side ends it.
 func (s *server) serve(ctx context.Context, conn net.Conn) {
 	r, w := bufio.NewReader(conn), bufio.NewWriter(conn)
 	upstream := &client{endpoint: s.leader}
@@ -176,7 +176,8 @@ func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	}
 }
 
-// clean deletes at most cleanBatch selected keys with a prefix, and answers with their count.
+// clean deletes at most cleanBatch of the selected keys with a prefix, and answers with their
+// number.
 func (s *server) clean(which database.Removable, prefix string) (code, []byte) {
 	keys := s.store.some(cleanBatch, prefix, which.Has)
 	for _, key := range keys {

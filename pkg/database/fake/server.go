@@ -35,7 +35,7 @@ type leases struct {
 	table *expiry.Table
 }
 
-// of returns a server's table.
+// of returns the table of a server.
 func (l *locks) of(s *server) *turns.Table {
 	l.once.Do(func() {
 		sessions := s.leases.of(&s.Options)
@@ -44,7 +44,7 @@ func (l *locks) of(s *server) *turns.Table {
 	return l.table
 }
 
-// of returns the table, made with a server's options.
+// of returns the table for a server with these options.
 func (l *leases) of(o *Options) *expiry.Table {
 	l.once.Do(func() { l.table = expiry.NewTable(o.Expiry, o.ExpireEarlyEvery, time.Now()) })
 	return l.table

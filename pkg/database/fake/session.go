@@ -21,7 +21,7 @@ var (
 	_ database.Taker         = (*session)(nil)
 )
 
-// leastTTL is a session's shortest TTL.
+// leastTTL is the shortest TTL of a session.
 const leastTTL = 100 * time.Millisecond
 
 // facts returns the facts about sessions under a law.
@@ -33,7 +33,7 @@ func facts(law expiry.Law) *database.SessionFacts {
 	}
 }
 
-// SessionFacts returns the facts under the options' law.
+// SessionFacts returns the facts under the law in the options.
 func (o *Options) SessionFacts() database.SessionFacts { return *facts(o.Expiry) }
 
 // sessions grants sessions over a few connections, each for one request at a time.
@@ -96,7 +96,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id[:sessionID], ttl: ttl}, nil
 }
 
-// Watch polls the key list.
+// Watch polls the list of keys.
 func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	return database.WatchList(ctx, 2*time.Millisecond, func(ctx context.Context) (names []string, err error) {
 		data, err := s.do(ctx, opSessions, nil, []byte(s.prefix))
@@ -148,7 +148,7 @@ func (s *session) Release(ctx context.Context) error {
 	return err
 }
 
-// sessionID is how many bytes a session's number has; it is big endian.
+// sessionID is the size of a session's number in bytes, big endian.
 const sessionID = 8
 
 // session handles a request about sessions.

@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is the leader's map and the file with the writes from which it is restored. It is safe for
+// store is the leader's map, and the file of writes from which it is restored. It is safe for
 // concurrent use.
 type store struct {
 	mu   sync.Mutex
 	keys map[string][]byte
-	// versions maps a key to how many writes the store had up to the key's last write.
+	// versions maps a key to the number of the store's writes up to the key's last.
 	versions map[string]int64
 	applied  int64
 	file     *os.File
@@ -31,8 +31,7 @@ type store struct {
 	hub      *deliver.Hub // for watches, nil while the file is replayed
 }
 
-// openStore replays the file with the writes. A write that was cut off is dropped: it was not
-// answered.
+// openStore replays the file of writes. A write that was cut off is dropped: it was not answered.
 func openStore(path string) (*store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("open the file of writes: %w", err)
@@ -94,7 +93,7 @@ func (s *store) swap(key, value []byte, expected int64) (version int64, done boo
 	return s.versions[string(key)], true, nil
 }
 
-// version returns a key's version, 0 if it does not exist.
+// version returns the version of a key, 0 if it does not exist.
 func (s *store) version(key []byte) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +142,7 @@ func (s *store) some(most int, prefix string, wanted func([]byte) bool) (keys []
 	return keys
 }
 
-// highest returns the highest number among keys with that size after a prefix, -1 without one.
+// highest returns the highest number among keys of that size after a prefix, or -1.
 func (s *store) highest(size int, prefix string) int64 {
 	highest := int64(-1)
 	for _, key := range s.some(math.MaxInt, prefix, every) {

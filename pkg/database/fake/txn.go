@@ -11,7 +11,7 @@ import (
 
 var _ database.Transactor = (*client)(nil)
 
-// Txn makes a put if the key has the expected version. There are no transactions with several keys.
+// Txn makes a put if the key has the expected version. There are no transactions of several keys.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if len(puts) != 1 {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("a transaction must have one key, got %d", len(puts)))
@@ -32,7 +32,7 @@ func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return err
 }
 
-// Version returns key's version.
+// Version returns the version of key.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	answer, err := c.roundTrip(ctx, opRevision, c.below(key), nil)
 	if err != nil {

@@ -31,16 +31,16 @@ func watchFacts() []database.WatchFacts {
 	}}
 }
 
-// watcherSize is how many bytes a watcher's number has in frames, big endian. It precedes the
-// version and the key.
+// watcherSize is the size in bytes of a watcher's number in frames, big endian. The number precedes
+// the version and the key.
 const watcherSize = 4
 
-// lengthSize is how many bytes the length of a range's first key has, big endian. The length
+// lengthSize is the size in bytes of the length of a range's first key, big endian. The length
 // follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
 
-// resumeSize is how many bytes precede a watch that continues from another connection: its opcode,
-// and the version after which it continues, big endian.
+// resumeSize is the size in bytes of what precedes a watch that continues from another connection:
+// its opcode, and the version after which it continues, big endian.
 const resumeSize = 1 + versionSize
 
 // watches is a connection to the leader.
@@ -187,7 +187,7 @@ func (w *watches) answered(field, value []byte) {
 	}
 }
 
-// event reads an event's or a gap's frame.
+// event reads the frame of an event or a gap.
 func (w *watches) event(op opcode, field, value []byte) (e database.WatchEvent, ok bool) {
 	if len(field) < watcherSize+versionSize {
 		return e, false
@@ -215,11 +215,11 @@ func (w *watches) Close() error {
 	return err
 }
 
-// watch serves a connection's watches; its first request was read.
+// watch serves the watches of a connection whose first request was read.
 func (s *server) watch(ctx context.Context, r io.Reader, w *bufio.Writer, op opcode, field, value []byte) {
 	ctx, cancel := context.WithCancel(ctx)
 	queue := s.store.hub.Queue()
-	var mu sync.Mutex // for w
+	var mu sync.Mutex // of w
 	write := func(op opcode, field, value []byte) error {
 		mu.Lock()
 		defer mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// opcode is a request's operation, one byte on the wire.
+// opcode is the operation of a request, one byte on the wire.
 type opcode byte
 
 const (
@@ -47,7 +47,7 @@ func (o opcode) watches() bool {
 	return o == opWatch || o == opWatchAll || o == opWatchPart || o == opResume
 }
 
-// code is a request's result.
+// code is the result of a request.
 type code byte
 
 const (
@@ -65,7 +65,7 @@ const (
 //
 // A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
 // big endian, and the fields: opcode, key and value, or code, nothing and
-// answer. The file with the writes has requests in their wire format.
+// answer. The file of writes has requests in their wire format.
 const headerSize = 9
 
 // versionSize is in bytes. A version is big endian.
@@ -106,7 +106,7 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	return header[0], all[:keySize:keySize], all[keySize:], nil
 }
 
-// arrived reports whether the whole next frame has been read from the connection.
+// arrived reports whether all of the next frame has been read from the connection.
 func arrived(r *bufio.Reader) bool {
 	header, err := r.Peek(min(r.Buffered(), headerSize))
 	if err != nil || len(header) < headerSize {
@@ -115,8 +115,8 @@ func arrived(r *bufio.Reader) bool {
 	return int64(r.Buffered()) >= headerSize+int64(binary.BigEndian.Uint32(header[1:]))+int64(binary.BigEndian.Uint32(header[5:]))
 }
 
-// noEOF turns a stream's end within a frame into an error that cannot be mistaken for its proper
-// end.
+// noEOF turns the end of a stream within a frame into an error that cannot be mistaken for its
+// proper end.
 func noEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -2,16 +2,16 @@ package zetcd
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// storeSize returns how many bytes znodes take in the etcd behind a proxy. A create writes seven
+// storeSize returns the size in bytes of znodes in the etcd behind a proxy. A create writes seven
 // revisions and an update four. Measured on one member with zetcd 0.0.5 and the built-in etcd: 858
-// bytes in the store for each of 30,000 keys with 16+16 bytes, 4,161 for 256+1024, and 2,620 for
-// each of 30,000 updates to the latter.
+// bytes in the store for each of 30,000 keys of 16+16 bytes, 4,161 for 256+1024, and 2,620 for each
+// of 30,000 updates of the latter.
 func storeSize(d database.Data) int64 {
 	bytes := d.KeySize + d.ValueSize
 	return d.Keys*(770+bytes*8/3) + (d.Writes-d.Keys)*(320+bytes*9/5)
 }
 
-// Needs returns the etcd's needs; its store has the keys' revisions in zetcd's layout.
+// Needs returns the needs of the etcd, whose store has the keys' revisions in zetcd's layout.
 func (o *Options) Needs(d database.Data) []database.Need {
 	needs := o.Etcd.Needs(d)
 	store := storeSize(d)
@@ -29,8 +29,8 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	return needs
 }
 
-// Pace returns three members' pace on one machine with two processors, with 256-byte keys and 1 KiB
-// values: test-results/all-five (1,388 writes by 50 clients).
+// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// 1 KiB values: test-results/all-five (1,388 writes by 50 clients).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 150, 1700), Reads: database.Saturating(clients, 1000, 8000)}
 }

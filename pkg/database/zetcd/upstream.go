@@ -7,8 +7,8 @@ import (
 
 var _ database.Upstream = (*Options)(nil)
 
-// SetUpstream sets the built-in etcd's defaults: the version is the proxy's.
+// SetUpstream sets the defaults of the built-in etcd: the version is the proxy's.
 func (o *Options) SetUpstream(string) { o.Etcd.SetUpstream("") }
 
-// Changed returns the built-in etcd's settings that differ from its defaults.
+// Changed returns settings of the built-in etcd that differ from its defaults.
 func (o *Options) Changed(string) []declared.Setting { return o.Etcd.Changed("") }

@@ -12,7 +12,7 @@ var _ database.WatchDialer = (*Options)(nil)
 
 // watchFacts returns the facts about the only kind of watch: the proxy does not know addWatch, and
 // its events name no transaction. For each watch it has an etcd watch, which begins after the
-// read's revision and ends with its first event.
+// revision of the read and ends with its first event.
 func watchFacts() []database.WatchFacts {
 	f := zookeeper.OneShotWatches()
 	f.How += "; the proxy begins and ends a watch of etcd for each"

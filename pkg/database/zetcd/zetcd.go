@@ -5,7 +5,7 @@
 // Keys are laid out as by the ZooKeeper driver: under one of key_parents znodes (see
 // [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so concurrent
 // creates under one parent, the classic tool's layout, conflict and are retried by the proxy.
-// Creates with 1 KiB, per second, that were answered within 5 s, on two busy cores without fsync:
+// Creates of 1 KiB, per second, that were answered within 5 s, on two busy cores without fsync:
 //
 //	clients         1     10    100   1000
 //	1 parent      507    213     38      1
@@ -18,8 +18,8 @@
 // for example because its space is exceeded, has the class connection lost and is unknown. The
 // reason is in the etcd's log, and among the run's events.
 //
-// A proxy also accepts transactions with several keys, but it answers a conflict like any other
-// failure, so loads only have transactions with one key.
+// A proxy also accepts transactions of several keys, but it answers a conflict like any other
+// failure, so loads only have transactions of one key.
 //
 // A proxy reports neither its version nor the leader: the etcd behind it does. If that etcd
 // dies, the proxy hangs and requests time out.
@@ -45,13 +45,13 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
-// The roles for etcd's ports; "client" is the proxy's.
+// The roles of etcd's ports; "client" is the proxy's.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
 )
 
-// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default in experiments.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
 const limitKeySize = 256
 
 // Options are the settings for the etcd, the key layout and the client. The proxy has no settings
@@ -90,10 +90,10 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 // Fsync states when a write is on disk with these options.
 func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 
-// Durability returns the class for Fsync.
+// Durability returns the class of Fsync.
 func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() }
 
-// ExtraFlags returns the etcd's raw flags.
+// ExtraFlags returns the raw flags of the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
 // Validate reports every option that etcd or the client would refuse.
@@ -101,8 +101,8 @@ func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }
 
-// protocol configures clients for the proxies. etcd would accept requests up to 1.5 MiB, but the
-// limit is ZooKeeper's, so that the same loads run on both.
+// protocol configures clients for the proxies. etcd would accept requests of 1.5 MiB, but the limit
+// is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
 		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
@@ -110,7 +110,7 @@ func (o *Options) protocol() zookeeper.Protocol {
 	}
 }
 
-// MaxValue returns the largest value that fits into a request in ZooKeeper's protocol, and into an
+// MaxValue returns the largest value that fits into a request of ZooKeeper's protocol, and into an
 // etcd request if an option made etcd's limit smaller.
 func (o *Options) MaxValue(keySize int) int {
 	return min(o.protocol().MaxValue(keySize), o.Etcd.MaxValue(keySize))
@@ -172,7 +172,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	case m.Tools[Name] == "":
 		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
-	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy reports no metrics
+	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy has none
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
 	}
@@ -193,7 +193,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	return plan, nil
 }
 
-// Behind implements [database.Fronted] with each member's etcd.
+// Behind implements [database.Fronted] with the etcd of each member.
 func (o *Options) Behind(hosts []database.Host) (name string, driver database.Driver, t database.Target) {
 	t.Prefer = -1
 	for _, h := range hosts {

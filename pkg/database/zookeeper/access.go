@@ -12,10 +12,10 @@ import (
 // access is the ACL for the znodes that a session creates.
 type access []zk.ACL
 
-// accessOf returns the access to znodes that a client with those credentials creates:
-// for everyone without credentials, else for clients with the same ones. ZooKeeper has
-// no user list: the first client with a digest defines it. The scheme "auth" is not used, because
-// with TLS it would include the certificate.
+// accessOf returns the access to znodes created by a client with those credentials: for everyone
+// without credentials, else for clients with the same ones. ZooKeeper has no user list: the first
+// client with a digest defines it. The scheme "auth" is not used, because with TLS it would include
+// the certificate.
 func accessOf(auth *database.Auth) (access, error) {
 	switch {
 	case auth == nil:

@@ -15,7 +15,7 @@ var _ database.Bulker = (*Options)(nil)
 // mostCreates bounds the creates in a transaction: more gain nothing.
 const mostCreates = 256
 
-// BulkSize returns how many creates fit into a request with jute_max_buffer bytes.
+// BulkSize returns how many creates fit into a request of jute_max_buffer bytes.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	// An operation in a transaction has a 9-byte header. Half the buffer is left for ACLs and
 	// escapes.
@@ -29,7 +29,7 @@ type bulk struct {
 	keys    Keyspace
 }
 
-// DialBulk opens a session and creates the keys' missing parents.
+// DialBulk opens a session and creates missing parents of the keys.
 func (o *Options) DialBulk(ctx context.Context, t database.Target) (database.Bulk, error) {
 	p := o.protocol()
 	p.Keys = p.Keys.below(t)

@@ -13,7 +13,7 @@ import (
 // A prefix's claim is a znode directly below it, next to the keys' parents: a client that wrote the
 // claim as a key would create the parents.
 
-// Claim returns the prefix's claim, after a sync.
+// Claim returns the claim of the prefix, after a sync.
 func (p Protocol) Claim(ctx context.Context, t database.Target) (text []byte, version int64, err error) {
 	err = p.withClaim(ctx, t, func(s *session, path string) error {
 		if err := s.sync(ctx, []byte(path)); err != nil {
@@ -62,7 +62,7 @@ func (p Protocol) RemoveClaim(ctx context.Context, t database.Target) error {
 	})
 }
 
-// withClaim calls f with a session and the path of the claim for the target's prefix.
+// withClaim calls f with a session and the path of the claim on the target's prefix.
 func (p Protocol) withClaim(ctx context.Context, t database.Target, f func(s *session, path string) error) error {
 	if t.Prefix == "" {
 		return errors.New("claim: there is no prefix")

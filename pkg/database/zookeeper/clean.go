@@ -11,10 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Clean removes keys below the prefix, in transactions with at most batchSize znodes. It then
-// removes their parents and the prefix's last znode, if nothing else is below it. Higher znodes,
-// such as "/a" for the prefix "a/b", may belong to others and stay. It fails if a parent's listing
-// is larger than maxListing.
+// Clean removes keys below the prefix, in transactions of at most batchSize znodes. It then removes
+// their parents and the prefix's last znode, if nothing else is below it. Higher znodes, such as
+// "/a" of the prefix "a/b", may belong to others and stay. It fails if a parent's listing is larger
+// than maxListing.
 func (p Protocol) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(keys int64)) error {
 	if t.Prefix == "" {
 		return errors.New("clean: there is no prefix")
@@ -78,8 +78,8 @@ func (k Keyspace) clean(ctx context.Context, s *session, which database.Removabl
 	return err
 }
 
-// removes reports whether a parent's child is removed. A number below a wrong parent is not a
-// load's key.
+// removes reports whether a child of a parent is removed. A number below a wrong parent is no key
+// of a load.
 func (k Keyspace) removes(which database.Removable, parent, name string) bool {
 	return which.All || which.Has([]byte(name)) && string(k.appendPath(nil, []byte(name))) == parent+"/"+name
 }

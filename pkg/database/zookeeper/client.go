@@ -22,7 +22,7 @@ type client struct {
 	access int // the ACL's bytes in a create request
 	// updates means that the last Put found its key.
 	updates bool
-	path    []byte // from the last key
+	path    []byte // of the last key
 	value   []byte // from the last Put by a fiber
 }
 
@@ -54,7 +54,7 @@ func (c *client) PutNew(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// PutExisting puts like Put, but tries to set key's value first.
+// PutExisting puts like Put, but tries to set the value of key first.
 func (c *client) PutExisting(ctx context.Context, key, value []byte) error {
 	_, err := c.put(ctx, key, value, true)
 	return err
@@ -93,9 +93,9 @@ func (c *client) checkSize(path, value []byte) error {
 	return nil
 }
 
-// Get returns key's value. With [workload.ReadSyncGet] it first waits until the server has applied
-// earlier writes. This works with a follower. ZooKeeper's leader answers a sync at once, so a read
-// from it can miss a write that it has committed but not applied.
+// Get returns the value of key. With [workload.ReadSyncGet] it first waits until the server has
+// applied earlier writes. This works with a follower. ZooKeeper's leader answers a sync at once, so
+// a read from it can miss a write that it has committed but not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
 }
@@ -143,7 +143,7 @@ func (c *client) Swap(ctx context.Context, key, old, value []byte) error {
 	return err
 }
 
-// WriteVersion returns the last write's transaction, which only the lean transport learns.
+// WriteVersion returns the transaction of the last write, which only the lean transport learns.
 func (c *client) WriteVersion() int64 {
 	if l, ok := c.requests.(*lean); ok {
 		return l.zxid
@@ -163,7 +163,7 @@ func (c *client) Close() error {
 	return nil
 }
 
-// pathOf returns key's path. It is valid until the next call.
+// pathOf returns the path of key, valid until the next call.
 func (c *client) pathOf(key []byte) []byte {
 	c.path = c.keys.appendPath(c.path[:0], key)
 	return c.path

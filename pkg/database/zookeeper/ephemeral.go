@@ -47,10 +47,10 @@ func sessionFacts(tick time.Duration) *database.SessionFacts {
 
 func (o *Options) tick() time.Duration { return time.Duration(o.TickTime) * time.Millisecond }
 
-// SessionFacts returns the facts for the options' ticks.
+// SessionFacts returns the facts for the tick in the options.
 func (o *Options) SessionFacts() database.SessionFacts { return *sessionFacts(o.tick()) }
 
-// DialSessions creates the ephemeral znodes' parent.
+// DialSessions creates the parent of the ephemeral znodes.
 func (o *Options) DialSessions(ctx context.Context, t database.Target) (database.Sessions, error) {
 	p := o.protocol()
 	keys := p.Keys.below(t)
@@ -78,7 +78,7 @@ type holders struct {
 	route
 	target  database.Target
 	buffers int
-	parent  string // above the znodes
+	parent  string // of the znodes
 	last    atomic.Int64
 }
 

@@ -142,7 +142,7 @@ func (s *holder) failed(ctx context.Context, err error, started bool) error {
 // isOver reports whether a session has ended.
 func isOver(err error) bool { return errors.Is(err, zk.ErrSessionExpired) }
 
-// answered is the error in an answer.
+// answered is the error of an answer.
 type answered struct{ err error }
 
 func (a *answered) Error() string { return a.err.Error() }

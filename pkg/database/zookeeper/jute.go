@@ -36,12 +36,12 @@ const (
 // Sizes in bytes.
 const (
 	lengthField = 4         // before every packet
-	headerSize  = 4 + 8 + 4 // in an answer: xid, zxid, error
+	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
 	statSize    = 68        // a znode's metadata
 	passwdSize  = 16        // a session's password
 )
 
-// errMalformed is wrapped by every error about a server's answer that does not parse.
+// errMalformed is wrapped by every error about a server's answer that cannot be parsed.
 var errMalformed = errors.New("malformed answer")
 
 // packet begins a packet in b; sealed sets its length.
@@ -94,7 +94,7 @@ func (a access) append(b []byte) []byte {
 type connectAnswer struct {
 	timeout time.Duration // the session's, as the server set it
 	session int64         // 0 means that the session expired
-	// password belongs to the session; zero if the answer has no password.
+	// password belongs to the session; zero if the answer lacks it.
 	password [passwdSize]byte
 }
 
@@ -144,7 +144,7 @@ func parseHeader(b []byte, most int) (header, error) {
 // lengthOf reads a length field.
 func lengthOf(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 
-// versionOf returns a znode's version from its stat. It follows the ids and times of the
+// versionOf returns the version of a znode from its stat, where it follows the ids and times of the
 // transactions that created and modified the znode.
 func versionOf(stat []byte) int32 { return int32(binary.BigEndian.Uint32(stat[4*8:])) }
 

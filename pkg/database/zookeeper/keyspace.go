@@ -25,7 +25,7 @@ const batchSize = 16
 
 // Keyspace maps keys to znodes: "/PARENT/NAME", or "/PREFIX/PARENT/NAME".
 type Keyspace struct {
-	// Parents is how many parents there are, at least 1.
+	// Parents is the number of parents, at least 1.
 	Parents int
 	// root is "/PREFIX" or empty.
 	root string
@@ -46,12 +46,12 @@ func (k Keyspace) appendPath(dst, key []byte) []byte {
 	return appendName(append(dst, '/'), key)
 }
 
-// pathSize returns the path length for a key with keySize bytes and no escapes.
+// pathSize returns the length of the path for a key of keySize bytes without escapes.
 func (k Keyspace) pathSize(keySize int) int {
 	return len(k.root) + len("/") + k.width() + len("/") + keySize
 }
 
-// width returns how many digits a parent has.
+// width returns the number of digits in a parent.
 func (k Keyspace) width() int { return len(strconv.Itoa(k.Parents - 1)) }
 
 func (k Keyspace) parent(i int) string { return string(k.appendParent(nil, i)) }
@@ -66,18 +66,18 @@ func (k Keyspace) appendParent(dst []byte, i int) []byte {
 	return append(dst, n...)
 }
 
-// marker returns the path to a znode that exists once all parents do.
+// marker returns the path of a znode that exists once all parents do.
 func (k Keyspace) marker() string { return k.root + markerPrefix + strconv.Itoa(k.Parents) }
 
 const markerPrefix = "/parents-"
 
-// lock returns the path to an ephemeral znode that exists while a session creates the parents.
+// lock returns the path of an ephemeral znode that exists while a session creates the parents.
 func (k Keyspace) lock() string { return k.marker() + "-lock" }
 
 // appendName appends a key's name. A name must be text without "/", not empty, and neither "." nor
 // "..". "/", "%" and bytes that are not visible ASCII become "%XX"; the two forbidden names become
-// "%2E" and "%2E%2E"; the empty key becomes "%", which is not an escape and so not another key's
-// name.
+// "%2E" and "%2E%2E"; the empty key becomes "%", which is not an escape and so not the name of
+// another key.
 func appendName(dst, key []byte) []byte {
 	if len(key) == 0 {
 		return append(dst, '%')
@@ -94,8 +94,8 @@ func appendName(dst, key []byte) []byte {
 	return dst
 }
 
-// prepareTimeout bounds the time that a dial waits for the parents. It is longer than the
-// session lasts if a client died while it created them.
+// prepareTimeout bounds how long a dial waits for the parents. It is longer than the session of a
+// client that died while creating them.
 const prepareTimeout = 30 * time.Second
 
 // prepare creates the parents unless they exist. If there are many connections, one
@@ -199,9 +199,9 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 	return nil
 }
 
-// count returns how many children the parents have in total. The session must have been opened
-// after the writes to count: opening it is itself a write, which the server applies after them. The
-// sync is for a proxy, which does not order sessions and keys. A missing parent has no children.
+// count returns the total number of the parents' children. The session must have been opened after
+// the writes to count: opening it is itself a write, which the server applies after them. The sync
+// is for a proxy, which does not order sessions and keys. A missing parent has no children.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
@@ -217,8 +217,8 @@ func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	return sum, nil
 }
 
-// highest returns the highest key number among all parents' children, -1 without a key. The session
-// must have been opened as for count.
+// highest returns the highest key number among all parents' children, or -1. The session must have
+// been opened as for count.
 func (k Keyspace) highest(ctx context.Context, s *session, keySize int) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)

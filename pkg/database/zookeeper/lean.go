@@ -31,8 +31,8 @@ type lean struct {
 	pingPending atomic.Bool   // the last ping was not answered
 
 	closed atomic.Bool
-	xid    int32 // from the last request
-	zxid   int64 // the newest transaction in any answer
+	xid    int32 // of the last request
+	zxid   int64 // the newest transaction of any answer
 	draft  exchange.Draft
 }
 
@@ -72,7 +72,7 @@ func (l *lean) get(ctx context.Context, to, path []byte) (value []byte, version 
 	return value, version, l.finish(ctx, a)
 }
 
-// begin starts the next request's packet; its texts have texts bytes.
+// begin starts the packet of the next request; its texts have texts bytes.
 func (l *lean) begin(op int32, texts int) []byte {
 	const others = 64       // bytes, for the header, lengths and numbers
 	l.xid = max(1, l.xid+1) // 1 follows the largest number
@@ -104,7 +104,7 @@ func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	return a, nil
 }
 
-// finish skips an answer's rest and ends the exchange.
+// finish skips the rest of an answer and ends the exchange.
 func (l *lean) finish(ctx context.Context, a header) error {
 	if err := l.conn.In.Skip(a.size); err != nil {
 		return l.fail(ctx, err)
@@ -128,8 +128,8 @@ func (l *lean) fail(ctx context.Context, err error) error {
 	return classify(err, true)
 }
 
-// readHeader reads the header of a request's answer, and skips answers to pings and notifications
-// before it.
+// readHeader reads the header of the answer to a request, and skips answers to pings and
+// notifications before it.
 func (l *lean) readHeader(xid int32) (header, error) {
 	for {
 		b, err := l.conn.In.Next(lengthField + headerSize)
@@ -158,7 +158,7 @@ func (l *lean) readHeader(xid int32) (header, error) {
 	}
 }
 
-// readData appends an answer's value to a buffer, and reads its znode's version.
+// readData appends the value in an answer to a buffer, and reads the znode's version.
 func (l *lean) readData(a *header, to []byte) (value []byte, version int32, err error) {
 	if a.size < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, a.size)

@@ -65,7 +65,7 @@ func (p Protocol) DialLocks(t database.Target, lo database.LockOptions, f *datab
 type contenders struct {
 	target  database.Target
 	keys    Keyspace
-	parent  string // above the locks' znodes; its contenders' znodes are below each lock's znode
+	parent  string // of the locks' znodes, each of which is the parent of its contenders' znodes
 	ttl     time.Duration
 	recipe  string
 	buffers int
@@ -91,7 +91,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	return &contender{place: place{on: c, session: s}}, nil
 }
 
-// Close removes the znodes for locks without contenders, and their parent if no lock is left.
+// Close removes the znodes of locks without contenders, and their parent if no lock is left.
 func (c *contenders) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
@@ -116,7 +116,7 @@ func (c *contenders) Close() error {
 	return nil
 }
 
-// dir returns the path to a lock's znode.
+// dir returns the path of a lock's znode.
 func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
@@ -175,10 +175,10 @@ func (p *place) Close(context.Context) error {
 	return nil
 }
 
-// lockNode names contenders' znodes without their numbers, as in the library.
+// lockNode is the name of contenders' znodes without their numbers, as in the library.
 const lockNode = "lock-"
 
-// numberOf returns the number in a contender's znode.
+// numberOf returns the number of a contender's znode.
 func numberOf(name string) (number int, ok bool) {
 	i := strings.LastIndex(name, lockNode)
 	if i < 0 {
@@ -188,8 +188,8 @@ func numberOf(name string) (number int, ok bool) {
 	return number, err == nil
 }
 
-// before returns the contender's znode directly in front of another, "" if there is none, and
-// whether the znode in front is the first one. It fails if own does not exist.
+// before returns the contender's znode directly in front of another, or "", and whether it is the
+// first of all. It fails if own does not exist.
 func before(names []string, own string) (front string, first bool, err error) {
 	number, ok := numberOf(own)
 	if !ok {
@@ -227,10 +227,10 @@ func lost(err error) error {
 // contender is a session with at most one znode.
 type contender struct {
 	place
-	path string // to the znode, or ""
+	path string // of the znode, or ""
 }
 
-// cleanWithin bounds the time to remove an abandoned wait's znode.
+// cleanWithin bounds the time to remove the znode of an abandoned wait.
 const cleanWithin = 5 * time.Second
 
 // Acquire creates a znode and waits until it is the first.
@@ -401,7 +401,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return held, nil
 }
 
-// fence returns the session's fence; its znode is the first.
+// fence returns the fence of the session, whose znode is the first.
 func (c *libraryContender) fence(ctx context.Context) (int64, error) {
 	names, err := c.session.names(ctx, c.dir)
 	if err != nil {

@@ -4,12 +4,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// logTimes find a line's time, in conf's formats. The JVM's time zone is UTC.
+// logTimes find the time of a log line, in the formats of conf. The JVM's time zone is UTC.
 func logTimes() []declared.LogTime {
 	return []declared.LogTime{{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"}}
 }
 
-// logRules find what disturbed a run in logs from ZooKeeper 3.4 to 3.9.
+// logRules find what disturbed a run in the logs of ZooKeeper 3.4 to 3.9.
 func logRules() []declared.LogRule {
 	took := `TOOK - (\d+)`
 	return []declared.LogRule{

@@ -9,14 +9,14 @@ import (
 
 var _ database.MetricsReporter = (*Options)(nil)
 
-// metrics returns a planned member's metrics.
+// metrics returns the metrics of a planned member.
 func metrics(m database.Member) *database.MetricsSource {
 	s := reports(address(m.Self(), "client"))
 	return &s
 }
 
-// Reports returns a member's metrics at its client address. Its 4lw.commands.whitelist must have
-// mntr.
+// Reports returns the metrics of a member at its client address. Its 4lw.commands.whitelist must
+// have mntr.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member])
 	s.Metrics = append(s.Metrics, otherNames(s.Metrics)...)

@@ -29,7 +29,7 @@ type mirror struct {
 }
 
 // ServeMirror serves a mirror for clients that speak ZooKeeper's protocol; see [database.Mirror].
-// All the keys' parents exist.
+// All parents exist.
 func ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}
 	if err := database.ServeConns(ctx, l, func(conn net.Conn) error { return m.serve(conn) }); err != nil {
@@ -140,7 +140,7 @@ func (m *mirror) answer(request, out []byte) ([]byte, error) {
 	return sealed(append(begin(codeDone), make([]byte, statSize)...)), nil
 }
 
-// isMarker reports whether a path is the marker for any parent count.
+// isMarker reports whether a path is the marker for some number of parents.
 func isMarker(path []byte) bool { return bytes.HasPrefix(path, []byte(markerPrefix)) }
 
 // cutBytes cuts a length and that many bytes from a buffer.

@@ -25,7 +25,7 @@ type network struct {
 	conn      net.Conn // the last one
 }
 
-// newNetwork returns a network without a connection, for a cluster with that many members.
+// newNetwork returns a network without a connection, for a cluster of that many members.
 func newNetwork(config *tls.Config, members, maxPacket int) *network {
 	n := &network{tls: config, maxPacket: maxPacket, failed: make(chan error, members)}
 	n.life, n.end = context.WithCancel(context.Background())
@@ -64,7 +64,7 @@ func (n *network) report(err error) {
 type checkedConn struct {
 	net.Conn
 	network  *network
-	packets  packetLimit // for the one goroutine that reads
+	packets  packetLimit // of the one goroutine that reads
 	answered atomic.Bool
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify returns a call's error classified, nil for nil. A request that was not started was
-// surely not applied.
+// classify classifies the error of a call, nil for nil. A request that was not started was surely
+// not applied.
 func classify(err error, started bool) error {
 	if err == nil {
 		return nil
@@ -24,7 +24,7 @@ func classify(err error, started bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns an error's class, and whether the request was surely not applied.
+// classOf returns the class of an error, and whether the request was surely not applied.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -23,7 +23,7 @@ type packetLimit struct {
 	lists     listRequests
 	connected bool
 	length    int // the current packet's
-	have      int // its bytes received so far, with its length field
+	have      int // bytes of it received so far, with its length field
 	head      [lengthField + headerSize + lengthField]byte
 }
 
@@ -49,7 +49,7 @@ func (p *packetLimit) check(b []byte) error {
 	return nil
 }
 
-// headSize returns how many bytes in the packet need a check.
+// headSize returns how many bytes of the packet need a check.
 func (p *packetLimit) headSize() int {
 	if p.have < lengthField {
 		return lengthField
@@ -87,7 +87,7 @@ func (p *packetLimit) verify() error {
 	return nil
 }
 
-// xid returns the packet's request number, once its header has arrived.
+// xid returns the number of the request that the packet answers, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
 // listRequests are the unanswered requests for a list. A connection's writer adds them, and its

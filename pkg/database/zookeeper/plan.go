@@ -19,7 +19,7 @@ const (
 	logDir  = "datalog" // the transaction log
 )
 
-// mainClass runs a member, alone or in a quorum.
+// mainClass runs a member, alone or as part of a quorum.
 const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 // Servers log to standard output through Logback from 3.8 on, and through Log4j before.
@@ -81,7 +81,7 @@ func tools(given map[string]string) (jars, java string, err error) {
 }
 
 // args returns the JVM's arguments. The jars are those in the directory and in its folder lib, so
-// it may be a directory with jars or an unpacked release. The folder with the logging configuration
+// it may be a directory of jars or an unpacked release. The folder with the logging configuration
 // is relative to the working directory, the member's own, whose path may contain the character that
 // separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
@@ -99,7 +99,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }
 
-// config returns zoo.cfg's text. Every listener is on the member's own address.
+// config returns the text of zoo.cfg. Every listener is on the member's own address.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }
@@ -119,7 +119,7 @@ func (o *Options) config(m database.Member) string {
 	set("snapCount", o.SnapCount)
 	set("preAllocSize", o.PreAllocSize)
 	set("forceSync", map[bool]string{true: "yes", false: "no"}[o.ForceSync])
-	// Nothing is purged, so the size on disk counts everything written.
+	// Nothing is purged, so the size on disk is that of everything written.
 	set("autopurge.purgeInterval", 0)
 	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")

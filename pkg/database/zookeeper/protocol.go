@@ -27,17 +27,17 @@ type Protocol struct {
 // DefaultMaxPacket is ZooKeeper's own default for jute.maxbuffer.
 const DefaultMaxPacket = 1<<20 - 1
 
-// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default in experiments.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
 const limitKeySize = 256
 
-// createOverhead is how many bytes a create request has besides path, value and ACL:
+// createOverhead is the size in bytes of a create request without path, value and ACL:
 //
 //	xid, opcode     4 + 4
 //	path, value     4 each for the length
 //	flags           4
 const createOverhead = 20
 
-// answerOverhead is how many bytes an answer to a get has besides the value:
+// answerOverhead is the size in bytes of the answer to a get without the value:
 //
 //	xid, zxid, error  4 + 8 + 4
 //	value             4 for the length
@@ -48,11 +48,11 @@ const answerOverhead = 88
 // entry with permissions, "world" and "anyone".
 const openToAll = 4 + 4 + 4 + 5 + 4 + 6
 
-// putSize returns a create request's size in bytes; of the two requests that a put may need, it is
-// the larger. access is the ACL's encoded size.
+// putSize returns the size in bytes of a create request, the larger of the two requests that a put
+// may need. access is the encoded size of the ACL.
 func putSize(access, path, value int) int { return createOverhead + access + path + value }
 
-// MaxValue returns the largest value in bytes under a key with keySize bytes and no escapes, for a
+// MaxValue returns the largest value in bytes under a key of keySize bytes without escapes, for a
 // client without credentials; 0 if no value fits.
 func (p Protocol) MaxValue(keySize int) int {
 	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
@@ -68,17 +68,17 @@ func (p Protocol) MaxTxnValue(keySize, keys int) int {
 	return max(0, (p.MaxPacket-multiOverhead)/keys-each)
 }
 
-// Dial opens one session and creates the keys' missing parents. It fails if no endpoint answers.
+// Dial opens one session and creates missing parents of the keys. It fails if no endpoint answers.
 // With Prefer set it uses only that endpoint, even after the connection was lost.
 //
 // With credentials, only clients with the same ones may use the znodes that it creates.
-// It fails if the keys' parents belong to other credentials.
+// It fails if the parents of the keys belong to other credentials.
 //
 // ZooKeeper has no request timeout: a server continues with a request that the client gave up. It
 // only ends sessions from which it receives nothing.
 //
 // The client's memory depends on Target.MaxBytes: with [database.Standard] it holds the
-// largest request and the largest answer, with [database.Lean] at most 20 KiB for either.
+// largest request and the largest answer, with [database.Lean] at most 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	p.Keys = p.Keys.below(t)
 	if p.Transport == database.Standard {
@@ -95,7 +95,7 @@ func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client,
 	return &client{requests: l, keys: p.Keys, limit: p.MaxPacket, access: len(l.acl)}, nil
 }
 
-// dialStandard opens a library session and creates the keys' parents.
+// dialStandard opens a library session and creates the parents of the keys.
 func (p Protocol) dialStandard(ctx context.Context, t database.Target) (*session, error) {
 	s, err := open(ctx, t, p.bufferSize(t.MaxBytes))
 	if err != nil {
@@ -131,10 +131,10 @@ func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error
 	return l, nil
 }
 
-// bufferSize returns the size in bytes for each of a session's two buffers, if key and value have
-// at most maxBytes in requests and answers; 0 means that the size is unknown.
+// bufferSize returns the size in bytes of each of a session's two buffers, for requests and answers
+// with maxBytes of key and value; maxBytes 0 means unknown.
 func (p Protocol) bufferSize(maxBytes int) int {
-	// Spare is for a few escapes. The least size also holds a parent batch.
+	// Spare is for a few escapes. The least size also holds a batch of parents.
 	const spare, least = 512, 4 << 10
 	// With a short key, the answer with the largest value is larger than its request.
 	size := p.MaxPacket + answerOverhead
@@ -165,8 +165,8 @@ func (p Protocol) Serves(ctx context.Context, t database.Target, member int) err
 	return nil
 }
 
-// CountKeys returns how many keys had their write answered before the call: all parents' children.
-// Any member may answer.
+// CountKeys returns the number of keys whose write was answered before the call: the children of
+// all parents. Any member may answer.
 func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	s, err := open(ctx, t, p.bufferSize(1))
@@ -182,12 +182,12 @@ func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, erro
 }
 
 // maxListing bounds the answer with the names of one parent's children, in bytes. It
-// holds 250,000 keys with 256 bytes each. ZooKeeper has no listing in parts.
+// holds 250,000 keys of 256 bytes. ZooKeeper has no listing in parts.
 const maxListing = 64 << 20
 
-// HighestKey returns the highest number among keys whose write was answered before the call, -1
-// without keys. It lists one parent's children after another, and fails if a parent's listing is
-// larger than maxListing.
+// HighestKey returns the highest number among keys whose write was answered before the call, or -1.
+// It lists the children of one parent after another, and fails if a listing is larger than
+// maxListing.
 func (p Protocol) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	t.Prefer = -1
 	s, err := openFor(ctx, t, p.bufferSize(1), maxListing)

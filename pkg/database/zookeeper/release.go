@@ -28,7 +28,7 @@ const (
 	adminVersion   = 3_009_000 // the admin server takes snapshots
 )
 
-// Recipes returns the official archive and then Maven Central's jars.
+// Recipes returns the official archive and then the jars of Maven Central.
 func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	number, err := versionNumber(version)
 	if err != nil {

@@ -2,19 +2,19 @@ package zookeeper
 
 import "context"
 
-// requests are a client's operations within one session, one at a time. Errors are classified, and
-// wrap go-zookeeper's error for the answer. Created znodes get the session's ACL. Paths are not
+// requests are the operations of a client within one session, one at a time. Errors are classified,
+// and wrap go-zookeeper's error for the answer. Created znodes get the session's ACL. Paths are not
 // kept after a call.
 type requests interface {
 	add(ctx context.Context, path, value []byte) error
 	set(ctx context.Context, path, value []byte, version int32) error
 	// update is set, and returns the znode's version after it.
 	update(ctx context.Context, path, value []byte, version int32) (int32, error)
-	// multi makes all requests in one transaction or no request. It sets their versions, or the
-	// error for the request that failed.
+	// multi makes all requests of one transaction or none. It sets their versions, or the error for
+	// the request that failed.
 	multi(ctx context.Context, sets []guardedSet) error
 	remove(ctx context.Context, path []byte) error
-	// stats reads the znodes' versions after a sync, with absent for missing znodes. It sends all
+	// stats reads the versions of znodes after a sync, with absent for missing znodes. It sends all
 	// requests before it reads the first answer.
 	stats(ctx context.Context, paths [][]byte, versions []int32) error
 	// get appends a znode's value to a buffer, which it does not keep, and returns the znode's

@@ -55,7 +55,7 @@ func (r *retries) again(err error) bool {
 	return r.left > 0
 }
 
-// failed returns all members' errors.
+// failed returns the errors of all members.
 func (r *retries) failed() error { return errors.Join(r.errors...) }
 
 // ended returns the errors so far, with ctx's first.

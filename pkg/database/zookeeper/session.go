@@ -20,7 +20,7 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// session runs a go-zookeeper session's calls. The library's calls take no context, so one
+// session runs the calls of a go-zookeeper session. The library's calls take no context, so one
 // goroutine makes all of them. A call that timed out keeps that goroutine busy until its answer.
 // The next call would wait for that answer anyway, because a server answers a session's requests in
 // order.
@@ -212,7 +212,7 @@ func ignoreNoNode(err error) error {
 	return err
 }
 
-// children returns how many children a znode has, -1 if the znode does not exist.
+// children returns the number of a znode's children, -1 if it does not exist.
 func (s *session) children(ctx context.Context, path string) (int, error) {
 	n := -1
 	err := s.do(ctx, func(c *zk.Conn) error {
@@ -228,7 +228,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// names returns a znode's children by name, or nil if the znode does not exist.
+// names returns the names of a znode's children, or nil if it does not exist.
 func (s *session) names(ctx context.Context, path string) ([]string, error) {
 	// A call that timed out writes to its own answer, which is never read.
 	var names []string

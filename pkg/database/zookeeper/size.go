@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// ZooKeeper's overhead per key in bytes, beyond the key and its value. Measured on one 3.9.5 member
-// on Java 17: 350 heap bytes after a full collection for each of 300,000 keys with 16+16 bytes,
-// 1,860 for 256+1024, 17,200 for 256+16384; 114 and 1,384 bytes in a snapshot, 134 and 1,376 in the
-// log.
+// ZooKeeper's overhead per key in bytes, beyond the key and its value. Measured on one member of
+// 3.9.5 on Java 17: 350 bytes of heap after a full collection for each of 300,000 keys of 16+16
+// bytes, 1,860 for 256+1024, 17,200 for 256+16384; 114 and 1,384 bytes in a snapshot, 134 and 1,376
+// in the log.
 const (
 	heapPerKey     = 300
 	snapshotPerKey = 95
@@ -29,8 +29,8 @@ func heapNeed(d database.Data) int64 {
 	return heapOther + d.Keys*(heapPerKey+d.KeySize*9/4+d.ValueSize)
 }
 
-// Needs returns a member's needs. Every snapshot has all keys and is kept, so snapshots grow with
-// the writes squared.
+// Needs returns the needs of a member. Every snapshot has all keys and is kept, so snapshots grow
+// with the square of the writes.
 func (o *Options) Needs(d database.Data) []database.Need {
 	heap := heapNeed(d)
 	most, _ := heapBytes(o.JavaXmx) // Validate reports an error
@@ -60,7 +60,7 @@ const (
 )
 
 // FitMemory sets the largest heap to at most 60 % of the memory, and leaves at least
-// [processMemory] for the JVM beside its heap.
+// [processMemory] for the rest of the JVM.
 func (o *Options) FitMemory(bytes int64, given func(option string) bool) error {
 	most, err := heapBytes(o.JavaXmx)
 	if err != nil {
@@ -99,8 +99,8 @@ func asked(snapshots int64) string {
 	return " and " + strconv.FormatInt(snapshots, 10) + " by maintain.snapshot"
 }
 
-// Pace returns three members' pace on one machine with two processors, with 256-byte keys and 1 KiB
-// values: test-results/all-five (3,887 writes by 50 clients) and reads (15,735 by 100).
+// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// 1 KiB values: test-results/all-five (3,887 writes by 50 clients) and reads (15,735 by 100).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 300, 5500), Reads: database.Saturating(clients, 1500, 17500)}
 }

@@ -18,13 +18,13 @@ type status struct {
 	mode    string // "leader", "follower" or "standalone"
 }
 
-// serves reports whether the member is in the quorum in a cluster with that many members.
+// serves reports whether the member is in the quorum of a cluster of that size.
 func (s status) serves(members int) bool {
 	return s.mode == "leader" || s.mode == "follower" || s.leads(members)
 }
 
-// leads reports whether the member leads a cluster with that many members. A single member reports
-// the mode standalone.
+// leads reports whether the member leads a cluster of that size. A single member reports the mode
+// standalone.
 func (s status) leads(members int) bool {
 	return s.mode == "leader" || members == 1 && s.mode == "standalone"
 }
@@ -49,7 +49,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return 0, errors.Join(errors.New("find the leader of zookeeper: no member reports that it leads"), err)
 }
 
-// quorumLed reports whether most members, including the leader, answered that they are in a quorum.
+// quorumLed reports whether most members, including the leader, answered as part of a quorum.
 func quorumLed(answers []status) bool {
 	serving, led := 0, false
 	for _, s := range answers {

@@ -92,7 +92,7 @@ func lostRace(p *database.GuardedPut, err error) error {
 	return err
 }
 
-// Version returns key's version, after a sync.
+// Version returns the version of key, after a sync.
 func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 	path := c.pathOf(key)
 	if err := c.sync(ctx, path); err != nil {
@@ -164,7 +164,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 }
 
 // decides reports whether one request's error is the reason that its transaction was not made.
-// Requests after the failed one have an error too, requests before it have no error.
+// Requests after the failed one have an error too, those before it have none.
 func decides(err error) bool {
 	if err == nil {
 		return false
@@ -173,7 +173,7 @@ func decides(err error) bool {
 	return refused
 }
 
-// refused returns an error if a transaction failed and no request in it has the reason.
+// refused returns an error if a transaction failed and none of its requests has the reason.
 func refused(sets []guardedSet, failed bool) error {
 	if !failed {
 		return nil
@@ -206,10 +206,10 @@ func (l *lean) update(ctx context.Context, path, value []byte, version int32) (i
 	return version, l.finish(ctx, a)
 }
 
-// Parts in a multi request and its answer.
+// Parts of a multi request and its answer.
 const (
 	opMulti       = 14
-	opFailed      = -1        // an answer's type if it is an error
+	opFailed      = -1        // the type of an answer that is an error
 	multiHeader   = 4 + 1 + 4 // before every request: type, whether it is the end, error
 	requestHeader = 4 + 4     // xid, opcode
 	multiOverhead = requestHeader + multiHeader
@@ -260,8 +260,8 @@ func (l *lean) multi(ctx context.Context, sets []guardedSet) error {
 	return refused(sets, failed)
 }
 
-// parseMulti sets each request's version or error from the answer to a multi request, and returns
-// whether the transaction failed.
+// parseMulti sets the version or error of each request from the answer to a multi request, and
+// returns whether the transaction failed.
 func parseMulti(b []byte, sets []guardedSet) (failed bool, err error) {
 	short := fmt.Errorf("%w: the answer to a transaction ends early", errMalformed)
 	for i := range sets {

@@ -37,7 +37,7 @@ func (o *Options) SetUpstream(version string) {
 	o.MaxClientConnections, o.ListenBacklog = upstreamConnections, upstreamBacklog
 }
 
-// Changed returns keys in zoo.cfg and JVM arguments by their names.
+// Changed returns keys of zoo.cfg and arguments of the JVM by their names.
 func (o *Options) Changed(version string) []declared.Setting {
 	whole := func(name string, is, preset int) declared.Setting {
 		return declared.Setting{Name: name, Value: strconv.Itoa(is), Default: strconv.Itoa(preset)}

@@ -51,7 +51,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 // maxParents bounds the znodes that are created before a load and counted after it.
 const maxParents = 100_000
 
-// ValidParents refuses a parent count outside its bounds.
+// ValidParents refuses a number of parents outside its bounds.
 func ValidParents(n int) error {
 	if n < 1 || n > maxParents {
 		return fmt.Errorf("key_parents must be from 1 to %d, got %d", maxParents, n)
@@ -101,8 +101,8 @@ func heapBytes(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// plannedArgs and plannedFlags are arguments, and how arguments begin, that Plan writes, or that
-// would make the JVM run another program.
+// plannedArgs and plannedFlags are arguments, and beginnings of arguments, that Plan writes, or
+// that would make the JVM run another program.
 var (
 	plannedArgs  = []string{"-cp", "-classpath", "--class-path", "-jar", "-m", "--module"}
 	plannedFlags = []string{

@@ -14,15 +14,15 @@ import (
 var _ database.ManyVersions = (*client)(nil)
 
 const (
-	// absent is the version for a znode that does not exist.
+	// absent is the version of a missing znode.
 	absent = -1
 	// inFlight is how many requests are sent before the first answer is read. It is so small
 	// that a server never waits for a client that is still sending.
 	inFlight = 128
 )
 
-// Versions reads the keys' versions, many at a time. Answers with a znode's metadata do not contain
-// its value.
+// Versions reads the versions of keys, many at a time. Answers with a znode's metadata do not
+// contain its value.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	var found [inFlight]int32
 	var paths [][]byte

@@ -51,8 +51,8 @@ const noResume = "a session takes its watches along when it ends"
 // OneShotWatches returns the facts about the watches that each release and each proxy has.
 func OneShotWatches() database.WatchFacts { return watchFacts()[1] }
 
-// WatchFacts returns the facts for the options' transport. The standard transport does not return a
-// write's transaction, to which events from persistent watches are matched.
+// WatchFacts returns the facts for the transport in the options. The standard transport does not
+// return the transactions of writes, to which events from persistent watches are matched.
 func (o *Options) WatchFacts() []database.WatchFacts {
 	if o.Transport == database.Standard {
 		return watchFacts()[1:]
@@ -60,7 +60,7 @@ func (o *Options) WatchFacts() []database.WatchFacts {
 	return watchFacts()
 }
 
-// recursive is a mode in addWatch.
+// recursive is a mode of addWatch.
 const recursive = 1
 
 // Event types.
@@ -69,7 +69,7 @@ const (
 	eventChanged = 3
 )
 
-// watchBuffer is how many event bytes one read may return.
+// watchBuffer is how many bytes of events one read may return.
 const watchBuffer = 16 << 10
 
 // watches is one session over its own connection. One goroutine reads it and sends pings.
@@ -80,24 +80,24 @@ type watches struct {
 	once    bool // the kind is one-shot
 	byReads bool // see [Protocol.EventsBeforeReads]
 	to      database.Receiver
-	timeout time.Duration // the session's
+	timeout time.Duration // of the session
 	most    int           // bytes in an answer
 	over    chan struct{} // closed when the reader has ended
 	held    database.Hold
 
 	sending sync.Mutex
-	pinged  time.Time // by the reader
+	pinged  time.Time // of the reader
 
 	mu      sync.Mutex
 	xid     int32
 	waiting map[int32]chan watchAnswer // for answers to requests
-	reads   map[int32]*watched         // for the answer to a key's read
+	reads   map[int32]*watched         // for the answer to a read of a key
 	paths   map[string]*watched
 	all     *watched
 	closed  bool
 }
 
-// watched is one watcher's key or range.
+// watched is the key or range of one watcher.
 type watched struct {
 	watcher int32
 	path    string
@@ -191,7 +191,7 @@ func (w *watches) write(packet []byte) error {
 	return err
 }
 
-// next returns the next request's number.
+// next returns the number of the next request.
 func (w *watches) next() int32 {
 	w.xid = max(1, w.xid+1)
 	return w.xid
@@ -275,7 +275,7 @@ func appendRead(b []byte, path string, watch bool) []byte {
 	return b
 }
 
-// valueOf returns the value in a read's answer, and the transaction that wrote it.
+// valueOf returns the value in the answer to a read, and the transaction that wrote it.
 func valueOf(body []byte) (value []byte, version int64, err error) {
 	if len(body) < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, len(body))

@@ -3,7 +3,7 @@
 //
 // # Where keys are
 //
-// A key is the znode "/PARENT/NAME". PARENT is the key's CRC-32 (IEEE) modulo the option
+// A key is the znode "/PARENT/NAME". PARENT is the CRC-32 (IEEE) of the key modulo the option
 // key_parents, in decimal, with leading zeros to equal length. NAME is the key with "/", "%" and
 // every byte that is not a visible ASCII character written as "%XX". The first connection creates
 // the parents, so the load never waits for one. With a prefix the znode is "/PREFIX/PARENT/NAME".
@@ -22,9 +22,9 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zookeeper"
 
-// A plan's tools.
+// Tools of a plan.
 const (
-	toolJars = "zookeeper" // the directory with the server's jars, or with an unpacked release
+	toolJars = "zookeeper" // the directory of the server's jars, or of an unpacked release
 	toolJava = "java"
 )
 
@@ -108,7 +108,7 @@ func (o *Options) Fsync() string {
 	return fsyncNever
 }
 
-// Durability returns the class for Fsync.
+// Durability returns the class of Fsync.
 func (o *Options) Durability() declared.Durability {
 	if o.ForceSync {
 		return declared.EveryWrite
@@ -116,7 +116,7 @@ func (o *Options) Durability() declared.Durability {
 	return declared.NeverSynced
 }
 
-// ExtraFlags returns the options' raw arguments.
+// ExtraFlags returns the raw arguments in the options.
 func (o *Options) ExtraFlags() []string { return o.Flags }
 
 // protocol configures clients for members with these options.

@@ -27,7 +27,7 @@ type Row struct {
 	Ended, Left, Next string
 }
 
-// Table holds a test's rows. It is safe for concurrent use.
+// Table holds the rows of a test. It is safe for concurrent use.
 type Table struct {
 	name, title string
 	mu          sync.Mutex
@@ -73,7 +73,7 @@ func (m *Table) String() string {
 	return b.String()
 }
 
-// longest is how many characters from a text a cell shows.
+// longest is how many characters of a text a cell shows.
 const longest = 240
 
 // cell shortens a text to its first line, and escapes it for a table.

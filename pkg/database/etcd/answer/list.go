@@ -18,7 +18,7 @@ func Lists() []workload.RangeMode {
 
 // List reads the keys from first up to the exclusive end in a mode other than
 // [workload.RangeValues] and [workload.RangeStream], for which see [Parts]. All pages have the
-// first page's revision.
+// revision of the first one.
 func List(how workload.RangeMode, first, end []byte, limit int, read func(*pb.RangeRequest) (*pb.RangeResponse, error)) (keys int, size int64, err error) {
 	r := &pb.RangeRequest{Key: first, RangeEnd: end, Limit: int64(limit)}
 	switch how {

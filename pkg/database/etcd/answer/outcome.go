@@ -16,9 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Classify returns a call's error classed, nil for nil. The error is as gRPC returns it, or as
-// clientv3 does. sent means that the request was given to a connection; otherwise it was surely not
-// applied.
+// Classify classes the error of a call, nil for nil, as gRPC or clientv3 returns it. sent means
+// that the request was given to a connection; otherwise it was surely not applied.
 func Classify(err error, sent bool) error {
 	if err == nil {
 		return nil
@@ -34,8 +33,8 @@ func Classify(err error, sent bool) error {
 	return database.MaybeApplied(class, err)
 }
 
-// classOf returns an error's class, and whether the server refused the request, which it then did
-// not apply.
+// classOf returns the class of an error, and whether the server refused the request, which it then
+// did not apply.
 func classOf(err error) (class database.Class, refused bool) {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -98,8 +97,8 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 		case raft.ErrProposalDropped.Error(): // there is no leader
 			return database.ClassUnavailable, true
 		case context.DeadlineExceeded.Error():
-			// Releases before 3.5 return the error from the request's context as it is: the
-			// deadline that the client sent has passed, perhaps after the proposal.
+			// Releases before 3.5 return the error of the request's context as it is: the deadline
+			// that the client sent has passed, perhaps after the proposal.
 			return database.ClassTimeout, false
 		}
 	}

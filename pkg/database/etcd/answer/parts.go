@@ -11,10 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Parts sums the parts in a streamed range. The zero value is the empty sum.
+// Parts sums the parts of a streamed range. The zero value is the sum of no parts.
 type Parts struct {
 	Keys int
-	Size int64 // all values', in bytes
+	Size int64 // of all values, in bytes
 	// Revision and Count come from the last part, which alone has them: the data's state, and how
 	// many keys it has in the range.
 	Revision, Count int64
@@ -29,7 +29,7 @@ func (p *Parts) Add(part *pb.RangeResponse) {
 	p.Revision, p.Count = part.GetHeader().GetRevision(), part.GetCount()
 }
 
-// Sum returns the sums after the last part in a range without a limit.
+// Sum returns the sums after the last part of a range without a limit.
 func (p *Parts) Sum() (keys int, size int64, err error) {
 	switch {
 	case p.Revision == 0:

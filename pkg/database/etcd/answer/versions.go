@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// ErrConflict is the cause if a swap changed nothing.
+// ErrConflict says why a swap changed nothing.
 var ErrConflict = errors.New("the key holds another value")
 
 var errVersion = errors.New("a key has another version")
@@ -35,7 +35,7 @@ func Settle(puts []database.GuardedPut, resp *pb.TxnResponse) error {
 	return database.NotApplied(database.ClassConflict, errVersion)
 }
 
-// ModRevision returns the version that the one read key has.
+// ModRevision returns the version of the one key that was read.
 func ModRevision(r *pb.RangeResponse) int64 {
 	if len(r.Kvs) == 0 {
 		return database.NoVersion
@@ -44,7 +44,7 @@ func ModRevision(r *pb.RangeResponse) int64 {
 }
 
 // ModRevisions reads the keys from the first to the last in as few ranges as there are
-// pages with that many keys. Others' keys in between are passed over.
+// pages of that many keys. Others' keys in between are passed over.
 func ModRevisions(keys [][]byte, versions []int64, read func(*pb.RangeRequest) (*pb.RangeResponse, error)) error {
 	clear(versions) // to database.NoVersion
 	if len(keys) == 0 {

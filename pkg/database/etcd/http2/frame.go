@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// HTTP/2's frames (RFC 9113, section 6), their flags and sizes.
+// The frames of HTTP/2 (RFC 9113, section 6), their flags and sizes.
 const (
 	FrameData         = 0x0
 	FrameHeaders      = 0x1
@@ -27,14 +27,14 @@ const (
 	FlagPadded     = 0x8
 	FlagPriority   = 0x20
 
-	// HeadSize is a frame's size without its payload.
+	// HeadSize is the size of a frame without its payload.
 	HeadSize = 9
 	// MaxFrame is the largest payload in both directions: the least that a peer may
 	// set, and the setting's initial value.
 	MaxFrame = 16384
 	// MaxWindow bounds every window, and stream ids.
 	MaxWindow = 1<<31 - 1
-	// FirstWindow is every window's initial size in bytes.
+	// FirstWindow is the initial size of every window in bytes.
 	FirstWindow = 65535
 )
 
@@ -57,7 +57,7 @@ type Frame struct {
 // Has reports whether a flag is set.
 func (f Frame) Has(flag byte) bool { return f.Flags&flag != 0 }
 
-// nextFrame returns b's first frame and how many bytes it takes, 0 if it is incomplete.
+// nextFrame returns the first frame of b and its size, 0 if it is incomplete.
 func nextFrame(b []byte) (f Frame, size int, err error) {
 	if len(b) < HeadSize {
 		return Frame{}, 0, nil
@@ -121,7 +121,7 @@ func (f Frame) GoAway() (last uint32, why, err error) {
 	return binary.BigEndian.Uint32(f.Payload) & MaxWindow, why, nil
 }
 
-// AppendHead appends a frame's head; its payload follows.
+// AppendHead appends the head of a frame, whose payload follows.
 func AppendHead(b []byte, length int, kind, flags byte, stream uint32) []byte {
 	b = append(b, byte(length>>16), byte(length>>8), byte(length), kind, flags)
 	return binary.BigEndian.AppendUint32(b, stream)
@@ -137,7 +137,7 @@ func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	return binary.BigEndian.AppendUint32(AppendHead(b, 4, FrameWindowUpdate, 0, stream), increment)
 }
 
-// preface returns a connection's first bytes. The server may send window bytes on each stream
+// preface returns the first bytes of a connection. The server may send window bytes on each stream
 // before the window is renewed. The connection's window is as large as possible, because arriving
 // bytes are read at once.
 func preface(window uint32) []byte {
@@ -154,10 +154,10 @@ func preface(window uint32) []byte {
 	return AppendWindowUpdate(b, 0, MaxWindow-FirstWindow)
 }
 
-// Prefix is the size of a gRPC message's head: one byte for compression and 4 for the length.
+// Prefix is the size of the head of a gRPC message: one byte for compression and 4 for the length.
 const Prefix = 5
 
-// AppendPrefix appends the head for a gRPC message with size bytes.
+// AppendPrefix appends the head of a gRPC message of size bytes.
 func AppendPrefix(b []byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0), uint32(size))
 }

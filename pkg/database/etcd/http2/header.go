@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Field is metadata: a name, which must be in lower case, and a value.
+// Field is one item of metadata. The name must be in lower case.
 type Field struct{ Name, Value string }
 
 // RequestHeads encodes request headers. All fields but grpc-timeout enter HPACK's dynamic table, so
@@ -35,7 +35,7 @@ type knownHead struct {
 	block []byte
 }
 
-// usualTable is the dynamic table's default size, in bytes as HPACK counts them.
+// usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
 const usualTable = 4096
 
 // NewRequestHeads returns an encoder for one connection's requests. Metadata is sent with each.
@@ -54,9 +54,9 @@ func NewRequestHeads(scheme, authority string, metadata []Field) *RequestHeads {
 	return h
 }
 
-// AppendFrame appends a request's HEADERS for path. If the request has a deadline, bounded is set
-// and left is the time until then, which may have passed. Frames must be sent in the order in which
-// they were appended.
+// AppendFrame appends the HEADERS of a request for path. If the request has a deadline, bounded is
+// set and left is the time until then, which may have passed. Frames must be sent in the order in
+// which they were appended.
 func (h *RequestHeads) AppendFrame(b []byte, stream uint32, path string, bounded bool, left time.Duration) []byte {
 	at := len(b)
 	b = AppendHead(b, 0, FrameHeaders, FlagEndHeaders, stream)
@@ -69,8 +69,8 @@ func (h *RequestHeads) AppendFrame(b []byte, stream uint32, path string, bounded
 	return b
 }
 
-// appendTo appends a request's header block for path. Blocks must be sent in the order in which
-// they were appended.
+// appendTo appends the header block of a request for path. Blocks must be sent in the order in
+// which they were appended.
 func (h *RequestHeads) appendTo(b []byte, path string) []byte {
 	for i := range h.known { // a load uses few paths
 		if k := &h.known[i]; k.path == path {
@@ -119,7 +119,7 @@ func (h *RequestHeads) limit(size uint32) {
 	}
 }
 
-// ReplyHead holds the header fields that decide a call's result.
+// ReplyHead holds the header fields that decide the result of a call.
 type ReplyHead struct {
 	http    string // :status, "" if absent
 	grpc    string // grpc-status, "" if absent
@@ -130,8 +130,8 @@ type ReplyHead struct {
 type ReplyHeads struct {
 	decoder *hpack.Decoder
 	head    ReplyHead
-	// known are blocks with only table indexes. They have one meaning until another block changes
-	// the table, and a server sends the same few with every reply.
+	// known are blocks that consist of table indexes only. They have one meaning until another
+	// block changes the table, and a server sends the same few with every reply.
 	known []knownBlock
 }
 
@@ -205,7 +205,7 @@ func (h ReplyHead) OK() bool { return h.http == "200" }
 // Interim reports whether other headers follow.
 func (h ReplyHead) Interim() bool { return len(h.http) == 3 && h.http[0] == '1' }
 
-// Result returns a call's error from its trailers, nil for success.
+// Result returns the error of a call from its trailers, nil for success.
 func (h ReplyHead) Result() error {
 	switch {
 	case h.grpc == "0":

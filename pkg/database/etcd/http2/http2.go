@@ -1,10 +1,10 @@
-// Package http2 is HTTP/2's client side (RFC 9113), as far as gRPC to etcd needs it: frames, header
-// blocks, windows and the connection, at the least cost to the caller's machine.
+// Package http2 is the client side of HTTP/2 (RFC 9113), as far as gRPC to etcd needs it: frames,
+// header blocks, windows and the connection, at the least cost to the caller's machine.
 //
 // A [Conn] is shared by calls (package unary) and message streams (package stream): it decides
 // which goroutine writes, cuts arriving bytes into frames, makes the handshake, and checks whether
-// the server is alive. The connection's user serves its streams: the user takes each read's frames
-// from In, gives each to [Conn.Control], and handles those for streams.
+// the server is alive. The user of a connection serves its streams: it takes the frames of each
+// read from In, gives each to [Conn.Control], and acts upon those of streams.
 package http2
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// Timing holds a connection's timeouts.
+// Timing holds the timeouts of a connection.
 type Timing struct {
 	// Keepalive is the silence after which a ping is sent to a server with an open stream, and
 	// PingTimeout the time it has to answer. etcd's members close connections that ping more often
@@ -37,7 +37,8 @@ func UsualTiming() Timing {
 	return Timing{Keepalive: 10 * time.Second, PingTimeout: 5 * time.Second, Linger: 100 * time.Millisecond}
 }
 
-// Streams is implemented by a connection's user. The connection is locked when a method is called.
+// Streams is implemented by the user of a connection. The connection is locked when a method is
+// called.
 type Streams interface {
 	// Count returns how many streams are open, and how many requests wait for more room.
 	Count() (open, waiting int)
@@ -81,11 +82,11 @@ type Conn struct {
 	credit  int64 // bytes received since the connection's last WINDOW_UPDATE
 }
 
-// usualRead is a read's size in bytes, unless the connection's user sets it.
+// usualRead is the size of a read in bytes, unless the user of the connection sets it.
 const usualRead = 4 << 10
 
-// New returns a connection that is not connected yet. The user may change its parts' fields Usual
-// and On before the handshake.
+// New returns a connection that is not connected yet. The user may change In.Usual and Pings.On
+// before the handshake.
 func New(timing Timing, heads *RequestHeads, carries Streams) *Conn {
 	c := &Conn{
 		timing: timing, carries: carries, Heads: heads,
@@ -107,7 +108,7 @@ func lost(err error) error {
 // Lost implements [poller.Reader].
 func (c *Conn) Lost(err error) { c.lost <- err }
 
-// Arrived is called before a read's frames are handled. The connection is locked.
+// Arrived is called before the frames of a read are handled. The connection is locked.
 func (c *Conn) Arrived() { c.alive = true }
 
 // Requested is called after a request was appended: acknowledgements that wait for a request go
@@ -159,7 +160,7 @@ func (c *Conn) fail(reason error) {
 	c.Look() // answers that have arrived are still read
 }
 
-// Control handles a frame's effect on the connection itself. An error ends the connection. The
+// Control handles the effect of a frame on the connection itself. An error ends the connection. The
 // connection is locked.
 func (c *Conn) Control(f Frame) error {
 	switch f.Kind {
@@ -177,7 +178,7 @@ func (c *Conn) Control(f Frame) error {
 	return nil // RFC 9113: unknown frames are ignored
 }
 
-// Took notes DATA bytes that were taken. Control calls it for the frames that it gets. The
+// Took notes bytes of DATA that were taken. Control calls it for the frames that it gets. The
 // connection is locked.
 func (c *Conn) Took(bytes int64) {
 	// Updates come after 1 GiB each, so they are rare.
@@ -260,9 +261,9 @@ func (c *Conn) windowUpdate(f Frame) error {
 	return nil
 }
 
-// Handshake sends a connection's preface and reads arriving bytes from then on. It returns when the
-// server's settings have arrived. The server may send window bytes on each stream until the user
-// renews that. After an error the connection has ended.
+// Handshake sends the preface of a connection and reads arriving bytes from then on. It returns
+// when the server's settings have arrived. The server may send window bytes on each stream until
+// the user renews that. After an error the connection has ended.
 func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	if err := c.open(ctx, nc, window, read); err != nil {
 		return cause(ctx, errors.Join(err, nc.Close()))
@@ -281,7 +282,7 @@ func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read f
 	return err
 }
 
-// open sends a connection's preface, and then begins to read.
+// open sends the preface of a connection, and then begins to read.
 func (c *Conn) open(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	stop := onDone(ctx, func() { _ = nc.Close() })
 	defer stop()
@@ -313,7 +314,7 @@ func onDone(ctx context.Context, f func()) func() {
 	}
 }
 
-// cause returns ctx's error if ctx has ended, else err.
+// cause returns the error of ctx if it has ended, else err.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

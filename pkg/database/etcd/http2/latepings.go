@@ -17,11 +17,11 @@ type LatePings struct {
 	partial bool
 }
 
-// BandwidthPing is such a PING's payload. Others, such as those that ask whether the client is
+// BandwidthPing is the payload of such a PING. Others, such as those that ask whether the client is
 // alive, are acknowledged at once.
 const BandwidthPing = "\x02\x04\x10\x10\x09\x0e\x07\x07"
 
-// ping reports whether a PING's acknowledgement may wait.
+// ping reports whether the acknowledgement of a PING may wait.
 func (l *LatePings) ping(payload []byte) bool {
 	return l.On && string(payload) == BandwidthPing
 }
@@ -34,7 +34,7 @@ const PingBytes = HeadSize + 4 + HeadSize + 8
 // part.
 func (l *LatePings) Arrived(partial bool) { l.due, l.partial = false, partial }
 
-// MayRest reports whether a PING comes next, unless the connection's user knows better.
+// MayRest reports whether a PING comes next, unless the user of the connection knows better.
 func (l *LatePings) MayRest() bool { return l.socket != nil && l.due && !l.partial }
 
 // Rest makes the client sleep through the frames before an answer, or if it may not, until any

@@ -10,13 +10,13 @@ import (
 // Reader cuts the bytes that arrive on a connection into frames. It belongs to the goroutine that
 // reads, and has no memory while no partial frame is left.
 type Reader struct {
-	// Usual is a read's size in bytes, unless a frame is larger.
+	// Usual is the size of a read in bytes, unless a frame is larger.
 	Usual int
 
 	buf       []byte         // nil while nothing is being read
-	memory    *buffer.Buffer // buf's, which was borrowed
+	memory    *buffer.Buffer // of buf, which was borrowed
 	have      int            // bytes in buf
-	at        int            // bytes in buf that were taken as frames
+	at        int            // bytes of buf that were taken as frames
 	heads     *ReplyHeads
 	settled   bool   // the server's settings have arrived
 	block     []byte // a header block without its end, with its first frame
@@ -35,7 +35,7 @@ func (r *Reader) Room() []byte {
 // Add adds n bytes that were read into Room.
 func (r *Reader) Add(n int) { r.have += n }
 
-// borrow gives the reader a buffer with at least n bytes and the same content.
+// borrow gives the reader a buffer of at least n bytes with the same content.
 func (r *Reader) borrow(n int) {
 	old := r.memory
 	r.memory = buffer.Borrow(n)

@@ -25,22 +25,22 @@ type Writer struct {
 	Held bool
 
 	broken  bool           // nothing is written any more
-	memory  *buffer.Buffer // Pending's, nil if it was not borrowed
-	sending *buffer.Buffer // the batch's that is being written
-	usual   int            // bytes in the last batch
-	left    []byte         // what is left from a batch that was written in part
+	memory  *buffer.Buffer // of Pending, nil if it was not borrowed
+	sending *buffer.Buffer // of the batch that is being written
+	usual   int            // bytes of the last batch
+	left    []byte         // the rest of a batch that was written in part
 	taken   int64          // bytes that left Pending since the start
 	reached int64          // bytes that may have reached the server
 	writing bool
 	acks    int // answers in Pending to the server's settings and pings
-	late    int // bytes in Pending that may wait for a request
+	late    int // bytes of Pending that may wait for a request
 }
 
-// End returns the last appended byte's position in the connection's bytes. The connection is
+// End returns the position of the last appended byte in the connection's bytes. The connection is
 // locked.
 func (w *Writer) End() int64 { return w.taken + int64(len(w.Pending)) }
 
-// Reached returns how many bytes from the connection may have reached the server. The connection is
+// Reached returns how many of the connection's bytes may have reached the server. The connection is
 // locked.
 func (w *Writer) Reached() int64 { return w.reached }
 
@@ -85,7 +85,7 @@ func (w *Writer) Claim() bool {
 	return true
 }
 
-// Work implements [fiber.Work]: it writes after a fiber's claim.
+// Work implements [fiber.Work]: it writes after the claim of a fiber.
 func (w *Writer) Work() { w.Write(false) }
 
 // Start starts to write in the background, after a claim.
@@ -181,7 +181,7 @@ func (w *Writer) take() []byte {
 	return batch
 }
 
-// written gives back the batch's memory, and appends the data that flow control delayed. The
+// written gives back the memory of the batch, and appends the data that flow control delayed. The
 // connection is locked.
 func (w *Writer) written() {
 	w.sending.GiveBack()

@@ -21,7 +21,7 @@ import (
 // attempts sees each call's attempts: its interceptor runs inside the one by which the library
 // retries. It is safe for concurrent use.
 type attempts struct {
-	// resent counts attempts after their call's first.
+	// resent counts attempts after the first of their call.
 	resent atomic.Int64
 	// dialing makes calls without a connection fail at once, where the library would let them wait
 	// for one until their deadline.
@@ -70,7 +70,7 @@ func (a *attempts) intercept(
 	return err
 }
 
-// awaitEnd waits until a context whose deadline has passed ends. A load ends its calls a little
+// awaitEnd waits for the end of a context whose deadline has passed. A load ends its calls a little
 // after their deadline. In between, the library would send the request again if a member or gRPC
 // reports the deadline.
 func awaitEnd(ctx context.Context) {
@@ -86,7 +86,8 @@ func awaitEnd(ctx context.Context) {
 	}
 }
 
-// call adds its attempts' results to one call's context. It belongs to the call's goroutine.
+// call adds the results of its attempts to the context of one call. It belongs to the call's
+// goroutine.
 type call struct {
 	context.Context
 	tries int
@@ -118,7 +119,7 @@ func (c *call) note(err error) {
 	}
 }
 
-// classify returns a call's error classed. If any attempt was sent and not refused, the request may
+// classify classes the error of a call. If any attempt was sent and not refused, the request may
 // have been applied.
 func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
 

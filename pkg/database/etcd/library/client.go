@@ -29,13 +29,13 @@ var (
 	_ database.Resender  = (*Client)(nil)
 )
 
-// Resent returns how many attempts the library has made after their call's first. It sends a
+// Resent returns how many attempts the library has made after the first of each call. It sends a
 // request again
 //
 //   - with a new token, after a member refused the old one;
 //   - if it only reads, after an error with the code Unavailable: a connection that broke, or a
-//     member without a leader. It makes up to 100 attempts, 25 ms apart each time it has asked most
-//     endpoints;
+//     member without a leader. It makes up to 100 attempts, 25 ms apart each time it has asked a
+//     majority of its endpoints;
 //   - after a member or gRPC reported a deadline or a cancellation although the call's own
 //     context has not ended.
 //
@@ -52,7 +52,7 @@ func (c *Client) Put(ctx context.Context, key, value []byte) error {
 	return call.classify(err)
 }
 
-// Get returns key's value.
+// Get returns the value of key.
 func (c *Client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	resp, err := c.read(ctx, key, mode)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return call.doubt(answer.Settle(puts, (*pb.TxnResponse)(resp)))
 }
 
-// Version returns key's mod revision.
+// Version returns the mod revision of key.
 func (c *Client) Version(ctx context.Context, key []byte) (int64, error) {
 	resp, err := c.read(ctx, key, "", clientv3.WithKeysOnly())
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *Client) Version(ctx context.Context, key []byte) (int64, error) {
 	return answer.ModRevision(resp), nil
 }
 
-// Versions reads the keys' mod revisions with ranges without values.
+// Versions reads the mod revisions of keys by ranges without values.
 func (c *Client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return answer.ModRevisions(keys, versions, func(r *pb.RangeRequest) (*pb.RangeResponse, error) {
 		return c.read(ctx, r.Key, "", clientv3.WithRange(string(r.RangeEnd)), clientv3.WithLimit(r.Limit), clientv3.WithKeysOnly())

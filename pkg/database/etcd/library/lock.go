@@ -29,7 +29,7 @@ type Contender struct {
 var _ database.Contender = (*Contender)(nil)
 
 const (
-	// cleanWithin bounds how long removing a key may take that a failed wait may have left.
+	// cleanWithin bounds the time to remove a key that a failed wait may have left.
 	cleanWithin = 5 * time.Second
 	// tokenTries and tokenRest are how often a lock is asked for with a token that a member does
 	// not know, and how far apart.
@@ -54,7 +54,7 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 // Lease returns the session's lease.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
-// Acquire locks a mutex in the library, once more if a member did not know the client's token yet:
+// Acquire locks a mutex of the library, once more if a member did not know the client's token yet:
 // the library gets a new token for requests, but not for watches.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	var mutex *concurrency.Mutex

@@ -8,23 +8,23 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// messages cuts a stream's bytes into messages, wherever the server has cut them into frames.
+// messages cuts the bytes of a stream into messages, wherever the server has cut them into frames.
 type messages struct {
-	limit int    // bytes in a message
+	limit int    // of a message, in bytes
 	part  []byte // of an incomplete message, with its prefix
-	size  int    // that message's with its prefix, 0 while it is unknown
+	size  int    // of that message with its prefix, 0 while unknown
 }
 
-// believed is how many bytes are allocated on the word of a length alone, and keepPart how many are
-// kept for the next message.
+// believed bounds the memory that is allocated because of a length alone, and keepPart how much of
+// it is kept for the next message, in bytes.
 const believed, keepPart = 4 << 20, 64 << 10
 
 // partial reports whether a message has come in part.
 func (m *messages) partial() bool { return len(m.part) > 0 }
 
-// next returns the first message that ends in data, and what follows in data. If no message ends
-// there, it keeps the data. A message that lies wholly in data is a slice of data; else it is valid
-// until the next call.
+// next returns the first message that ends in data, and the rest of data. If no message ends there,
+// it keeps the data. A message that lies wholly in data is part of it; else it is valid until the
+// next call.
 func (m *messages) next(data []byte) (message, rest []byte, ok bool, err error) {
 	if len(m.part) == 0 {
 		size, err := m.sizeOf(data)
@@ -57,7 +57,7 @@ func (m *messages) next(data []byte) (message, rest []byte, ok bool, err error) 
 	return message, data[n:], true, nil
 }
 
-// sizeOf returns how many bytes the message that begins with b has, prefix included; 0 if b is too
+// sizeOf returns the size of the message that begins with b, prefix included, or 0 if b is too
 // short.
 func (m *messages) sizeOf(b []byte) (int, error) {
 	if len(b) < http2.Prefix {

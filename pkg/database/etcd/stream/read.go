@@ -108,8 +108,8 @@ func (c *incoming) data(at time.Time, f http2.Frame) error {
 	return nil
 }
 
-// latest remembers the latest DATA frame's stream, and the total size of such frames in a read, so
-// that most frames need no lock. It belongs to the goroutine that reads.
+// latest remembers the stream of the latest DATA frame, and the total size of its frames in a read,
+// so that most frames need no lock. It belongs to the goroutine that reads.
 type latest struct {
 	id     uint32
 	stream *Stream
@@ -117,7 +117,7 @@ type latest struct {
 	bytes  int64
 }
 
-// of returns a DATA frame's stream, nil if it has ended.
+// of returns the stream of a DATA frame, nil if it has ended.
 func (c *incoming) of(f http2.Frame) (*Stream, error) {
 	l := &c.latest
 	l.bytes += int64(len(f.Payload))

@@ -4,12 +4,12 @@
 // [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message.
 // Messages are passed to the stream's function receive: borrowed bytes, and one time for all
 // messages in a read. The goroutine that reads serves streams alone, so that thousands of messages
-// delay no calls by package unary. The stream's function ended is called once, after the last
+// delay no calls of package unary. The stream's function ended is called once, after the last
 // message.
 //
-// A stream's window is renewed as its messages are taken. A slow receive thus makes the server
-// wait, after at most one window on each stream. An idle stream is pinged, so that a server that is
-// gone is noticed within 25 s. A lost connection is not dialed again.
+// A stream's window is renewed as its messages are taken. A slow function receive thus makes the
+// server wait, after at most one window of bytes on each stream. An idle stream is pinged, so that
+// a server that is gone is noticed within 25 s. A lost connection is not dialed again.
 package stream
 
 import (
@@ -50,7 +50,7 @@ type Config struct {
 	MaxMessage int
 }
 
-// A configuration's defaults.
+// The defaults of a configuration.
 const (
 	usualWindow     = 1 << 20
 	usualMaxMessage = 256 << 20
@@ -196,8 +196,8 @@ func (c *Conn) Open(method string, receive func(at time.Time, message []byte) er
 }
 
 // Send sends a message. It does not wait, and keeps no reference to it. It fails if the stream has
-// ended, and while more than 16 MiB wait for the server to accept them. Several goroutines'
-// messages are sent in call order, each in one piece.
+// ended, and while more than 16 MiB wait for the server to accept them. Messages from several
+// goroutines are sent in the order of the calls, each in one piece.
 func (s *Stream) Send(message []byte) error {
 	return s.conn.locked(func() error {
 		if s.over {
@@ -207,7 +207,7 @@ func (s *Stream) Send(message []byte) error {
 	})
 }
 
-// Close ends the stream. No call to receive or ended begins after it, but one may still be under
+// Close ends the stream. No call of receive or ended begins after it, but one may still be under
 // way.
 func (s *Stream) Close() {
 	s.closed.Store(true)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams holds one connection's streams, and the flow control for their data. The connection's
+// streams holds the streams of one connection, and the flow control of their data. The connection's
 // lock guards them.
 type streams struct {
 	conn       *Conn
@@ -32,7 +32,7 @@ type outgoing struct {
 	waits  bool   // among those that wait
 	window int64  // bytes that the server accepts
 	rest   []byte // messages that were not appended in full
-	gone   int    // bytes in rest that were appended
+	gone   int    // bytes of rest that were appended
 }
 
 // mostWaiting bounds a stream's waiting data, in bytes, and keepRest the memory that it keeps.
@@ -41,7 +41,7 @@ const mostWaiting, keepRest = 16 << 20, 4 << 10
 // Count implements [http2.Streams].
 func (s *streams) Count() (open, waiting int) { return len(s.live), len(s.waiting) }
 
-// await marks a stream to have its HEADERS or messages appended as soon as flow control and the
+// await notes that a stream has HEADERS or messages to append as soon as flow control and the
 // stream limit allow.
 func (s *streams) await(one *Stream) {
 	if !one.outgoing.waits {
@@ -51,7 +51,7 @@ func (s *streams) await(one *Stream) {
 	s.Refill()
 }
 
-// send appends a message, or as much as flow control allows.
+// send appends a message, or as much of it as flow control allows.
 func (s *streams) send(one *Stream, message []byte) error {
 	o, link := &one.outgoing, s.conn.link
 	whole := int64(http2.Prefix + len(message))
@@ -72,7 +72,7 @@ func (s *streams) send(one *Stream, message []byte) error {
 	return nil
 }
 
-// appendData appends a DATA frame's head, whose n bytes follow.
+// appendData appends the head of a DATA frame, whose n bytes follow.
 func (s *streams) appendData(o *outgoing, n int) {
 	link := s.conn.link
 	link.Out.Pending = http2.AppendHead(link.Out.Pending, n, http2.FrameData, 0, o.id)
@@ -164,7 +164,7 @@ func (s *streams) sorted() []*Stream {
 	return all
 }
 
-// of returns a frame's stream, nil if it has ended.
+// of returns the stream of a frame, nil if it has ended.
 func (s *streams) of(f http2.Frame) (*Stream, error) {
 	if f.Stream%2 == 0 || f.Stream >= s.nextID {
 		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.Kind, f.Stream)
@@ -172,7 +172,7 @@ func (s *streams) of(f http2.Frame) (*Stream, error) {
 	return s.live[f.Stream], nil
 }
 
-// widen changes all streams' windows.
+// widen changes the windows of all streams.
 func (s *streams) widen(by int64) {
 	if by == 0 {
 		return

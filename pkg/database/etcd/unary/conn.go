@@ -59,7 +59,7 @@ type call struct {
 	open     bool // its HEADERS were appended
 
 	rest   []byte // the request, if it did not fit at once
-	gone   int    // bytes in rest that were appended
+	gone   int    // bytes of rest that were appended
 	window int64  // bytes that the server accepts on the stream
 	end    int64  // where the request ends in the writer; 0 until it was appended
 
@@ -74,7 +74,7 @@ type call struct {
 	unsent    bool // the server surely did not process the request
 }
 
-// keepReply and keepRequest bound the buffers, in bytes, that a call keeps for the next call.
+// keepReply and keepRequest bound the buffers that a call keeps for the next, in bytes.
 const keepReply, keepRequest = 4 << 10, 64 << 10
 
 // reset prepares a call for reuse.
@@ -97,7 +97,7 @@ func (c *call) delay() {
 	}
 }
 
-// timing holds a client's timeouts and pauses.
+// timing holds the timeouts and pauses of a client.
 type timing struct {
 	// connect bounds one connection attempt. Between attempts there are pauses that
 	// grow from firstPause to longestPause.

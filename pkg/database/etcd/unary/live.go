@@ -2,8 +2,8 @@ package unary
 
 import "iter"
 
-// liveCalls are the calls on a connection's open streams. Stream ids grow, and answers come about
-// in their order, so a list sorted by id costs less than a map.
+// liveCalls are the calls on the open streams of a connection. Stream ids grow, and answers come
+// about in their order, so a list sorted by id costs less than a map.
 type liveCalls struct {
 	list  []liveCall // sorted by id
 	first int        // those before have ended
@@ -38,7 +38,7 @@ func (l *liveCalls) compact() {
 	l.list, l.first = list, 0
 }
 
-// of returns a stream's call, nil if the stream has ended or was never opened.
+// of returns the call of a stream, nil if the stream has ended or was never opened.
 func (l *liveCalls) of(id uint32) *call {
 	if at := l.find(id); at >= 0 {
 		return l.list[at].call

@@ -11,9 +11,9 @@ import (
 )
 
 // Message splits a protobuf message into pieces, so that a request whose bulk is one or two
-// fields is encoded without its own copy. A nil or empty piece is omitted.
+// fields is encoded without copying it first. A nil or empty piece is omitted.
 type Message struct {
-	// The fields with the numbers 1 and 2, whose type is bytes. Field 1 is Before followed by One.
+	// The fields 1 and 2, of type bytes. Field 1 is Before followed by One.
 	Before   string
 	One, Two []byte
 	// Rest is the encoding of all other fields.
@@ -54,7 +54,7 @@ func (m *Message) appendTo(b []byte, size int) []byte {
 type reply struct {
 	each func([]byte) error // for a stream; nil for one message
 	body []byte
-	size int // the whole message's, -1 while it is unknown
+	size int // of the whole message, -1 while unknown
 	// limit bounds the message, in bytes; 0 means maxReply.
 	limit int
 }
@@ -62,10 +62,10 @@ type reply struct {
 // maxReply bounds a message whose caller gives no bound, in bytes.
 const maxReply = 1 << 30
 
-// most is how many bytes are allocated on the word of a length alone.
+// most bounds the memory that is allocated because of a length alone.
 const most = 4 << 20
 
-// add adds a reply's next bytes. It passes on each complete message in a stream.
+// add adds the next bytes of a reply. It passes on each complete message of a stream.
 func (r *reply) add(data []byte) error {
 	if r.each == nil {
 		return r.addOne(data)

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams are one connection's calls and their requests' flow control. The connection's lock guards
-// them, except ended.
+// streams are the calls on one connection, and the flow control of their requests. The connection's
+// lock guards them, except ended.
 type streams struct {
 	out     *http2.Writer
 	heads   *http2.RequestHeads
@@ -30,7 +30,7 @@ var _ http2.Streams = (*streams)(nil)
 // Count implements [http2.Streams].
 func (s *streams) Count() (open, waiting int) { return s.live.count, len(s.waiting) }
 
-// add appends a call's request, or as much as flow control and the stream limit allow.
+// add appends the request of a call, or as much of it as flow control and the stream limit allow.
 func (s *streams) add(k *call, m *Message) {
 	size := m.size()
 	whole := int64(http2.Prefix + size)
@@ -115,7 +115,7 @@ func (s *streams) drop(k *call) {
 // goroutine wakes the caller later.
 func (s *streams) conclude(k *call, unsent bool, err error) {
 	if k.end == 0 {
-		s.drop(k) // the request's rest is not needed
+		s.drop(k) // the rest of the request is not needed
 	} else {
 		s.live.remove(k.id)
 	}
@@ -141,7 +141,7 @@ func (s *streams) wakesFibers() bool {
 	return slices.ContainsFunc(s.ended, func(k *call) bool { return k.fiber != nil })
 }
 
-// callOf returns a frame's call, nil if the call has ended.
+// callOf returns the call of a frame, nil if it has ended.
 func (s *streams) callOf(f http2.Frame) (*call, error) {
 	if f.Stream%2 == 0 || f.Stream >= s.nextID {
 		return nil, fmt.Errorf("a frame of kind %d on stream %d, which was never opened", f.Kind, f.Stream)
@@ -183,14 +183,14 @@ func (s *streams) reset(f http2.Frame) error {
 	return nil
 }
 
-// widen changes all streams' windows.
+// widen changes the windows of all streams.
 func (s *streams) widen(by int64) {
 	for _, k := range s.waiting {
-		k.window += by // open sets the others' windows
+		k.window += by // open sets the windows of the others
 	}
 }
 
-// windowUpdate lets more bytes in a request be sent.
+// windowUpdate lets more bytes of a request be sent.
 func (s *streams) windowUpdate(f http2.Frame) error {
 	if f.Stream == 0 {
 		return nil // for the connection
@@ -209,7 +209,7 @@ func (s *streams) windowUpdate(f http2.Frame) error {
 	return nil
 }
 
-// widenReply lets the server send on after n bytes in a reply, which a stream may need more than
+// widenReply lets the server send on after n bytes of a reply, which a stream may need more than
 // once.
 func (s *streams) widenReply(k *call, n int) {
 	if k.credit += int64(n); k.credit >= http2.MaxWindow/2 {

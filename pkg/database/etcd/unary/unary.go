@@ -29,13 +29,13 @@ type Config struct {
 	TLS *tls.Config
 	// Metadata is sent with every call.
 	Metadata []http2.Field
-	// LatePings acknowledges the PINGs by which a grpc-go server measures its bandwidth with the
-	// next request, or after 10 s.
+	// LatePings means that the PINGs by which a grpc-go server measures its bandwidth are
+	// acknowledged with the next request, or after 10 s.
 	LatePings bool
 }
 
-// Client makes calls. It connects at once, and reconnects after a loss, with pauses up to a second
-// between attempts. It is safe for concurrent use.
+// Client makes calls. It connects at once, and reconnects after a loss, with pauses of up to a
+// second between attempts. It is safe for concurrent use.
 type Client struct {
 	config Config
 	timing timing
@@ -69,8 +69,8 @@ func start(config Config, timing timing) *Client {
 // instead. Call waits for the first connection attempt, and for the first one after a loss; when
 // every attempt failed it returns at once.
 //
-// An error is ctx's, read's, or one that [status] reads. unsent means that the server surely did
-// not process the request; false means that it may have.
+// An error comes from ctx or read, or is one that package status reads. unsent means that the
+// server surely did not process the request; false means that it may have.
 func (c *Client) Call(ctx context.Context, path string, m *Message, read func(reply []byte) (keep bool, err error)) (unsent bool, err error) {
 	k := calls.Get().(*call)
 	defer k.keep()
@@ -104,7 +104,8 @@ func (c *Client) Call(ctx context.Context, path string, m *Message, read func(re
 	}
 }
 
-// explain returns a failed call's error. A server cancels a stream whose grpc-timeout has passed.
+// explain returns the error of a failed call. A server cancels a stream whose grpc-timeout has
+// passed.
 func (k *call) explain(ctx context.Context, err error) error {
 	if k.canceled {
 		if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
@@ -145,7 +146,7 @@ func (c *Client) await(ctx context.Context) (*conn, error) {
 	}
 }
 
-// ready returns the next connection, nil without one. Calls use connections in turn.
+// ready returns the next connection, nil if there is none. Calls use connections in turn.
 func (c *Client) ready() *conn {
 	n := uint32(len(c.peers))
 	if n == 1 {

@@ -1,5 +1,5 @@
-// Package deliver reports key changes to watchers some time after they were made, and lies about
-// some on purpose.
+// Package deliver reports changes of keys to watchers some time after they were made, and lies
+// about some on purpose.
 package deliver
 
 import (
@@ -64,13 +64,13 @@ func (l Law) Valid() error {
 	return nil
 }
 
-// Change is a key's new value.
+// Change is a new value of a key.
 type Change struct {
 	Key, Value []byte
 	Version    int64
 }
 
-// Delivery is a change as a watcher sees it, or a mark between deliveries.
+// Delivery is a change as a watcher sees it, or a mark in the order of deliveries.
 type Delivery struct {
 	Watcher int32
 	Change
@@ -97,7 +97,7 @@ type Hub struct {
 	discarded int64 // up to this version
 }
 
-// mostPast bounds the keys and values in the past, in bytes.
+// mostPast bounds the keys and values of the past, in bytes.
 const mostPast = 16 << 20
 
 // NewHub returns a hub without watchers, after a version.
@@ -173,7 +173,7 @@ func (h *Hub) Queue() *Queue {
 	return q
 }
 
-// Remove ends a queue's watches.
+// Remove ends the watches of a queue.
 func (h *Hub) Remove(q *Queue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,7 +184,7 @@ func (h *Hub) Remove(q *Queue) {
 	clear(q.held)
 }
 
-// Queue has one connection's deliveries in order. It is safe for concurrent use.
+// Queue has the deliveries for one connection in order. It is safe for concurrent use.
 type Queue struct {
 	hub  *Hub
 	wake chan struct{}
@@ -196,7 +196,7 @@ type Queue struct {
 	mu      sync.Mutex
 	waiting []Delivery
 
-	// Run's goroutine owns these.
+	// These belong to the goroutine of Run.
 	behind bool
 	marks  []Delivery // that wait until it is not
 }
@@ -307,7 +307,7 @@ func (q *Queue) add(d Delivery) {
 	}
 }
 
-// Run makes the deliveries, in one call what is due at the same time, until ctx ends or deliver
+// Run makes the deliveries, those due at the same time in one call, until ctx ends or deliver
 // returns an error.
 func (q *Queue) Run(ctx context.Context, deliver func([]Delivery) error) {
 	for {

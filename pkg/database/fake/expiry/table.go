@@ -1,5 +1,5 @@
-// Package expiry ends sessions by one of several laws, which real databases have, or by a wrong
-// one. It reads no clock.
+// Package expiry ends sessions by one of the laws of real databases, or by a wrong one. It reads no
+// clock.
 package expiry
 
 import (
@@ -69,16 +69,16 @@ func (l Law) Ends(ttl time.Duration, n int) (earliest, latest time.Duration) {
 	return ttl, ttl
 }
 
-// Table has a server's sessions and their keys. It is safe for concurrent use. Times are given by
-// the caller, in any order.
+// Table has the sessions of a server and their keys. It is safe for concurrent use. Times are given
+// by the caller, in any order.
 type Table struct {
 	law   Law
 	early int // ends each session with such a number at half its TTL, or 0
 	mu    sync.Mutex
 	last  int64
 	all   map[int64]*session
-	slot  time.Time // when the last session ended under [Limited]
-	start time.Time // when the ticks start
+	slot  time.Time // of the last end under [Limited]
+	start time.Time // of the ticks
 	until time.Time // up to which sessions have ended
 }
 
@@ -89,8 +89,8 @@ type session struct {
 	keys []string
 }
 
-// NewTable returns an empty table. Each early-th session ends at half its TTL; 0 means no session
-// does.
+// NewTable returns an empty table. Each early-th session ends at half its TTL; 0 means that no
+// session does.
 func NewTable(law Law, early int, start time.Time) *Table {
 	return &Table{law: law, early: early, all: map[int64]*session{}, start: start}
 }
@@ -193,7 +193,7 @@ func (t *Table) Names(prefix string, now time.Time) []string {
 	return names
 }
 
-// expire ends the sessions that are due by then. The lock is held.
+// expire ends the sessions that are due. The lock is held.
 func (t *Table) expire(now time.Time) {
 	if !now.After(t.until) {
 		return

@@ -11,7 +11,7 @@ import (
 
 // Rules are how locks are handed over.
 type Rules struct {
-	// HandOver is the time between one turn's end and the next turn.
+	// HandOver is the time from the end of one turn to the next.
 	HandOver time.Duration
 	// TwoHolders: each turn with such a number, counted where a session waits behind it, is given
 	// to two at once; 0 means no turn.
@@ -23,8 +23,8 @@ type Rules struct {
 // Seed makes lotteries the same in each run.
 const Seed = 1
 
-// Table has a server's locks. It is safe for concurrent use. Times are given by the caller, in any
-// order.
+// Table has the locks of a server. It is safe for concurrent use. Times are given by the caller, in
+// any order.
 type Table struct {
 	rules Rules
 	alive func(session int64) bool
@@ -34,7 +34,7 @@ type Table struct {
 	draw  *rand.Rand
 }
 
-// lock is a lock's queue and holders.
+// lock is the queue for a lock, and its holders.
 type lock struct {
 	waiting []waiter // in the order in which they asked
 	holding []holder
@@ -56,8 +56,8 @@ func NewTable(rules Rules, alive func(session int64) bool) *Table {
 	return &Table{rules: rules, alive: alive, locks: map[string]*lock{}, draw: rand.New(rand.NewPCG(Seed, Seed))}
 }
 
-// Enter makes a session wait for a lock, in the queue or by lottery. A session that waits or holds
-// the lock already keeps its place.
+// Enter makes a session wait for a lock, in the queue or by lottery. One that already waits or
+// holds the lock stays as it is.
 func (t *Table) Enter(name string, session int64, lottery bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
