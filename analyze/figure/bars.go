@@ -8,7 +8,7 @@ const (
 	barHeight = vg.Length(19)
 	barGap    = vg.Length(3)  // between bars in a group
 	groupGap  = vg.Length(20) // between groups
-	// categoryRoom is the most width for category names.
+	// categoryRoom limits the width of category names.
 	categoryRoom = vg.Length(150)
 	// valueRoom is the space right of the longest bar, for its value.
 	valueRoom = vg.Length(70)

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// stepRows is the most rows for one database's labels.
+// stepRows limits the rows for one database's labels.
 const stepRows = 3
 
 func (s steps) height() vg.Length { return vg.Length(s.rows) * stepType.height() }

@@ -9,8 +9,8 @@ import (
 const (
 	// screenWidth is in characters.
 	screenWidth = 100
-	// screenPoints is the most table rows, and screenDoubts the most doubts printed with their
-	// texts. Doubts are dropped first.
+	// screenPoints limits the table rows, and screenDoubts the doubts printed with their texts.
+	// Doubts are dropped first.
 	screenLines, screenPoints, screenDoubts = 24, 10, 2
 	// barWidth is the longest bar's length in characters.
 	barWidth = 20

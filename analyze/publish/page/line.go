@@ -152,5 +152,5 @@ func appendLists(b []byte, lines []Line, parts func(*Line) (full, open []byte)) 
 	return b
 }
 
-// liveBins is the most bins per line on a live page, which gets all points every second.
+// liveBins limits the bins per line on a live page, which gets all points every second.
 const liveBins = 300

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostPoints limits the points over all figures, and so the page's size. mostBins is the most bins
+// mostPoints limits the points over all figures, and so the page's size. mostBins limits the bins
 // per line. Each bin keeps two points; a screen cannot show more.
 const (
 	mostPoints = 75_000
