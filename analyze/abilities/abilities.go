@@ -120,7 +120,7 @@ type Sought struct {
 	Asked  func(*run.Run) map[string]json.RawMessage
 	// Say is the sentence about columns, given by their names and runs. requests names their
 	// requests in the plural. order returns the orders that may be stated, each worded by claim; ""
-	// if it may state no order.
+	// if no order may be stated.
 	Say func(names []string, runs [][]*run.Run, requests string, order Order) string
 }
 

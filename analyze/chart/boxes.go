@@ -56,8 +56,8 @@ func partLabel(g *run.Stage) string {
 	return g.Label
 }
 
-// pooled returns the distribution over all trials of a database, for the stages with a label. For a
-// single distribution it returns that one, and without any nil.
+// pooled returns the distribution over all trials of a database, for the stages with a label. It
+// returns a single distribution unchanged, and nil without any.
 func pooled(g trials.Group, label string, of func(*run.Stage) *run.Distribution) *run.Distribution {
 	var all []*run.Distribution
 	for _, r := range g.Runs {

@@ -54,7 +54,7 @@ type Figure struct {
 	Main bool
 	Kind Kind
 	X, Y Axis
-	// Categories groups Bars, from top to bottom.
+	// Categories names the groups of bars, from top to bottom.
 	Categories []string
 	Series     []Series
 	// Grid is the data for Heat.
@@ -199,7 +199,7 @@ type Stretch struct {
 	Text string
 }
 
-// Heading is the short title, or the title without a short one.
+// Heading is the short title or, without one, the full title.
 func (f Figure) Heading() string { return cmp.Or(f.Short, f.Title) }
 
 // repeats reports whether panels that share their vertical axis repeat series names.

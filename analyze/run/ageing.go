@@ -43,7 +43,7 @@ type AgeingMeasure struct {
 	Missing string
 	// Drift is in the measure's unit per minute.
 	Drift drift.Drift
-	// P is the drift's probability, corrected for how many measures and steps the run has.
+	// P is Drift.P, corrected for how many measures and steps the run has.
 	P float64
 }
 

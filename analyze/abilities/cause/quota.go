@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// allPeriods is the share of periods with a stop at which the leader counts as always using its
-// quota up.
+// allPeriods is the share of periods with a stop from which the leader counts as using up its quota
+// all the time.
 const allPeriods = 0.9
 
 // quotaRule names the leader's processor quota.
