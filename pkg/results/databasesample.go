@@ -17,7 +17,7 @@ type DatabaseSample struct {
 	AskedNS, Bytes int64
 	// Error is why there is no answer; the values are then unknown.
 	Error string
-	// Values are the numbers in [metric.OfDatabase], Histograms its histograms; absent ones are
+	// Values are the numbers of [metric.OfDatabase], Histograms its histograms; absent ones are
 	// unknown.
 	Values     metric.Values
 	Histograms map[metric.Name]metric.Buckets
@@ -26,7 +26,7 @@ type DatabaseSample struct {
 // Second returns the unix second within which the member was asked.
 func (s *DatabaseSample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
-// databaseColumns returns the columns in a database-metrics CSV.
+// databaseColumns returns the columns of a database-metrics CSV.
 func databaseColumns() []linefile.Column[DatabaseSample] {
 	columns := []linefile.Column[DatabaseSample]{
 		linefile.IntColumn("UNIX-NANOSECOND", func(s *DatabaseSample) *int64 { return &s.UnixNano }),

@@ -198,7 +198,7 @@ func bounds(counts map[int64]int64) (first, last int64) {
 	return first, last
 }
 
-// secondRow counts the ok requests in one second in one step.
+// secondRow counts the ok requests in one second of one step.
 type secondRow struct {
 	second  int64
 	step    int
@@ -305,7 +305,7 @@ func appendLatency(b []byte, l Latency) []byte {
 
 func milliseconds(ns float64) float64 { return ns / float64(time.Millisecond) }
 
-// DiskColumns returns the columns in [DiskTable].
+// DiskColumns returns the columns of [DiskTable].
 func DiskColumns() []string {
 	return []string{"INDEX", "DATABASE-ENDPOINT", "DISK-SPACE-USAGE", "DISK-SPACE-USAGE-BYTES-NUM"}
 }

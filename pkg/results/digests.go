@@ -33,5 +33,5 @@ func OfRequests(file string) bool {
 	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileMinutes, FileTotal}, file)
 }
 
-// Digest returns the digests for the recorded files in a tag's folder.
+// Digest returns the digests of the recorded files in a tag's folder.
 func Digest(dir string) (map[string]digest.Digest, error) { return digest.OfFolder(dir, Recorded) }

@@ -31,7 +31,7 @@ type Interval struct {
 	Queued, Late int64
 	// Backlog and InFlight are the operation's gauges when the second ends. KeysCumulative counts
 	// the keys created by all operations since the load began. The three are in the operation's
-	// last row in a second and are 0 in others; [Gauges] adds them up.
+	// last row of a second and are 0 in others; [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
 	// WaitingNS is the clients' time without a server, over all operations. It is in the row for
@@ -116,8 +116,8 @@ func Gauges(intervals []Interval) (out []Gauge) {
 	return slices.Clip(out)
 }
 
-// timing declares where records hold a timing, in nanoseconds. The columns in intervals.csv and
-// members.csv, and the sums over rows, follow from it.
+// timing declares where records hold a timing, in nanoseconds. The columns of intervals.csv and
+// members.csv, and the sums of rows, follow from it.
 type timing struct {
 	name  Timing
 	rated bool // only steps with a rate have it

@@ -10,8 +10,8 @@ import (
 )
 
 // Latency summarizes the latencies that ended in one interval. Sums, minimum and maximum are
-// exact; percentiles come from a histogram with three significant digits and are 0 when Count is
-// 0 or when values were merged.
+// exact; percentiles come from a histogram of three significant digits and are 0 when Count is 0
+// or when values were merged.
 type Latency struct {
 	Count int64
 	SumNS int64
@@ -34,7 +34,7 @@ func (l *Latency) Add(latency time.Duration) {
 	l.SumSqMS2 += ms * ms
 }
 
-// Merge returns the summary over both populations. Its percentiles are 0, because percentiles
+// Merge returns the summary of both populations. Its percentiles are 0, because percentiles
 // cannot be merged: take them from merged histograms.
 func (l Latency) Merge(o Latency) Latency {
 	m := Latency{

@@ -11,9 +11,9 @@ const (
 	// FileMembersLatency holds a histogram for each member and step.
 	FileMembersLatency = "latency-members.hlog"
 	FileErrors         = "errors.csv"
-	// FileProbes has every probe in a load that probes its members.
+	// FileProbes has every probe of a load that probes its members.
 	FileProbes = "probes.csv"
-	// FileFaults has every fault in a load, with its effect.
+	// FileFaults has every fault of a load, with its effect.
 	FileFaults  = "faults.csv"
 	FileLatency = "latency.hlog"
 	// FileMinutes has the histograms from FileLatency merged by minute: see [MinuteLog].

@@ -209,7 +209,7 @@ type Totals struct {
 	Clamped int64 `json:"clamped"`
 }
 
-// Add adds the counts in one row of intervals.csv. Rows do not hold the bytes read and the
+// Add adds the counts of one row of intervals.csv. Rows do not hold the bytes read and the
 // clamped latencies.
 func (t *Totals) Add(row *Interval) {
 	t.Offered += row.Due
@@ -277,7 +277,7 @@ type GeneratorStep struct {
 	FirstSentNS int64 `json:"first_sent_ns"`
 	// CPUNS is its agent process's CPU time during the step, user and system; -1 if not known.
 	CPUNS int64 `json:"cpu_ns"`
-	// Due, OK and Late are counts in the measured phase, as in intervals.csv. AnswerNS sums the
+	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS sums the
 	// ok requests' response times, or their service times in a closed loop. ClientDelayNS is the
 	// client's part of AnswerNS, as in [Step].
 	Due           int64 `json:"due"`

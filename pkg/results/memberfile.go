@@ -56,7 +56,7 @@ func (w *MemberWriter) Write(rows []MemberSecond) error { return w.table.Write(r
 func (w *MemberWriter) Close() error { return w.table.Close() }
 
 // NewMemberHistogram returns an empty histogram for nanoseconds as [histogram.New] does, with two
-// significant digits: each member in each step has one, for its measured ok requests.
+// significant digits: each member has one per step, for its measured ok requests.
 func NewMemberHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(histogram.MaxLatency), 2)
 }
@@ -67,7 +67,7 @@ func EachMemberSecond(path string, members int, each func(*MemberSecond)) error 
 	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)
 }
 
-// MemberSeries names one histogram in latency-members.hlog.
+// MemberSeries names one histogram of latency-members.hlog.
 type MemberSeries struct {
 	Timing Timing
 	Step   int

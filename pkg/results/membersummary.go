@@ -12,7 +12,7 @@ import (
 
 // MemberSummary is one member's measured population in one step.
 type MemberSummary struct {
-	// MemberSecond has the counts and latencies over the whole step; its Second is 0.
+	// MemberSecond has the counts and latencies of the whole step; its Second is 0.
 	MemberSecond
 	// Histogram covers the ok requests, by the step's [DatabaseRun.Timing]; nil if not recorded,
 	// such as after a killed run.
@@ -20,7 +20,7 @@ type MemberSummary struct {
 }
 
 // SummarizeMembers sums up each member's answers, by step and member. Format 1 records lack them:
-// missing is then [NotRecorded]. It calls each with the rows in members.csv, including the rows
+// missing is then [NotRecorded]. It calls each with the rows of members.csv, including the rows
 // before an error; a row is valid until the next.
 func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (members []MemberSummary, missing Reason, err error) {
 	type place struct{ step, member int }

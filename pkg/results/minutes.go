@@ -14,7 +14,7 @@ import (
 
 // MinuteLog writes latency-minutes.hlog, in which the histograms from latency.hlog are merged, so
 // that reports on a day read some lines for each minute and not one for each second. A line ends
-// where a minute ends, counted from the load's first second or from the first second in its step
+// where a minute ends, counted from the load's first second or from the first second of its step
 // and phase, or one second later: a measured window may begin within its first second. So a line
 // lies within one minute whichever minutes are meant. It is not safe for concurrent use.
 type MinuteLog struct {

@@ -19,7 +19,7 @@ func mixedRun() *DatabaseRun {
 }
 
 // recordMixed writes a mixed load's records: a row for each operation, with gauges only on an
-// operation's last row in a second.
+// operation's last row of a second.
 func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	t.Helper()
 	dir = t.TempDir()

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Ranked is the response time at one rank among all requests in a population.
+// Ranked is the response time at one rank among all requests of a population.
 type Ranked struct {
 	NS int64
 	// AtLeast reports that NS is only a lower bound, because an unknown or an unsent request
@@ -40,7 +40,7 @@ func (s *Summary) Population() int64 {
 	return s.Histogram.TotalCount() + s.Declined.TotalCount() + s.Unanswered.N
 }
 
-// Ranking returns the response times over the whole population.
+// Ranking returns the response times of the whole population.
 func (s *Summary) Ranking() *Ranking {
 	r := &Ranking{n: s.Population(), answered: s.Histogram, slowest: int64(histogram.MaxLatency), least: s.Unanswered.least}
 	if s.Latency.Count > 0 {

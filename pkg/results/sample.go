@@ -31,7 +31,7 @@ type Sample struct {
 	// Group is the processes' control group directory, "" if no control group counts anything.
 	Group string
 
-	// Values has the metrics in [metric.System]. Copies of a sample share them; [Sample.Set]
+	// Values has the metrics of [metric.System]. Copies of a sample share them; [Sample.Set]
 	// separates the copy it changes.
 	Values metric.Values
 

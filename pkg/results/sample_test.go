@@ -30,7 +30,7 @@ const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,V
 const ourColumns = ",PERIOD-NANOSECOND,CPU-SECONDS,RSS-ANON-BYTES,PEAK-RSS-BYTES,PROCESSES,PROCESS-READ-BYTES,PROCESS-WRITE-BYTES," +
 	"BOOT-ID,NETWORK-NAMESPACE"
 
-// unset makes metrics in a sample unknown.
+// unset makes metrics of a sample unknown.
 func unset(s *Sample, names ...metric.Name) {
 	for _, n := range names {
 		s.Set(n, metric.Unknown)
@@ -73,7 +73,7 @@ func writeSamples(t testing.TB, path string, samples ...Sample) {
 	}
 }
 
-// firstColumns returns the first n columns in a CSV text without quotes.
+// firstColumns returns the first n columns of a CSV text without quotes.
 func firstColumns(text string, n int) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -448,7 +448,7 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 	}
 }
 
-// Two samples in one second share its percentage.
+// Two samples of one second share its percentage.
 func TestInterpolatePercent(t *testing.T) {
 	at := func(second, cpu, percent float64, period int64) Sample {
 		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, Values: metric.SystemValues(map[metric.Name]float64{

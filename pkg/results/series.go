@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Series names one histogram in a latency log.
+// Series names one histogram of a latency log.
 type Series struct {
 	Timing    Timing
 	Operation string
@@ -58,8 +58,8 @@ func ParseSeries(tag string) (Series, error) {
 // maxSeries is how many series are read from a latency log, because each has a histogram.
 const maxSeries = 4096
 
-// ReadTotals reads a latency log into one histogram per series; lines in one series are merged.
-// With an error, which comes from [histogram.ReadLog], it also returns the totals over the lines
+// ReadTotals reads a latency log into one histogram per series; lines of one series are merged.
+// With an error, which comes from [histogram.ReadLog], it also returns the totals of the lines
 // before it.
 func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	totals := map[Series]*hdrhistogram.Histogram{}

@@ -2,7 +2,7 @@ package results
 
 import "time"
 
-// Stops are the stretches in a load in which the client did not run: its process was stopped, or
+// Stops are the stretches of a load in which the client did not run: its process was stopped, or
 // waited for a processor. The client's watchdog sees stretches longer than 10 ms, with a
 // resolution of 10 ms.
 type Stops struct {

@@ -18,7 +18,7 @@ import (
 // ClassUnrecorded is the class of errors that intervals count but errors.csv lacks.
 const ClassUnrecorded = "unrecorded"
 
-// Summary is the measured population in a load or in one step, over all operations. A load's
+// Summary is the measured population of a load or of one step, over all operations. A load's
 // numbers are made only here.
 type Summary struct {
 	// Window is the total length of the measured windows ([DatabaseRun.Measured]), without pauses
@@ -59,7 +59,7 @@ type StepSummary struct {
 	Summary
 }
 
-// OperationSummary summarizes one operation in a mix, over all steps. Its window is the whole
+// OperationSummary summarizes one operation of a mix, over all steps. Its window is the whole
 // load's, so that the operations' rates sum to the load's.
 type OperationSummary struct {
 	Operation string
@@ -139,7 +139,7 @@ func ReadRequests(dir string, run *DatabaseRun, intervals []Interval, also ...fu
 	return q, nil
 }
 
-// Summarize sums up the measured population in the steps that keep accepts.
+// Summarize sums up the measured population of the steps that keep accepts.
 func (q *Requests) Summarize(keep func(step int) bool) *Summary {
 	p, run := parts{steps: map[int]*StepSummary{}, operations: map[string]*OperationSummary{}}, q.run
 	for _, s := range run.Steps {

@@ -31,7 +31,7 @@ type Throughput struct {
 	// OK counts requests; Window is how long the windows are, without the pauses between them.
 	OK     int64
 	Window time.Duration
-	// WholeSeconds counts the whole seconds in the windows, each from its window's start. A
+	// WholeSeconds counts the whole seconds of the windows, each from its window's start. A
 	// window's remainder is joined to its last second.
 	WholeSeconds int64
 	// Missing is why all these fields are missing.
@@ -149,7 +149,7 @@ func (c *stepCounts) throughputs() map[string]Throughput {
 // valid until the next. ticks is nil for records without progress.
 type ticks func(each func(*Progress)) error
 
-// progressIn returns the progress in a tag folder, whose file may lack its last line. It is nil
+// progressIn returns the progress of a tag folder, whose file may lack its last line. It is nil
 // for a folder in an older format.
 func progressIn(dir string) ticks {
 	if _, err := os.Stat(filepath.Join(dir, FileProgress)); errors.Is(err, fs.ErrNotExist) {

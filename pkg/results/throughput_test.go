@@ -29,7 +29,7 @@ func TestProgressRoundTrip(t *testing.T) {
 	}
 }
 
-// ticksOf makes a row for every tick in a window that begins at 0.
+// ticksOf makes a row for every tick of a window that begins at 0.
 func ticksOf(window time.Duration, ok func(tick int) int64) (rows []Progress) {
 	for from := time.Duration(0); from < window; from += ProgressTick {
 		to := min(from+ProgressTick, window)

@@ -78,7 +78,7 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 
 // windows returns how long all steps' measured windows are, by step, for records without
 // progress. A step not recorded by a killed run lasted for the seconds that its intervals cover.
-// Intervals in steps that keep does not accept are left out.
+// Intervals of steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
 	windows := map[int]time.Duration{}
 	var end time.Time // when the step before ended

@@ -37,7 +37,7 @@ type window struct {
 	set bool
 }
 
-// Fixed returns the track for a clock always offset ahead of the client's.
+// Fixed returns the track of a clock that is always offset ahead of the client's.
 func Fixed(offset time.Duration) Track {
 	return Track{points: []point{{client: 0, agent: int64(offset)}}}
 }

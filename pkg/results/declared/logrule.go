@@ -18,10 +18,10 @@ type LogRule struct {
 	Help string `json:"help,omitempty"`
 }
 
-// UnitText is the unit for durations as Go prints them.
+// UnitText is the unit of durations as Go prints them.
 const UnitText = "text"
 
-// JSONField returns the Value for a field in JSON lines.
+// JSONField returns the Value for a field of JSON lines.
 func JSONField(name string) string { return `"` + regexp.QuoteMeta(name) + `":"?([^",}]*)` }
 
 // LogTime finds a line's time.

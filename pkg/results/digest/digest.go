@@ -28,7 +28,7 @@ type Digest struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Set has the digests for one folder's files, by slash-separated path below it.
+// Set has the digests of one folder's files, by slash-separated path below it.
 type Set struct {
 	// ByFile is empty as long as the files are being written.
 	ByFile map[string]Digest `json:"by_file,omitempty"`
@@ -73,7 +73,7 @@ type Difference struct {
 	Err error
 }
 
-// OfData returns the digest for a file's contents.
+// OfData returns the digest of a file's contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)
 	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}
@@ -101,7 +101,7 @@ func OfFile(path string) (Digest, error) {
 	return Digest{n, hex.EncodeToString(sum.Sum(nil))}, nil
 }
 
-// OfFolder returns the digests for the regular files in a folder and below it that keep accepts,
+// OfFolder returns the digests of the regular files in a folder and below it that keep accepts,
 // by path. Hidden files are left out.
 func OfFolder(dir string, keep func(file string) bool) (map[string]Digest, error) {
 	all := map[string]Digest{}
@@ -168,7 +168,7 @@ func (s *Set) Renew(by string, now map[string]Digest) {
 	s.ByFile = now
 }
 
-// Amend renews the digests for some files in a folder. All other digests stay, so that damage
+// Amend renews the digests of some files in a folder. All other digests stay, so that damage
 // still shows.
 func (s *Set) Amend(by, dir string, files []string) error {
 	now := maps.Clone(s.ByFile)

@@ -56,7 +56,7 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return e.compress(b)
 }
 
-// appendBuckets appends the buckets in a histogram shaped like [New]; it has at least one.
+// appendBuckets appends the buckets of a histogram shaped like [New]; it has at least one.
 func (e *encoder) appendBuckets(b []byte, buckets iter.Seq2[int64, int64]) ([]byte, error) {
 	e.plain = appendV2(e.plain[:0], buckets, Digits)
 	return e.compress(b)

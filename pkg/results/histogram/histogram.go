@@ -35,7 +35,7 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 	return clamped
 }
 
-// bucketIndex returns a value's place among the counts in a [New] histogram: 2,048 values have a
+// bucketIndex returns a value's place among the counts of a [New] histogram: 2,048 values have a
 // bucket each, then 1,024 buckets cover every doubling.
 func bucketIndex(value int64) int { return indexIn(value, 11) }
 
@@ -57,7 +57,7 @@ func valueIn(index, exact int) int64 {
 // BucketWidth returns how many values share a value's bucket.
 func BucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
 
-// BucketStart returns the least value in a value's bucket.
+// BucketStart returns the least value of a value's bucket.
 func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
 
 // Packed returns an empty histogram shaped like [New] that keeps only buckets with counts.

@@ -49,7 +49,7 @@ func newLogWriter(path string, start time.Time, encoder *encoder) (*LogWriter, e
 	return &LogWriter{lines: lines, encoder: encoder}, nil
 }
 
-// Write appends one line: the histogram for the requests that ended in [at, at+length), to the
+// Write appends one line: the histogram of the requests that ended in [at, at+length), to the
 // millisecond. A tag, or "", has no commas, spaces, line breaks or "=". An empty histogram writes
 // nothing. The histogram, which holds 1 ns to [MaxLatency] with one to three digits, is not
 // changed. After a failed write every Write returns that error.
@@ -62,7 +62,7 @@ func (w *LogWriter) WritePacked(at time.Time, length time.Duration, tag string, 
 	return w.write(at, length, tag, p, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, p.ForEachBucket) })
 }
 
-// WriteBuckets writes like [LogWriter.Write], for the buckets in a histogram shaped like [New].
+// WriteBuckets writes like [LogWriter.Write], for the buckets of a histogram shaped like [New].
 func (w *LogWriter) WriteBuckets(at time.Time, length time.Duration, tag string, buckets Buckets) error {
 	return w.write(at, length, tag, total{buckets}, func(b []byte) ([]byte, error) { return w.encoder.appendBuckets(b, buckets.each) })
 }

@@ -44,7 +44,7 @@ func checkShape(lowest, highest, digits int64) error {
 	return nil
 }
 
-// appendV2 appends the V2 encoding for buckets in rising order: a header, then each count as a
+// appendV2 appends the V2 encoding of buckets in rising order: a header, then each count as a
 // variable-length integer, with a run of empty buckets as its negative length.
 func appendV2(b []byte, buckets iter.Seq2[int64, int64], digits int) []byte {
 	start := len(b)

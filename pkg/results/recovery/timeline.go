@@ -56,7 +56,7 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part has the bounds for a step's measured part.
+// part has the bounds of a step's measured part.
 type part struct {
 	step     int
 	start    int64 // the step's

@@ -1,4 +1,4 @@
-// Package stalls finds the stretches in a load in which far fewer requests ended ok than were
+// Package stalls finds the stretches of a load in which far fewer requests ended ok than were
 // due, from the ticks in its records.
 package stalls
 
@@ -38,7 +38,7 @@ type Step struct {
 	stopped []bool // by slot, nil if the client always ran
 }
 
-// Stretch is the slots [From, To) in a step, with the requests that ended ok in them and the
+// Stretch is the slots [From, To) of a step, with the requests that ended ok in them and the
 // requests to be expected.
 type Stretch struct {
 	From, To     int
@@ -48,7 +48,7 @@ type Stretch struct {
 // At returns when a slot begins.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
 
-// Judged returns how many slots in [from, to) were judged.
+// Judged returns how many of the slots [from, to) were judged.
 func (s *Step) Judged(from, to int) (n int) {
 	for i := from; i < to; i++ {
 		if s.stopped == nil || !s.stopped[i] {

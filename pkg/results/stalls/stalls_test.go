@@ -16,7 +16,7 @@ import (
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // read judges a 6 s step with a 1 s warm-up: due and ok are the requests that were due and that
-// ended ok in each tick in the measured 5 s.
+// ended ok in each tick of the measured 5 s.
 func read(t *testing.T, rate float64, stopped []results.Stretch, due, ok func(tick int) int64) Step {
 	t.Helper()
 	dir := t.TempDir()
