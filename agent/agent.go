@@ -95,8 +95,8 @@ func holdWorkDir(dir string) (*os.Root, *os.File, error) {
 	return root, hold, nil
 }
 
-// Register adds the agent's service to a server. Make the server with [ServerOptions], so that a
-// panic in a verb fails only that call.
+// Register adds the agent's service to r. Make the server with [ServerOptions], so that a panic in
+// a verb fails only that call.
 func (a *Agent) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterAgentServer(r, bounded{service: service{agent: a}})
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// allowsFaults returns why a member cannot have the faults a start announces.
+// allowsFaults returns why the member cannot have the faults that req announces.
 func (a *planner) allowsFaults(req *pb.StartRequest) error {
 	for _, k := range req.GetFaults() {
 		if err := a.allowsFault(fault.Record{Kind: k.GetKind(), Parameters: k.GetParameters()}); err != nil {
@@ -55,7 +55,7 @@ func (a *planner) allowsFault(r fault.Record) error {
 	return nil
 }
 
-// announces reports whether a start announces a fault that needs something.
+// announces reports whether req announces a fault for which needs is true.
 func announces(req *pb.StartRequest, needs func(fault.Kind, fault.Record) bool) bool {
 	return slices.ContainsFunc(req.GetFaults(), func(f *pb.FaultKind) bool {
 		r := fault.Record{Kind: f.GetKind(), Parameters: f.GetParameters()}

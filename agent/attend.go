@@ -105,7 +105,7 @@ func (a *attended) carryOut(c *change) changed {
 	return a.apply(c.record)
 }
 
-// apply applies a fault. The record holds the fault before. A fault that fails is undone at once.
+// apply applies r, which is recorded first. If it fails, it is undone at once.
 func (a *attended) apply(r fault.Record) changed {
 	s := a.s
 	k, err := fault.Check(r)

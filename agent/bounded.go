@@ -84,7 +84,7 @@ func (a *Agent) life(run string) context.Context {
 	return a.ctx
 }
 
-// keep returns a context that ends when the directory of a run's session is to be removed.
+// keep returns a context that ends when the directory of the run's session is to be removed.
 func (a *Agent) keep(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()

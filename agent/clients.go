@@ -14,8 +14,8 @@ type clientFile struct {
 	last int64
 }
 
-// set writes the number if it changed. It refuses an existing file that is not regular: a pipe
-// without a reader would block the verb.
+// set writes n if it changed. It refuses an existing file that is not regular: a pipe without a
+// reader would block the verb.
 func (f *clientFile) set(n int64) error {
 	if f.path == "" {
 		return nil

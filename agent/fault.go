@@ -64,7 +64,7 @@ func (l life) tapCost() *results.TapCost {
 	return &results.TapCost{N: cost.N, With: cost.With, Without: cost.Without}
 }
 
-// measureTap measures what a tap costs on a directory's disk.
+// measureTap measures what t costs on the disk that holds dir.
 func measureTap(ctx context.Context, t *tap.Tap, dir string) (cost tap.Cost, err error) {
 	probe, err := sysmetrics.NewFsyncProbe(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *session) abortedChange() error {
 	return status.Errorf(codes.Aborted, "the session stopped: %s", s.reason())
 }
 
-// faultMessage returns a fault's outcome as a message.
+// faultMessage returns the outcome of r as a message.
 func (s *session) faultMessage(r fault.Record) (*pb.FaultResponse, error) {
 	release, err := s.upgradeOf(r)
 	if err != nil {

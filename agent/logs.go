@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// logTo writes what this process logs to the session in a directory, until the session is released.
-// It appends to an earlier agent's log. A log that cannot be written is a problem for the run to
+// logTo writes what this process logs to the session in dir, until the session is released. It
+// appends to an earlier agent's log. A log that cannot be written is a problem for the run to
 // record, and does not end it.
 func (s *session) logTo(dir string) {
 	f, err := s.agent.root.OpenFile(dir+"/"+results.FileAgentLog, os.O_CREATE|os.O_RDWR, 0o600)

@@ -129,7 +129,7 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 	return *s.now.disk, true
 }
 
-// freeDisk releases a disk an earlier agent's session had.
+// freeDisk releases d, which an earlier agent's session had.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	// Only what a session in this directory can have had: records may have been edited.
 	var err error

@@ -29,8 +29,7 @@ const (
 	maxTag   = 128 // bytes
 )
 
-// plan turns a request into a planned member. It has no side effects. Its errors are
-// gRPC statuses.
+// plan turns req into a planned member. It has no side effects. Its errors are gRPC statuses.
 func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	// Options and hosts come from outside, and drivers compute with them.
 	defer recovered(a.opts.Log, "plan", &err)
@@ -113,7 +112,7 @@ func joined(errs ...error) error {
 	return status.Error(code, strings.Join(texts, "; "))
 }
 
-// driver returns a driver with its options decoded and allowed on a machine with these facts.
+// driver returns db's driver with its options decoded and allowed on a machine with these facts.
 func (a *planner) driver(db database.Database, options []byte, facts database.HostFacts) (database.Driver, error) {
 	driver := db.New()
 	if err := yamlfile.DecodeOptions(options, driver); err != nil {
@@ -180,7 +179,7 @@ func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) 
 	return hosts, errors.Join(append(problems, checkDistinct(hosts))...)
 }
 
-// checkHost returns why an address cannot be a member's.
+// checkHost returns why addr cannot be a member's.
 func checkHost(addr string) error {
 	if err := address.CheckMember(addr); err != nil {
 		return err

@@ -48,8 +48,8 @@ type childRecord struct {
 	Exit string `json:"exit,omitempty"`
 }
 
-// record writes session.json, if the session has a directory. A failure is recorded as a problem
-// and does not stop the transition.
+// record writes session.json, if the session has a directory. If that fails, it records a problem
+// and the transition goes on.
 func (s *session) record() {
 	if err := s.writeRecord(); err != nil {
 		s.problem("the session was not recorded", err)

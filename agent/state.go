@@ -214,7 +214,7 @@ func (s *session) setClients(n int64) {
 	}
 }
 
-// wait waits for a session's channel within a call.
+// wait waits until c closes or the call ends.
 func wait(ctx context.Context, what string, c <-chan struct{}) error {
 	select {
 	case <-c:

@@ -119,7 +119,7 @@ func environmentOf(log *slog.Logger, children []member.Child) (all []environment
 	return all
 }
 
-// fileMessages returns a session's files with their current sizes. A file that does not exist yet
+// fileMessages returns the session's files with their current sizes. A file that does not exist yet
 // is empty.
 func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	messages := make([]*pb.FileInfo, len(files))

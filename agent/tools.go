@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tools returns the tools for a request. A requested release must be in the cache, unless this is a
-// dry run for one that is to be installed.
+// tools returns the tools for req. A requested release must be in the cache, unless this is a dry
+// run before it is installed.
 func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, error) {
 	if err := a.checkBinary(db, req.GetBinary()); err != nil {
 		return tools{}, err

@@ -19,8 +19,8 @@ import (
 // maxHolders bounds the requests for sessions that run at the same time.
 const maxHolders = 1024
 
-// hold lets a verb use what a run holds, alone, beside the verbs for its load. The verb calls done
-// when it ends.
+// hold lets a verb use what the run holds, alone, beside the verbs for its load. The verb calls
+// done when it ends.
 func (v service) hold(run string) (s *session, done func(), err error) {
 	if s, err = v.server.own(run); err != nil {
 		return nil, nil, err

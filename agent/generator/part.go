@@ -79,8 +79,7 @@ func decodeOptions(data []byte, driver database.Driver) error {
 	return database.CheckOptions(driver)
 }
 
-// decodeLoad decodes a load strictly: a load with an unknown parameter would be issued
-// differently.
+// decodeLoad decodes a load strictly: with an unknown parameter it would be issued differently.
 func decodeLoad(data []byte) (l workload.Load, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()

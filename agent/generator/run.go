@@ -133,7 +133,7 @@ func (s *session) step(ctx context.Context, start time.Time, out *outbox[pb.RunR
 	return end
 }
 
-// event sends an event on a connection in the running step.
+// event sends an event about a connection in the running step.
 func (s *session) event(kind string, member int, text string) {
 	s.out.Load().offer(&pb.RunResponse{Record: &pb.RunResponse_Event{Event: &pb.LoadEvent{
 		Kind: kind, Member: int32(member), Text: strings.ToValidUTF8(text, "\uFFFD"), UnixNs: s.clock.now().Add(-s.ahead).UnixNano(),

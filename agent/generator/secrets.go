@@ -85,7 +85,7 @@ func (s Secrets) below(path string) error {
 	return fmt.Errorf("%q is not below %s", path, strings.Join(s.Dirs, " or "))
 }
 
-// inside reports whether a path lies below a folder, judging only by the text.
+// inside reports whether path lies below dir, judging only by the text.
 func inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != "." && filepath.IsLocal(rel)

@@ -68,8 +68,8 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Register adds the generator's service to a server, whose options must turn a panic in a
-// verb into an error.
+// Register adds the generator's service to r, whose options must turn a panic in a verb into an
+// error.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterGeneratorServer(r, service{server: s}) }
 
 // Close ends the session and waits until its connections are closed. If ctx ends first,

@@ -15,7 +15,8 @@ import (
 // verbPrepare is the first verb that uses a session.
 const verbPrepare = "Prepare"
 
-// open opens a session for a run, with Prepare using it, or returns an old session to end first.
+// open opens a session for the run in req, with Prepare using it, or returns an old session to end
+// first.
 func (s *Server) open(ctx context.Context, req *pb.PrepareRequest) (opened, old *session, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +158,7 @@ func (s *session) wait(ctx context.Context) error {
 	}
 }
 
-// within returns a context that ends with a call, or when nothing more is to be issued.
+// within returns a context that ends with ctx, or when nothing more is to be issued.
 func (s *session) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(s.issuing, func() { cancel(context.Cause(s.issuing)) })

@@ -58,7 +58,7 @@ func ParseTargets(texts []string) (Targets, error) {
 	return t, errors.Join(errs...)
 }
 
-// allDigits reports whether a name is an address with a mistake, such as 10.0.0.256.
+// allDigits reports whether name is an address with a mistake, such as 10.0.0.256.
 func allDigits(name string) bool { return strings.Trim(name, "0123456789.") == "" }
 
 // check returns why a generator may not connect to one of some endpoints, each HOST:PORT. Control

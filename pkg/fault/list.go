@@ -70,7 +70,7 @@ func (k Kind) NeedsDisk(r Record) bool {
 	return k.disk || err == nil && p.Full
 }
 
-// NeedsTap reports whether a fault with these parameters needs the member's processes to be started
+// NeedsTap reports whether the fault that r describes needs the member's processes to be started
 // under a tap.
 func (k Kind) NeedsTap(r Record) bool {
 	p, err := r.decoded()

@@ -54,7 +54,7 @@ func besides(p Parameters) (list []int, err error) {
 	return list, nil
 }
 
-// SharesGroups reports whether a fault with these parameters must tell apart the sockets of members
+// SharesGroups reports whether the fault that r describes must tell apart the sockets of members
 // that share a machine.
 func (k Kind) SharesGroups(r Record) bool {
 	p, err := r.decoded()
@@ -170,7 +170,7 @@ func (n Network) members(beside []int) (list []stream, err error) {
 	return list, nil
 }
 
-// tableOf returns the rules for the packets a fault selects, and a name for their table.
+// tableOf returns the rules for the packets that r selects, and a name for their table.
 func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	p, err := r.decoded()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // checkoutPrefix is the version prefix for builds from a checkout.
 const checkoutPrefix = "source-"
 
-// IsCheckout reports whether a version belongs to a build from a checkout.
+// IsCheckout reports whether version belongs to a build from a checkout.
 func IsCheckout(version string) bool { return strings.HasPrefix(version, checkoutPrefix) }
 
 // shownCommit and shownChanges are how many hash digits the version has.
@@ -92,8 +92,8 @@ func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (comm
 	return commit, hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// hashNew adds an untracked file. A folder is a separate checkout. For a link, it adds the target's
-// path and, if the target is a file, its content.
+// hashNew adds the untracked file name. A folder is a separate checkout. For a link, it adds the
+// target's path and, if the target is a file, its content.
 func hashNew(hash io.Writer, dir, name string) error {
 	path := filepath.Join(dir, name)
 	info, err := os.Lstat(path)

@@ -32,9 +32,8 @@ var harmless = pattern.New(`^(core\.(repositoryformatversion|filemode|bare|logal
 // runs are keys below the harmless sections whose values git runs.
 var runs = pattern.New(`(^|\.)([a-z]*command|[a-z]*program|driver|helper|proxy|sslcertpasswordprotected|uploadpack|receivepack|vcs|update)$`)
 
-// refuseConfigured returns an error for a checkout whose configuration has a key that may make
-// git run something. It reads the configuration files itself: git includes no other files from
-// them.
+// refuseConfigured returns an error if the checkout's configuration has a key that may make git run
+// something. It reads the configuration files itself: git includes no other files from them.
 func refuseConfigured(ctx context.Context, git, dir string) error {
 	places, err := askGit(ctx, git, dir, "rev-parse", "--path-format=absolute", "--git-common-dir", "--git-dir")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // id identifies a release. Both parts are safe as path elements.
 type id struct{ name, version string }
 
-// newID checks a name and a version, and drops a leading "v" from the version.
+// newID checks name and version, and drops a leading "v" from the version.
 func newID(name, version string) (id, error) {
 	if len(version) > 1 && version[0] == 'v' && isDigit(version[1]) {
 		version = version[1:]
@@ -37,7 +37,7 @@ func checkElement(kind, s string) error {
 	return nil
 }
 
-// checkInside rejects a path outside a release's directory, and the path to its record.
+// checkInside rejects a path outside the release's directory, and the path to its record.
 func checkInside(rel string) error {
 	if !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || filepath.Clean(rel) == releaseFile {
 		return fmt.Errorf("the path %q is not inside a release", rel)

@@ -67,8 +67,8 @@ func (r Release) Verify() error {
 	return errors.Join(problems...)
 }
 
-// hashTree returns the hash of a file, or of a directory's hash and path lines, and how many bytes
-// were hashed.
+// hashTree returns the hash of the file at path, or of its hash and path lines if it is a
+// directory, and how many bytes were hashed.
 func hashTree(path string) (sum string, bytes int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func hashTree(path string) (sum string, bytes int64, err error) {
 	return hex.EncodeToString(all.Sum(nil)), bytes, err
 }
 
-// hashEntry hashes a file's content or a link's target.
+// hashEntry hashes the content of a file or the target of a link.
 func hashEntry(path string, d fs.DirEntry) (string, int64, error) {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return hashFile(path)

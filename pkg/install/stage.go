@@ -78,7 +78,7 @@ func (s *stage) seal(r *Release, layout map[string]string) error {
 	return writeNew(filepath.Join(s.dir, releaseFile), append(data, '\n'))
 }
 
-// usable checks that path is a directory or a file and not empty. It makes a file executable.
+// usable checks that path is not empty, whether a directory or a file. It makes a file executable.
 func usable(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,7 +121,7 @@ func writeNew(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// explain adds a remedy to an error.
+// explain adds a remedy to err.
 func (in *Installer) explain(err error) error {
 	var file *fs.PathError
 	switch {

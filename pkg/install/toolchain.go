@@ -115,7 +115,7 @@ func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	}
 }
 
-// plain removes a tool's colours from a line.
+// plain removes a tool's colours from line.
 func plain(line string) string {
 	for {
 		before, rest, found := strings.Cut(line, "\x1b[")

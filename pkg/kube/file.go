@@ -123,7 +123,7 @@ func (p pods) hosts(e *config.Experiment, list *yaml.Node) {
 	}
 }
 
-// mentions returns how many of a database's members have a host, which is more than one for a DNS
+// mentions returns how many of a database's members have the host, which is more than one for a DNS
 // name with several addresses.
 func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	at := address(item)
@@ -144,7 +144,7 @@ func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	return n
 }
 
-// is reports whether an address is a pod's name already.
+// is reports whether host is a pod's name already.
 func (p pods) is(host string) bool {
 	name, ok := strings.CutPrefix(host, dnsPrefix+p.set+"-")
 	return ok && strings.HasSuffix(name, "."+p.set+"."+p.namespace+".svc")
@@ -216,7 +216,7 @@ func value(mapping *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// remove removes a key from a mapping; other nodes stay as they are.
+// remove removes key from mapping; other nodes stay as they are.
 func remove(mapping *yaml.Node, key string) {
 	for i := 0; mapping.Kind == yaml.MappingNode && i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {

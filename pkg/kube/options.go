@@ -101,7 +101,7 @@ func (o Options) check(e *config.Experiment) error {
 	return errors.Join(errs...)
 }
 
-// isBytes reports whether a text is a size above 0.
+// isBytes reports whether s is a size above 0.
 func isBytes(s string) bool { return bytesForm().MatchString(s) && !isZero().MatchString(s) }
 
 // uploads reports whether every database's results leave control's pod by an upload.

@@ -128,7 +128,7 @@ func (r renderer) job() object {
 	}}
 }
 
-// link gives a container the certificates in a Secret, or the flag --insecure.
+// link gives c the certificates in secret, or the flag --insecure.
 func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	if r.Insecure {
 		c.Args = append(c.Args, "--insecure")

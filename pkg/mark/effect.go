@@ -2,13 +2,13 @@ package mark
 
 import "math"
 
-// Unknown returns an effect without a bound.
+// Unknown returns an unbounded effect on n.
 func Unknown(n Number) Effect { return Effect{Number: n} }
 
 // nothing returns the effect of a mark that changes no number.
 func nothing(Values) Effect { return Effect{Number: None, Share: new(float64)} }
 
-// unknown returns the effect on a number without a bound.
+// unknown returns unbounded effects on n.
 func unknown(n Number) func(Values) Effect {
 	return func(Values) Effect { return Unknown(n) }
 }

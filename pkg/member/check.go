@@ -100,7 +100,7 @@ const (
 	unknownEvery   = 10 * time.Millisecond
 )
 
-// hold binds an address in a plan until it is closed. An unspecified address takes the port on
+// hold binds the plan's address listen until it is closed. An unspecified address takes the port on
 // every address of the machine.
 func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 	for tried := time.Now(); ; {
@@ -126,7 +126,7 @@ func hold(ctx context.Context, listen string) (held io.Closer, err error) {
 	}
 }
 
-// bind binds an address in a plan.
+// bind binds the plan's address listen.
 func bind(ctx context.Context, listen string) (io.Closer, error) {
 	addr, udp := strings.CutSuffix(listen, database.UDP)
 	if udp {

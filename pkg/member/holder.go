@@ -25,8 +25,8 @@ func holders(procRoot, listen string) []string {
 	return owners(fs, listenInodes(fs, listen))
 }
 
-// listenInodes returns the inodes of the sockets that listen on an address in a plan, or on its
-// port at the unspecified address.
+// listenInodes returns the inodes of the sockets that listen on the plan's address listen, or on
+// its port at the unspecified address.
 func listenInodes(fs procfs.FS, listen string) []uint64 {
 	addr, udp := strings.CutSuffix(listen, database.UDP)
 	host, service, err := net.SplitHostPort(addr)
@@ -66,7 +66,7 @@ func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
 	return slices.Concat(v4, v6)
 }
 
-// resolve returns a host's addresses; an empty host is the unspecified address.
+// resolve returns the host's addresses; an empty host is the unspecified address.
 func resolve(host string) []net.IP {
 	if host == "" {
 		return []net.IP{net.IPv4zero}

@@ -107,7 +107,7 @@ func (o Options) argv(c database.Command) []string {
 	return append([]string{path}, c.Args...)
 }
 
-// executable returns an error if a command cannot be run. Files written by the plan itself are not
+// executable returns an error if c cannot be run. Files written by the plan itself are not
 // executable.
 func (o Options) executable(c database.Command) error {
 	if c.Self && c.Path != "" {

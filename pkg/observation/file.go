@@ -40,8 +40,8 @@ func (g Group) columns() []linefile.Column[Second] {
 	return list
 }
 
-// known declares a number's column; it is empty in seconds without an observation. The file lacks
-// the observation count: a number read from it counts as one.
+// known declares the column for number i; it is empty in seconds without an observation. The file
+// lacks the observation count: a number read from it counts as one.
 func known(name string, i int) linefile.Column[Second] {
 	return linefile.Column[Second]{
 		Name: name,
@@ -69,7 +69,7 @@ type Writer struct {
 	log   *histogram.LogWriter // nil without times
 }
 
-// NewWriter opens or creates a group's files in a tag's folder. The load began at start.
+// NewWriter opens or creates the group's files in a tag's folder. The load began at start.
 func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	table, err := linefile.NewTableWriter(filepath.Join(dir, g.File()), g.columns())
 	if err != nil {

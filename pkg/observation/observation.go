@@ -60,7 +60,7 @@ func (g Group) timed() bool {
 	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
 }
 
-// index returns a value's index. An undeclared name is a mistake in the program.
+// index returns the value's index. An undeclared name is a mistake in the program.
 func (g Group) index(name string) int {
 	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
 	if i < 0 {

@@ -99,13 +99,13 @@ type cell struct {
 	step, value int
 }
 
-// NewRecorder returns a recorder for a group.
+// NewRecorder returns a recorder for g.
 func NewRecorder(g Group) *Recorder {
 	return &Recorder{group: g, cells: map[cell]*Number{}, times: map[cell]map[int64]int64{}}
 }
 
-// Add records a number observed at a time during a step. It panics if the group does not
-// declare the name.
+// Add records number, observed at a time during step. It panics if the group does not declare the
+// name.
 func (r *Recorder) Add(name string, at time.Time, step int, number int64) {
 	value := r.group.index(name)
 	c := cell{at.Unix(), step, value}

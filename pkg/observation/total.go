@@ -32,7 +32,7 @@ func (g Group) Total(seconds []Second) map[string]Total {
 	return all.totals()
 }
 
-// Text formats a value's total: a number with its unit, or times in milliseconds.
+// Text formats the total of v: a number with its unit, or times in milliseconds.
 func (t Total) Text(v Value) string {
 	switch {
 	case v.Merging == Times:

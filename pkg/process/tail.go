@@ -10,8 +10,8 @@ import (
 // tailBytes is the most Tail reads, however long the lines are.
 const tailBytes = 64 << 10
 
-// Tail returns a file's last lines, at most the last 64 KiB, without the closing newline. It serves
-// errors about a child that died.
+// Tail returns the last lines of the file at path, at most the last 64 KiB, without the closing
+// newline. It serves errors about a child that died.
 func Tail(path string, lines int) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func withoutFrames(data []byte) []byte {
 	return data
 }
 
-// panicAt returns where a Go program's last panic begins in a log, or -1.
+// panicAt returns where the last panic of a Go program begins in data, or -1.
 func panicAt(data []byte) int {
 	at := -1
 	for _, word := range []string{"panic: ", "fatal error: "} {

@@ -91,8 +91,9 @@ func (g *googleBucket) list(ctx context.Context, prefix string, page []byte, mos
 	return found, []byte(listed.NextPageToken), nil
 }
 
-// write sends a small file in one request and a larger one in parts. The client sends a part again
-// after a temporary failure, for at most half a minute: sending the same bytes twice does no harm.
+// write sends a small file in one request and a larger one in parts. After a temporary failure the
+// client sends the part again, for at most half a minute: sending the same bytes twice does no
+// harm.
 func (g *googleBucket) write(ctx context.Context, key string, c Content, r io.Reader) error {
 	object := &storage.Object{Name: key, ContentType: c.Type, Md5Hash: base64.StdEncoding.EncodeToString(c.MD5)}
 	_, err := g.objects.Insert(g.bucket, object).Media(r, googleapi.ChunkSize(int(partSize(c.Size))), googleapi.ContentType(c.Type)).Context(ctx).Do()

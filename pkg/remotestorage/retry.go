@@ -69,7 +69,7 @@ func passing(err error) bool {
 	return true
 }
 
-// missing reports whether an error means that a bucket or an object does not exist. Refusals do not
+// missing reports whether err means that a bucket or an object does not exist. Refusals do not
 // count.
 func missing(err error) bool {
 	status, _ := statusOf(err)

@@ -61,7 +61,7 @@ func openS3(ctx context.Context, at location, o Options) (*Bucket, error) {
 	return &Bucket{&s3Bucket{client, at.bucket}, at}, nil
 }
 
-// s3Client returns a client for the server a configuration names.
+// s3Client returns a client for the server named in cfg.
 func s3Client(cfg aws.Config) (*minio.Client, error) {
 	o := &minio.Options{
 		Creds: credentials.New(awsCredentials{cfg.Credentials}), Region: cfg.Region, Secure: true, MaxRetries: clientAttempts,

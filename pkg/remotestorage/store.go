@@ -91,7 +91,7 @@ func IsURL(text string) bool {
 	return found && (scheme == "gs" || scheme == "s3" || scheme == "file")
 }
 
-// Check returns an error if an address is malformed. It contacts nothing.
+// Check returns an error if address is malformed. It contacts nothing.
 func Check(address string) error {
 	_, err := parse(address)
 	return err

@@ -123,7 +123,8 @@ type transfer struct {
 	said   time.Time
 }
 
-// filesOf lists a folder's regular files. Files whose names begin with a dot stay on this machine.
+// filesOf lists the folder's regular files. Files whose names begin with a dot stay on this
+// machine.
 func filesOf(f Folder) (files []File, err error) {
 	err = filepath.WalkDir(f.Dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(d.Name(), ".") {

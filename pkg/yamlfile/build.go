@@ -59,23 +59,23 @@ func PlainNode(s string) *Node {
 	return document.Content[0]
 }
 
-// WholeNode returns a whole number as a node.
+// WholeNode returns n as a node.
 func WholeNode[T ~int | ~int64 | ~uint64](n T) *Node {
 	return &Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(n)}
 }
 
-// TruthNode returns a boolean as a node.
+// TruthNode returns b as a node.
 func TruthNode(b bool) *Node {
 	return &Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(b)}
 }
 
-// NumberNode returns a number as a node with all necessary digits and no exponent.
+// NumberNode returns f as a node with all necessary digits and no exponent.
 func NumberNode(f float64) *Node {
 	return &Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(f, 'f', -1, 64)}
 }
 
-// DurationNode returns a duration such as 1m30s as a node.
+// DurationNode returns d as a node, such as 1m30s.
 func DurationNode(d time.Duration) *Node { return TextNode(d.String()) }
 
-// Dump writes a node as a file. Lines may have any length.
+// Dump writes node as a file. Lines may have any length.
 func Dump(node *Node) ([]byte, error) { return yaml.Dump(node, yaml.WithLineWidth(-1)) }

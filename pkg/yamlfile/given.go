@@ -49,8 +49,7 @@ func PlacesInOrder(places ...Place) []Place {
 // value in the report.
 type Parser[T any] func(r *Reader, key string, node *Node) (T, bool)
 
-// Into returns a reader that parses a value into g. A value that fails to parse counts as not
-// given.
+// Into returns a reader that parses values into g. A value that fails to parse counts as not given.
 func Into[T any](r *Reader, g *Given[T], parse Parser[T]) func(string, *Node) {
 	return func(key string, node *Node) {
 		if is, ok := parse(r, key, node); ok {

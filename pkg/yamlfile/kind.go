@@ -26,8 +26,8 @@ func (k Kind[T]) describe() Schema {
 	return clone(k.Schema)
 }
 
-// mustParse parses a default. It panics if the declaration is wrong; a test of all declarations
-// finds this.
+// mustParse parses preset. It panics if the declaration is wrong; a test of all declarations finds
+// this.
 func (k Kind[T]) mustParse(name, preset string) T {
 	r := New("default")
 	is, ok := k.Parse(r, name, PlainNode(preset))

@@ -13,9 +13,8 @@ type Pair struct{ Key, Value *Node }
 // Keys holds a reader for each allowed key.
 type Keys map[string]func(key string, value *Node)
 
-// Fields calls the reader for every key in a mapping. It reports unknown and repeated keys, and a
-// node that is not a mapping, by the name that is given for the node. An empty node is an empty
-// mapping.
+// Fields calls the reader for every key in the mapping node. It reports unknown and repeated keys,
+// and a node that is not a mapping, by the name what. An empty node is an empty mapping.
 func (r *Reader) Fields(what string, node *Node, known Keys) {
 	for _, p := range r.Pairs(what, node) {
 		if r.full() {
@@ -31,8 +30,8 @@ func (r *Reader) Fields(what string, node *Node, known Keys) {
 	}
 }
 
-// Pairs returns a mapping's keys and values in file order. Pairs from merge keys (<<) come last and
-// never replace the mapping's own. It reports repeated keys, and a node that is not a mapping.
+// Pairs returns the mapping's keys and values in file order. Pairs from merge keys (<<) come last
+// and never replace the mapping's own. It reports repeated keys, and a node that is not a mapping.
 func (r *Reader) Pairs(what string, node *Node) []Pair {
 	node = Follow(node)
 	if IsNull(node) {
@@ -95,7 +94,7 @@ func (r *Reader) merge(what string, node *Node) []Pair {
 	return all
 }
 
-// Items returns a list's values with aliases resolved, and reports a node that is not a list. An
+// Items returns the list's values with aliases resolved, and reports a node that is not a list. An
 // empty node is an empty list.
 func (r *Reader) Items(what string, node *Node) ([]*Node, bool) {
 	node = Follow(node)

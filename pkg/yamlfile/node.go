@@ -20,20 +20,20 @@ func IsNull(node *Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
-// IsMapping reports whether a node is a mapping.
+// IsMapping reports whether node is a mapping.
 func IsMapping(node *Node) bool { return node.Kind == yaml.MappingNode }
 
-// IsList reports whether a node is a list.
+// IsList reports whether node is a list.
 func IsList(node *Node) bool { return node.Kind == yaml.SequenceNode }
 
-// IsScalar reports whether a node is a scalar that is not null.
+// IsScalar reports whether node is a scalar that is not null.
 func IsScalar(node *Node) bool { return node.Kind == yaml.ScalarNode && !IsNull(node) }
 
-// IsText reports whether a node is a scalar that YAML reads as text.
+// IsText reports whether node is a scalar that YAML reads as text.
 func IsText(node *Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" }
 
-// Describe names a node's kind, or quotes a scalar's first 40 bytes, for messages such as "want a
-// list, got ...".
+// Describe names the node's kind, or quotes its first 40 bytes if it is a scalar, for messages such
+// as "want a list, got ...".
 func Describe(node *Node) string {
 	switch {
 	case node.Kind == yaml.MappingNode:

@@ -123,7 +123,7 @@ func readValue(r *Reader, key string, node *Node, v reflect.Value) {
 	}
 }
 
-// decodesItself reports whether a type implements an unmarshaler.
+// decodesItself reports whether the type of v implements an unmarshaler.
 func decodesItself(v reflect.Value) bool {
 	if !v.CanAddr() {
 		return false
@@ -210,7 +210,7 @@ func EncodeOptions(options any) ([]byte, error) {
 	return data, nil
 }
 
-// ShowOptions returns an options struct as a node with every field's doc text as a comment above
+// ShowOptions returns the options struct as a node with every field's doc text as a comment above
 // its key; nil for nil options.
 func ShowOptions(options any) (*Node, error) {
 	data, err := EncodeOptions(options)

@@ -47,7 +47,7 @@ type Reader struct {
 // New returns a reader whose problems name the given file.
 func New(file string) *Reader { return &Reader{file: file} }
 
-// Errorf reports an error at a node; at may be nil.
+// Errorf reports an error at a node, which may be nil.
 func (r *Reader) Errorf(at *Node, format string, args ...any) {
 	switch {
 	case len(r.errors) < maxProblems:
@@ -70,7 +70,7 @@ func (r *Reader) afford(node *Node, n int) bool {
 	return r.values <= maxValues
 }
 
-// Warnf reports a warning at a node; at may be nil.
+// Warnf reports a warning at a node, which may be nil.
 func (r *Reader) Warnf(at *Node, format string, args ...any) {
 	if len(r.warnings) >= maxProblems {
 		return
@@ -206,7 +206,7 @@ func (r *Reader) syntax(err error, data []byte) {
 	r.Errorf(at, "not YAML: %s", text)
 }
 
-// tabbed reports whether a line's indentation contains a tab. Lines count from 1.
+// tabbed reports whether the line's indentation contains a tab. Lines count from 1.
 func tabbed(data []byte, line int) bool {
 	for range line - 1 {
 		_, rest, _ := bytes.Cut(data, []byte("\n"))

@@ -60,8 +60,8 @@ func Truth(r *Reader, key string, node *Node) (bool, bool) {
 	return s == "true", ok
 }
 
-// TruthOr returns a parser for a boolean, as [Truth] reads it, or another word. It
-// returns booleans as "true" and "false".
+// TruthOr returns a parser for booleans, as [Truth] reads them, and one other word. It returns
+// booleans as "true" and "false".
 func TruthOr(word string) Parser[string] {
 	return func(r *Reader, key string, node *Node) (string, bool) {
 		if IsText(node) && node.Value == word {
@@ -298,7 +298,7 @@ func sizeUnits() map[string]float64 {
 	}
 }
 
-// OneOf returns a parser for one word from a closed set.
+// OneOf returns a parser for words from a closed set.
 func OneOf(known ...string) Parser[string] {
 	return func(r *Reader, key string, node *Node) (string, bool) {
 		s, ok := Text(r, key, node)
@@ -313,7 +313,7 @@ func OneOf(known ...string) Parser[string] {
 	}
 }
 
-// List returns a parser for a list. Items that fail to parse are left out.
+// List returns a parser for lists of such items. Items that fail to parse are left out.
 func List[T any](item Parser[T]) Parser[[]T] {
 	return func(r *Reader, key string, node *Node) ([]T, bool) {
 		items, ok := r.Items(key, node)

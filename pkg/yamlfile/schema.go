@@ -48,7 +48,7 @@ func OptionsSchema(options []Option) Schema {
 	return Schema{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-// typeSchema returns the schema for a Go type. Types that decode themselves and types without a
+// typeSchema returns the schema for the Go type t. Types that decode themselves and types without a
 // rule accept anything.
 func typeSchema(t reflect.Type) Schema {
 	switch {

@@ -37,7 +37,7 @@ func (w Written[S]) Called(key string) string {
 	return key
 }
 
-// Give records that a key is given at a place.
+// Give records that the key is given at p.
 func (w *Written[S]) Give(key string, p Place) {
 	if w.at == nil {
 		w.at = map[string]Place{}
@@ -45,8 +45,7 @@ func (w *Written[S]) Give(key string, p Place) {
 	w.at[key] = p
 }
 
-// Take stores a value that was read elsewhere, if it is given, as a key's value. path is the
-// mapping's path.
+// Take stores the value g, read elsewhere, under key, if it is given. path is the mapping's path.
 func Take[S, T any](r *Reader, path string, w *Written[S], key string, to *T, g Given[T]) {
 	if !g.Set() {
 		return

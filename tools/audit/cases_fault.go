@@ -17,7 +17,7 @@ import (
 // durations finds times such as 1.98s in a text.
 var durations = regexp.MustCompile(`\d+(\.\d+)? ?(ms|s)\b`)
 
-// mentions reports whether a text contains a time that differs from want by less than a tenth.
+// mentions reports whether text contains a time that differs from want by less than a tenth.
 func mentions(text string, want time.Duration) bool {
 	return slices.ContainsFunc(durations.FindAllString(text, -1), func(s string) bool {
 		d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))

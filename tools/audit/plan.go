@@ -30,7 +30,7 @@ func (r *Run) length() time.Duration { return r.Plan.key("duration") }
 // timeout is the load's time-out per request.
 func (r *Run) timeout() time.Duration { return r.Plan.key("timeout") }
 
-// atLeast requires a row to show a lower bound instead of a value.
+// atLeast requires the row to show a lower bound instead of a value.
 func (f *Findings) atLeast(row string, r *Run) {
 	text := r.Report.Text(row)
 	f.Holds(row+" is a bound", strings.HasPrefix(text, ">="), ">= ...", text)
@@ -56,7 +56,7 @@ func served(Scale) standin.Options {
 	return standin.Options{Members: 3, Load: standin.Put, Slots: 9, Delay: 20 * time.Millisecond}
 }
 
-// quick is a cluster of three that answers each request to a method after a delay.
+// quick is a cluster of three that answers the method's requests after a delay.
 func quick(method standin.Method, delay time.Duration, script func(standin.Request) standin.Action) func(Scale) standin.Options {
 	return func(Scale) standin.Options {
 		return standin.Options{Members: 3, Load: method, Delay: delay, Script: script}

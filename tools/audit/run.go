@@ -151,7 +151,7 @@ func (r *Run) busyMachine() bool {
 	return !slices.ContainsFunc(r.Record.Marks, func(m Mark) bool { return m.Invalid && m.Code != "client saturated" })
 }
 
-// exitOnly returns nil for an error that is only an exit code.
+// exitOnly returns nil if err is only an exit code.
 func exitOnly(err error) error {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
 		return nil

@@ -92,7 +92,7 @@ type overHTTP struct {
 	client            *http.Client
 }
 
-// dialHTTP returns a function that makes a member's writer for a request.
+// dialHTTP returns a function that makes writers for this request.
 func dialHTTP(method, path, body string) func(string) writer {
 	return func(address string) writer {
 		return &overHTTP{method, "http://" + address + path, body, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most}}}

@@ -58,7 +58,7 @@ const (
 // the processors a cause, because requests spend their time on nothing else.
 const rate = 200
 
-// during returns the keys for a fault that lasts through a measured part.
+// during returns the keys for a fault that lasts through the measured part.
 func during(measured time.Duration, keys string) string {
 	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, measured+beyond)
 }
@@ -96,9 +96,9 @@ func plants() []plant {
 	}
 }
 
-// times returns the delay a plant adds to a store's requests. ZooKeeper reports whole milliseconds,
-// and on two processors its threads wait for a processor for a third of 10 ms, which no lower bound
-// may count.
+// times returns the delay that plants add to the store's requests. ZooKeeper reports whole
+// milliseconds, and on two processors its threads wait for a processor for a third of 10 ms, which
+// no lower bound may count.
 func times(s store, usual time.Duration) time.Duration {
 	if s == zookeeper {
 		return 2 * usual

@@ -52,7 +52,7 @@ func (s squeezed) run(ctx context.Context, record string) (manifest string, err 
 	return manifest, errors.Join(err, failed)
 }
 
-// occupy takes a processor from when the load begins in the run in a folder until it ends.
+// occupy takes a processor while the load of the run in dir lasts.
 func occupy(ctx context.Context, dir string) error {
 	if !experiment.Await(ctx, dir, "load start") {
 		return errors.New("the load did not begin")

@@ -88,7 +88,7 @@ func followServices(ctx context.Context, address string, saw *sight) error {
 	})
 }
 
-// blocking repeats a blocking query for names that begin with a text.
+// blocking repeats a blocking query for names that begin with begin.
 func blocking(ctx context.Context, address, begin string, saw *sight, query func(*api.Client, *api.QueryOptions) ([]string, *api.QueryMeta, error)) error {
 	client, err := api.NewClient(&api.Config{Address: address})
 	if err != nil {

@@ -22,9 +22,8 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// Main calls a program's function with the arguments, the standard output for its results, and the
-// standard error for its progress. An interrupt ends the context. An error ends the program with
-// code 1.
+// Main calls do with the arguments, the standard output for its results, and the standard error for
+// its progress. An interrupt ends the context. An error ends the program with code 1.
 func Main(name string, do func(ctx context.Context, args []string, out, progress io.Writer) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -98,9 +97,9 @@ const (
 // marked is the exit code when a run's numbers have a mark, as on a busy machine.
 const marked = 3
 
-// Run runs the program with an experiment file that has this text, in a folder that is made if
-// absent. It returns the path to the run's one record that matches a pattern below the run's
-// folder. A marked run is no error.
+// Run runs the program with an experiment file that holds text, in a folder that is made if absent.
+// It returns the path to the only record below the run's folder that matches the pattern. A marked
+// run is no error.
 func Run(ctx context.Context, program, dir, text, record string, args ...string) (string, error) {
 	return Control{Program: program, Dir: dir, Text: text, Args: args}.Run(ctx, record)
 }
@@ -196,8 +195,8 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 // Results returns the path under which a run in dir writes its result folders.
 func Results(dir string) string { return filepath.Join(dir, "results") }
 
-// Await waits until a database in a run's folder has an event of this kind. It returns false if ctx
-// ended before.
+// Await waits until a database in the run's folder has an event of this kind. It returns false if
+// ctx ended before.
 func Await(ctx context.Context, dir, kind string) bool {
 	event := fmt.Appendf(nil, `"kind":%q`, kind)
 	for ctx.Err() == nil {
@@ -212,7 +211,7 @@ func Await(ctx context.Context, dir, kind string) bool {
 	return false
 }
 
-// Table reads a table in a record: each row's values by column name.
+// Table reads a record's table: each row's values by column name.
 func Table(path string) (rows []map[string]string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 // name, it has the first value.
 type Report map[string]float64
 
-// ReadReport reads a report in JSON, which must have some rows with a value.
+// ReadReport reads a report in JSON, in which the rows in must need values.
 func ReadReport(text string, must ...string) (Report, error) {
 	var r struct {
 		Table struct {

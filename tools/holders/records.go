@@ -146,7 +146,8 @@ func (r *records) when(kind string) (time.Time, error) {
 	return first(found, kind)
 }
 
-// first returns when an event of a kind was recorded first, in the order of the files, or errNone.
+// first returns when an event of this kind was recorded first, in the order of the files, or
+// errNone.
 func first(files []string, kind string) (time.Time, error) {
 	for _, name := range files {
 		f, err := os.Open(name)

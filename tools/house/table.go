@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// heading prints a title and the head of a table below it.
+// heading prints title and the head of a table below it.
 func heading(w io.Writer, title string, columns ...string) {
 	fmt.Fprintf(w, "\n## %s\n\n", title)
 	rule := "|"

@@ -25,7 +25,7 @@ var (
 	peak = quantity{"peak RSS", "MB", peakOf}
 )
 
-// judge returns the words for whether a median is at most a bar.
+// judge returns the words for whether the median is at most most.
 func judge(median, most float64) string {
 	if median <= most {
 		return barMet

@@ -162,7 +162,7 @@ func consulHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/v1/kv/missing?consistent", http.StatusNotFound)
 }
 
-// answers reports whether a GET is answered with a status.
+// answers reports whether a GET of url is answered with status.
 func answers(ctx context.Context, url string, status int) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -176,7 +176,7 @@ func answers(ctx context.Context, url string, status int) bool {
 	return res.StatusCode == status
 }
 
-// write makes a file in a member's folder.
+// write makes the file name in dir.
 func write(dir, name, text string) error {
 	file := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {

@@ -37,8 +37,8 @@ func (o *options) resolve() (err error) {
 	return err
 }
 
-// workIn calls a function with a work directory, which is then removed. pairs is how many pairs are
-// run by default.
+// workIn calls do with a work directory, which is then removed. pairs is how many pairs are run by
+// default.
 func (o options) workIn(pairs int, do func(options) error) (err error) {
 	if o.pairs == 0 {
 		o.pairs = pairs
@@ -50,7 +50,7 @@ func (o options) workIn(pairs int, do func(options) error) (err error) {
 	return do(o)
 }
 
-// build compiles a package in a folder and returns the path to the program.
+// build compiles pkg in folder and returns the path to the program.
 func (o options) build(ctx context.Context, folder, pkg string) (string, error) {
 	program := filepath.Join(o.dir, filepath.Base(pkg))
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)

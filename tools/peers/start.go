@@ -39,7 +39,7 @@ func measureStart(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// printSpan prints a table row: a quantity's median, its span, and its bar.
+// printSpan prints a table row: the quantity's median, its span, and its bar.
 func printSpan(out io.Writer, what, unit string, runs []usage, of func(usage) float64, most float64) {
 	m := median(runs, of)
 	lo, hi := span(runs, of)
@@ -75,7 +75,7 @@ func measureCold(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// cold makes the quickstart in a new clone in a folder, which is then removed.
+// cold makes the quickstart in a new clone in dir, which is then removed.
 func cold(ctx context.Context, o options, dir string) (u usage, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	clone := filepath.Join(dir, "clone")

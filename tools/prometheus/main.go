@@ -328,7 +328,7 @@ func wanted(t totals) (rows []row) {
 	)
 }
 
-// lastSample returns a column in the last line of a sample file.
+// lastSample returns the column in the last line of a sample file.
 func lastSample(path, column string) (float64, error) {
 	f, err := os.Open(path)
 	if err != nil {

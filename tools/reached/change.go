@@ -17,7 +17,7 @@ func changed(dir, since string) ([]string, error) {
 	return strings.FieldsFunc(tracked+untracked, func(r rune) bool { return r == 0 }), nil
 }
 
-// output runs a command in a folder and returns its standard output.
+// output runs a command in dir and returns its standard output.
 func output(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

@@ -96,7 +96,7 @@ func (v view) file(name string) string { return name + "-" + v.name + ".png" }
 // settled resolves once two frames have been drawn.
 const settled = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`
 
-// take opens a page and returns a small picture of the window.
+// take opens the page and returns a small picture of the window.
 func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	if err := b.Size(v.width, v.height); err != nil {
 		return nil, err

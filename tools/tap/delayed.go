@@ -80,7 +80,7 @@ func delayed(ctx context.Context, program, dir string, n int) ([]outcome, error)
 	return all, nil
 }
 
-// periods reads the faults from a run's events. One that failed is an error.
+// periods reads the faults from the run's events. One that failed is an error.
 func periods(events io.Reader) (all []period, err error) {
 	var last period
 	for lines := bufio.NewScanner(events); lines.Scan(); {

@@ -83,7 +83,7 @@ func run(goCommand, skippedFile, timesFile string, args []string) (code int, err
 	return max(cmd.ProcessState.ExitCode(), 0), errors.Join(err, failed)
 }
 
-// appendTo opens a file to append to. Without a name nothing is kept.
+// appendTo opens the file to append to. Without a name nothing is kept.
 func appendTo(name string) (io.WriteCloser, error) {
 	return os.OpenFile(cmp.Or(name, os.DevNull), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 }

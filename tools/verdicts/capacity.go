@@ -74,8 +74,8 @@ type searched struct {
 	middle float64
 }
 
-// score runs a method on n servers. truth is the capacity of a server without drift; a drifting
-// server's truth is its capacity in the middle of the search.
+// score runs m on n servers. truth is the capacity of a server without drift; a drifting server's
+// truth is its capacity in the middle of the search.
 func score(m method, kind serverKind, o capacity.Options, truth float64, n, row int) scored {
 	searches := inParallel(n, func(i int) searched {
 		s := newServer(kind, seedOf(i+1, row))

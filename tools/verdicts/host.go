@@ -49,7 +49,7 @@ func (h *host) next() float64 {
 	return h.state + h.slope*float64(h.made) + h.rng.NormFloat64()*h.run
 }
 
-// pairs makes n more pairs in blocks A B B A. The result is ln B - ln A, with B changed by a shift.
+// pairs makes n more pairs in blocks A B B A. The result is ln B - ln A, with B changed by shift.
 func (h *host) pairs(n int, shift float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {

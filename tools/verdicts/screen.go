@@ -115,7 +115,7 @@ func (c screenCase) draw(rng *rand.Rand) (columns []answers.Column) {
 	return columns
 }
 
-// one makes one run of a database on a host that is slower by the drift.
+// one makes one run of the database on a host that is slower by drift.
 func (c screenCase) one(rng *rand.Rand, database int, drift float64) *recorded.Run {
 	tag := fmt.Sprintf("db%d", database+1)
 	l := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Extent: workload.Extent{Clients: 100, Connections: 100}}

@@ -23,7 +23,7 @@ type figures struct {
 	response       float64 // mean response time of the ok requests, in seconds
 }
 
-// run makes a run with a rate and some viewers, and fails if one of them missed most of it.
+// run makes a run at this rate with some viewers, and fails if one of them missed most of it.
 func run(ctx context.Context, program, dir string, rate, pages int) (figures, error) {
 	text := fmt.Sprintf(text, rate)
 	if pages == 0 {
@@ -67,8 +67,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// look reads an event stream from when it is served until it ends, and returns how many of a run's
-// seconds it has.
+// look reads an event stream from when url is served until it ends, and returns how many of the
+// run's seconds it has.
 func look(ctx context.Context, url string) (seconds int) {
 	for ctx.Err() == nil && seconds == 0 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -99,7 +99,7 @@ type writes struct {
 	p50, p99 time.Duration
 }
 
-// write writes for a time, as dbtester does. It fails if a request does.
+// write writes for as long as lasts, as dbtester does. It fails if a request does.
 func write(ctx context.Context, driver database.Driver, lasts time.Duration, hosts []string) (w writes, err error) {
 	clients := writing.Clients
 	dialer := connect.Dialer{Driver: driver, Target: database.Target{MaxBytes: writing.KeySize + writing.ValueSize}}

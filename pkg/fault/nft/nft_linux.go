@@ -222,7 +222,7 @@ func (t *Table) send() error {
 	return nil
 }
 
-// matches returns the expressions with which a rule matches a protocol's packets.
+// matches returns the expressions with which r matches packets of the protocol.
 func (r Rule) matches(protocol byte) ([]expr.Any, error) {
 	list := []expr.Any{&expr.Meta{Key: expr.MetaKeyL4PROTO, Register: 1}, is([]byte{protocol})}
 	family, from, to, size := byte(unix.NFPROTO_IPV4), uint32(12), uint32(16), uint32(4)

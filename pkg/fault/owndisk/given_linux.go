@@ -108,8 +108,7 @@ func mounted() ([]mounts.Mount, error) {
 	return mounts.Parse(data)
 }
 
-// sameFileSystem reports whether a path, or its nearest existing parent, is on a directory's file
-// system.
+// sameFileSystem reports whether path, or its nearest existing parent, is on dir's file system.
 func sameFileSystem(dir, path string) (bool, error) {
 	var d, p unix.Stat_t
 	if err := unix.Stat(dir, &d); err != nil {

@@ -141,7 +141,7 @@ func (q *Queue) config(attributes ...netlink.Attribute) error {
 	return err
 }
 
-// verdict gives the kernel a verdict on a packet, or on all packets up to one.
+// verdict gives the kernel a verdict on the packet with this id, or on all packets up to it.
 func (q *Queue) verdict(kind netlink.HeaderType, what, id uint32) {
 	be := binary.BigEndian
 	m, err := q.message(kind, 0, netlink.Attribute{Type: attrVerdict, Data: be.AppendUint32(be.AppendUint32(nil, what), id)})

@@ -61,7 +61,7 @@ func CheckMember(s string) error {
 	return nil
 }
 
-// CheckZone returns an error if an address's zone is not an interface on this machine. Addresses
+// CheckZone returns an error if the zone of s is not an interface on this machine. Addresses
 // without a zone pass.
 func CheckZone(s string) error {
 	ip, err := netip.ParseAddr(s)

@@ -61,7 +61,7 @@ func (b *lineBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Lines yields a file's whole lines. An error is the last pair; it matches [ErrTruncated] if the
+// Lines yields the file's whole lines. An error is the last pair; it matches [ErrTruncated] if the
 // last line is incomplete.
 func Lines(path string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {

@@ -43,7 +43,7 @@ func AppendRow[T any](b []byte, columns []Column[T], row *T) []byte {
 	return append(b, '\n')
 }
 
-// AppendText appends a CSV field. Line breaks become spaces, so that a row is always one line.
+// AppendText appends s as a CSV field. Line breaks become spaces, so that a row is always one line.
 func AppendText(b []byte, s string) []byte {
 	s = lineBreaks.Replace(s)
 	if !strings.ContainsAny(s, `",`) && !strings.HasPrefix(s, " ") {

@@ -120,8 +120,8 @@ func Table(header []string, rows [][]string, left int) string {
 	return b.String()
 }
 
-// Field returns a CSV field, like [Visible], that no spreadsheet treats as a formula: text that
-// looks like a formula gets an apostrophe in front. Numbers are unchanged.
+// Field returns text as a CSV field, like [Visible], that no spreadsheet treats as a formula: text
+// that looks like a formula gets an apostrophe in front. Numbers are unchanged.
 func Field(text string) string {
 	text = Visible(text)
 	if first, size := utf8.DecodeRuneInString(text); size == len(text) || !strings.ContainsRune("=+-@\t\n＝＋－＠", first) {
@@ -133,7 +133,7 @@ func Field(text string) string {
 	return "'" + text
 }
 
-// Link returns a path with slashes as the address in a Markdown link it cannot close.
+// Link returns path with slashes as the address in a Markdown link that it cannot close.
 func Link(path string) string {
 	return strings.NewReplacer("(", "%28", ")", "%29").Replace((&url.URL{Path: path}).EscapedPath())
 }

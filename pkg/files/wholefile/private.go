@@ -25,7 +25,7 @@ func CreatePrivate(name string, write func(io.Writer) error) error {
 	})
 }
 
-// private writes a file under a unique name and then moves it into place with put.
+// private writes to a unique name and then moves the file into place with put.
 func private(name string, write func(io.Writer) error, put func(root *os.Root, part, name string) error) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {

@@ -74,7 +74,7 @@ func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 	}
 }
 
-// addBucket adds a line such as {le="0.001"} 4 to a histogram with ascending bounds.
+// addBucket adds a line such as {le="0.001"} 4 to the histogram, whose bounds ascend.
 func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
 	bound, ok := bytes.CutPrefix(rest, []byte(`{le="`))
 	if !ok {
@@ -105,8 +105,8 @@ func (m wantedMetric) add(into *results.DatabaseSample, rest []byte) {
 	}
 }
 
-// parsePairs sets the wanted metrics from lines with a name and a value, as ZooKeeper's mntr prints
-// them.
+// parsePairs sets the wanted metrics from lines that have a name and a value, as ZooKeeper's mntr
+// prints them.
 func (w wanted) parsePairs(data []byte, into *results.DatabaseSample) {
 	for line := range bytes.Lines(data) {
 		name, value, ok := bytes.Cut(line, []byte{'\t'})

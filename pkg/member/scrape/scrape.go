@@ -43,7 +43,7 @@ type Scraper struct {
 	answer bytes.Buffer // reused for each answer
 }
 
-// New returns a scraper for a source. config is the TLS configuration for the member's clients, nil
+// New returns a scraper for source. config is the TLS configuration for the member's clients, nil
 // for plaintext. New sends no query.
 func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	return &Scraper{
@@ -57,7 +57,8 @@ func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	}
 }
 
-// Wait sets the time for an answer, half a second before. It is called before the first query.
+// Wait sets how long to wait for an answer, half a second before. It is called before the first
+// query.
 func (s *Scraper) Wait(patience time.Duration) { s.patience = patience }
 
 // Close closes the connection kept for the next query.
@@ -89,7 +90,7 @@ func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 	return sample, nil
 }
 
-// short shortens an error for a row in a file.
+// short shortens err to fit into a file's row.
 func short(err error) string {
 	text := strings.ToValidUTF8(err.Error(), "?")
 	if len(text) > maxError {
@@ -127,7 +128,7 @@ func (s *Scraper) get(ctx context.Context) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// command sends a word on a new connection.
+// command sends the source's command on a new connection.
 func (s *Scraper) command(ctx context.Context) (err error) {
 	var conn net.Conn
 	if s.tls != nil {

@@ -195,8 +195,7 @@ func (g *Group) count(controller, unified, old, key string) int64 {
 	return resources.Unknown
 }
 
-// number returns the number after a key in lines "key number", or the number in a text without
-// keys.
+// number returns the number after key in lines "key number", or the number in a text without keys.
 func number(text, key string) int64 {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

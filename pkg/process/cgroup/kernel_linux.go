@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startIn makes a child begin in a version 2 group, whose directory must stay open until the start.
+// startIn makes a child begin in the version 2 group at dir, which must stay open until the start.
 func startIn(attr *syscall.SysProcAttr, dir *os.File) {
 	attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
 }

@@ -158,8 +158,8 @@ func (p *Parent) settle(t *tree) error {
 	return nil
 }
 
-// serves returns an error if a version 2 group cannot have groups with the controllers below it;
-// have lists its own controllers.
+// serves returns an error if the version 2 group at dir cannot have groups with the controllers
+// below it; have lists its own controllers.
 func (p *Parent) serves(dir, have string, controllers []string) error {
 	for _, c := range controllers {
 		if !slices.Contains(strings.Fields(have), c) {

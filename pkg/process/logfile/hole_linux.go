@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// punchHole returns a part of a file to the file system. It then reads as zeros.
+// punchHole returns size bytes from at on to the file system. They then read as zeros.
 func punchHole(f *os.File, at, size int64) error {
 	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
 }

@@ -82,8 +82,8 @@ func (r *Root) Write(path, text string) {
 	}
 }
 
-// Add copies a file from this machine into the root. If it is a program, the libraries it needs are
-// copied too.
+// Add copies a file from this machine into the root. If it is a program, it also copies the
+// libraries it needs.
 func (r *Root) Add(from, to string) {
 	r.t.Helper()
 	if err := r.copy(from, to); err != nil {

@@ -84,7 +84,7 @@ func (f Files) check(k *keys, role Role) error {
 	return nil
 }
 
-// middle returns a time at which a certificate is valid.
+// middle returns a time at which c is valid.
 func middle(c *x509.Certificate) time.Time { return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) / 2) }
 
 func usage(r Role) x509.ExtKeyUsage {
@@ -94,7 +94,7 @@ func usage(r Role) x509.ExtKeyUsage {
 	return x509.ExtKeyUsageClientAuth
 }
 
-// phrase names a role in a sentence.
+// phrase names r in a sentence.
 func phrase(r Role) string {
 	switch r {
 	case RoleAgent:
@@ -220,7 +220,7 @@ func describe(path string) (Info, error) {
 // Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning describes a problem with a certificate's validity; "" if there is no problem.
+// Warning describes what is wrong with the certificate's validity; "" if nothing is.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

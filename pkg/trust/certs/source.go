@@ -103,8 +103,8 @@ func (s *Source) warn() {
 	s.log.Warn("certificate "+text, "certificate", s.files.Cert, "hosts", strings.Join(HostsOf(leaf), ","))
 }
 
-// Server returns the configuration for an agent's next connection: TLS 1.3 only, for callers with a
-// certificate the CA signed for control.
+// Server returns the configuration for the agent's next connection: TLS 1.3 only, for callers with
+// a certificate the CA signed for control.
 func (s *Source) Server() *tls.Config {
 	k := s.current()
 	return &tls.Config{

@@ -14,7 +14,7 @@ import (
 // maxBytes limits a password file. A longer file is not a password file.
 const maxBytes = 64 << 10
 
-// Password reads a password from a file, without trailing line breaks, or from an environment
+// Password reads a password from file, without trailing line breaks, or from the environment
 // variable if file is empty. No error contains any part of it.
 func Password(file, variable string) (string, error) {
 	if file == "" {

@@ -30,7 +30,7 @@ const (
 	WriteTimeout = 10 * time.Second
 )
 
-// Listen listens on an address for a server from [New]. Without TLS it must be a loopback address;
+// Listen listens on address for a server from [New]. Without TLS the address must be on loopback;
 // with TLS only callers with a certificate are admitted. The listener bounds the connections.
 func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listener, error) {
 	var config net.ListenConfig
@@ -49,8 +49,8 @@ func Listen(ctx context.Context, address string, secure *tls.Config) (net.Listen
 	}
 }
 
-// New returns a server for a listener from [Listen]. On a loopback address it answers only requests
-// to a loopback name, so no page from another site can read it. Requests end with ctx.
+// New returns a server for a listener from [Listen]. On loopback it answers only requests to a
+// loopback name, so no page from another site can read it. Requests end with ctx.
 func New(ctx context.Context, l net.Listener, h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: guarded(h, isLoopback(l.Addr())), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: mostHeader,
@@ -89,7 +89,7 @@ func guarded(next http.Handler, loop bool) http.Handler {
 	})
 }
 
-// loopbackName reports whether a request's host is a loopback name or address.
+// loopbackName reports whether hostport names a loopback host.
 func loopbackName(hostport string) bool {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

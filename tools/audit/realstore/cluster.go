@@ -165,7 +165,7 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// ask sends a word to a port and returns the response.
+// ask sends word to address and returns the response.
 func ask(ctx context.Context, address, word string) (string, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

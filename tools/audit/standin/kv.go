@@ -23,7 +23,7 @@ type store struct {
 
 func newStore() store { return store{keys: map[string][]byte{}, claims: map[string][]byte{}} }
 
-// claimed reports whether a key is a run's claim to a prefix. No load requests it, so it is neither
+// claimed reports whether key is a run's claim to a prefix. No load requests it, so it is neither
 // scripted nor logged, nor counted among the keys.
 func claimed(key []byte) bool { return strings.HasSuffix(string(key), "/dbtester-claim") }
 
