@@ -91,7 +91,7 @@ databases: {fake: {options: {delay: 1ms}}}
 	}
 }
 
-// checkSearched checks that the generators' records are about a search's last window.
+// checkSearched checks that the generator records are about the last window.
 func checkSearched(t *testing.T, rec record, n int) {
 	t.Helper()
 	if len(rec.run.Generators) != n {

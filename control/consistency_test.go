@@ -85,7 +85,7 @@ databases: {fake: {options: {lie: %q, lie_every: %d}}}
 	}
 }
 
-// mustShow fails unless the witnesses in a folder show violations, at least one in a class.
+// mustShow fails unless the witnesses in dir show violations, at least one in class.
 func mustShow(t *testing.T, dir string, class judge.Class) {
 	t.Helper()
 	witnesses, err := consistency.ReadWitnesses(filepath.Join(dir, consistency.FileWitness))
@@ -150,8 +150,8 @@ databases: {fake: {options: {lie: %q, lie_every: 7}}}
 	}
 }
 
-// TestWeakerPromise: in reads that promise less than linearizability, such as ZooKeeper's sync
-// and get, older values are staleness and never a violation.
+// TestWeakerPromise: in reads that promise less than linearizability, such as sync and get in
+// ZooKeeper, older values are staleness and never a violation.
 func TestWeakerPromise(t *testing.T) {
 	t.Parallel()
 	db := fake.Database()
@@ -177,8 +177,8 @@ databases: {weaker: {options: {lie: older, lie_every: 5}}}
 	mustShow(t, filepath.Join(out.Folders[0], rec.run.Tag), "")
 }
 
-// TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds a violation
-// on a key if and only if the run's judge did.
+// TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds violations on
+// a key if and only if the run did.
 func TestConsistencySample(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -230,8 +230,8 @@ databases: {fake: {options: {lie: %q, lie_every: 50}}}
 	}
 }
 
-// TestJudgedByDefault: a file that says nothing has its load judged, and its keys read back, where that
-// is possible.
+// TestJudgedByDefault: without a setting the load is judged, and its keys read back, where that is
+// possible.
 func TestJudgedByDefault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

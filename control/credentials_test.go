@@ -31,7 +31,7 @@ func TestCredentials(t *testing.T) {
 		tls      *config.TLS
 		auth     *config.Auth
 		password string
-		problems []string // parts of the error's lines
+		problems []string // parts of lines in the error
 	}{
 		"nothing":            {},
 		"a variable":         {auth: &config.Auth{User: "bench", PasswordEnv: "DBTESTER_TEST_SECRET"}, password: secret},
@@ -101,7 +101,7 @@ databases:
 	}
 }
 
-// Members that agents start serve TLS with the experiment's files, which also authenticate the
+// Members that agents start serve TLS with files from the experiment, which also authenticate the
 // agents and the client.
 func TestStartWithTLS(t *testing.T) {
 	t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Sessions are held during a load, die, and end by the store's rule. The record agrees with the
-// observations, an end that comes too early makes the run invalid, and no session's key is counted
-// with the load's keys.
+// Sessions are held during a load, die, and end by the rule of the store. The record agrees with
+// the observations, sessions that end too early make the run invalid, and their keys are not
+// counted with those of the load.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -104,7 +104,7 @@ databases:
 	}
 }
 
-// mustAgree fails unless the sessions' outcome follows from the observations by second.
+// mustAgree fails unless the outcome of the sessions follows from the observations by second.
 func mustAgree(t *testing.T, rec record, o deaths.Outcome) {
 	t.Helper()
 	seconds, err := observation.Read(deaths.Observed(), rec.dir)

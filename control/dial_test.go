@@ -105,8 +105,8 @@ func TestMemberDiesBetweenSteps(t *testing.T) {
 	}
 }
 
-// A loss that no heartbeat noticed is noticed when connections are opened. The member's agent
-// reports it in the member's last words.
+// A loss missed by heartbeats is noticed when connections are opened. The agent reports it in the
+// last words of the member.
 func TestMemberDiesUnnoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -137,14 +137,14 @@ func TestEndpointDiesBetweenSteps(t *testing.T) {
 	}
 }
 
-// No other member replaces the only member that a load targets.
+// No other member replaces the only target of a load.
 func TestTargetDiesBetweenSteps(t *testing.T) {
 	t.Parallel()
 	var r *rig
 	r = newRigOf(t, heralds(20, func() { r.kill(1) }))
 	rest := strings.Replace(threeSteps, "load: {", "load: {target: "+r.agents[1].host+", ", 1)
 	out, err := r.run(r.experiment(rest+"databases: {fake: {}}"), nil)
-	// A heartbeat shows it, or a connection that is not accepted.
+	// A heartbeat shows it, or a refused connection.
 	if err == nil || !strings.Contains(err.Error(), `every target member of the load ("`+r.agents[1].host+`") is lost`) &&
 		!strings.Contains(err.Error(), "open 6 connections: dial fake: unavailable: ") {
 		t.Errorf("error %v", err)
@@ -187,8 +187,8 @@ func (d *crowded) Dial(ctx context.Context, t database.Target) (database.Client,
 	return &crowdedClient{conn, d.open}, nil
 }
 
-// A member that takes a connection is not lost because it does not take as many
-// as the load wants.
+// A member that takes one connection is not lost because it does not take as many as the load
+// wants.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	entry := fake.Database()

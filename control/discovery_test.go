@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Instances register during a load, die and are deployed, and consumers follow them. The record
-// says when all knew, a registration that ends too early makes the run invalid, and no instance's
-// key is counted with the load's keys.
+// Instances register during a load, die and are deployed, and consumers follow them. The record has
+// the time when all knew, registrations that end too early make the run invalid, and keys of
+// instances are not counted with those of the load.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -72,8 +72,8 @@ databases:
 	}
 }
 
-// Instances elect a leader during a load. It dies twice, all consumers know the next one, and each
-// election's parts add up.
+// Instances elect a leader during a load. It dies twice, all consumers know the next one, and the
+// parts of each election add up.
 func TestElections(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -30,10 +30,10 @@ func mountDisk(t *testing.T, dir string) {
 	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
 }
 
-// filler is the file that makes a disk full.
+// filler is the file that fills a disk.
 const filler = "filler"
 
-// fillDisk fills a folder's disk.
+// fillDisk fills the disk below dir.
 func fillDisk(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(dir, filler))
@@ -50,8 +50,8 @@ func fillDisk(t *testing.T, dir string) {
 	}
 }
 
-// TestDisks: a run on a disk that is full or read-only reports that and leaves nothing, and the
-// next one works once the disk does.
+// TestDisks: a run on a full or read-only disk reports that and leaves nothing, and the next one
+// works once the disk does.
 func TestDisks(t *testing.T) {
 	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
@@ -109,7 +109,7 @@ func TestDisks(t *testing.T) {
 	})
 }
 
-// resultsOf puts the results' folder on its own disk.
+// resultsOf puts the result folders on a separate disk.
 func resultsOf(r *rig) string {
 	mountDisk(r.t, r.results)
 	return r.results
@@ -145,7 +145,7 @@ func makeWritable(t *testing.T, dir string) {
 	}
 }
 
-// named returns an error's text with their owners' names in place of folders and addresses.
+// named returns the text of err with the names of their owners in place of folders and addresses.
 func (r *rig) named(err error) string {
 	if err == nil {
 		return "complete"
@@ -157,8 +157,8 @@ func (r *rig) named(err error) string {
 	return "failed: " + strings.NewReplacer(append(names, "\n", "; ")...).Replace(err.Error())
 }
 
-// TestResultsReadOnly: result folders that become read-only during a load end the run with an
-// error that says so, and the next one works.
+// TestResultsReadOnly: result folders that become read-only during a load end the run with that
+// error, and the next one works.
 func TestResultsReadOnly(t *testing.T) {
 	t.Parallel()
 	if !namespacetest.Again(t, 0, 1000) {
@@ -189,7 +189,7 @@ func TestResultsReadOnly(t *testing.T) {
 	table.Add(t, matrix.Row{Step: "loading", Done: "make the folders of the results read-only", Ended: r.named(err), Next: "complete"})
 }
 
-// mustCollect fetches all records from a run's members, none of which could be written.
+// mustCollect fetches all member records, none of which could be written.
 func (r *rig) mustCollect(out *Outcome) {
 	r.t.Helper()
 	folder, err := results.Open(out.Folders[0])

@@ -40,7 +40,7 @@ databases:
 	databasetest.Golden(t, "testdata/dryrun.txt", out.Bytes())
 }
 
-// A plan shows the executables that the run would use, by the agents' rules.
+// A plan shows the executables for the run, by the rules of the agents.
 func TestDryRunTools(t *testing.T) {
 	t.Parallel()
 	r := releasedRegistry(t)
@@ -84,7 +84,7 @@ func TestDryRunTools(t *testing.T) {
 	}
 }
 
-// An error in one database hides no other, and a plan refuses the same files as a run.
+// An error in one database hides no other, and plans refuse the same files as runs.
 func TestDryRunRefused(t *testing.T) {
 	t.Parallel()
 	r := releasedRegistry(t)

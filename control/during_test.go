@@ -61,7 +61,7 @@ func TestDuring(t *testing.T) {
 	}
 }
 
-// An activity beside steps outlives an interrupt, one during a load does not.
+// Activities during steps outlive an interrupt, those during a load do not.
 func TestDuringInterrupt(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -23,7 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// running is an etcd with three members that no agent runs.
+// running is an etcd with three members, without agents.
 type running struct {
 	*rig
 	*databasetest.Cluster
@@ -85,8 +85,7 @@ func (r *running) puts() []int {
 	return all
 }
 
-// The members that a load targets get its requests, and no others do, by the
-// members' own counts.
+// Only the targeted members get requests, by their own counts.
 func TestTarget(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -156,8 +155,8 @@ func (r *running) mustBeElsewhere(folder, target string) {
 	}
 }
 
-// mustBeAsked fails the test unless control has read each member's own metrics before and after the
-// load, with the load's requests in between.
+// mustBeAsked fails the test unless control has read the metrics of each member before and after
+// the load, with all requests in between.
 func (r *running) mustBeAsked(rec record) {
 	t := r.rig.t
 	t.Helper()
@@ -182,8 +181,7 @@ func (r *running) mustBeAsked(rec record) {
 	}
 }
 
-// A member that does not give its metrics is a note beside a valid run, and `metrics: false` asks
-// no member.
+// Refused metrics are a note in a valid run, and `metrics: false` asks no member.
 func TestMetricsRefused(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -225,7 +223,7 @@ func wantMarks(t *testing.T, rec record, want ...string) {
 	}
 }
 
-// A target that is not a member ends the run before any load.
+// A target that is no member ends the run before any load.
 func TestNoSuchTarget(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)

@@ -70,7 +70,7 @@ func TestAchieved(t *testing.T) {
 	}
 }
 
-// TestClientDelay has a client's delay, and response times of 2 ms.
+// TestClientDelay has client delays, and response times of 2 ms.
 func TestClientDelay(t *testing.T) {
 	t.Parallel()
 	measured := results.Latency{Count: 100, SumNS: int64(100 * 2 * time.Millisecond)}
@@ -105,8 +105,8 @@ func TestClientDelay(t *testing.T) {
 }
 
 // TestStopIsCountedOnce has the record from a closed loop with 20 clients whose process was stopped
-// for 3 s. Each client had a request in flight, so the client caused 60 s. The stop is also its
-// timers' longest lag.
+// for 3 s. Each client had a request in flight, so the client caused 60 s. The stop is also the
+// longest lag of its timers.
 func TestStopIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	lag := &results.Spread{N: 898, P50: 82_000, P99: 98_000, P999: 2_993_684_479}
@@ -198,7 +198,7 @@ func TestExcusedFailures(t *testing.T) {
 	}
 }
 
-// TestInFlightAtEnd: requests that a healthy cluster has in flight when a window ends do not
+// TestInFlightAtEnd: requests that a healthy cluster has in flight at the end of a window do not
 // count against the rate, but a backlog does.
 func TestInFlightAtEnd(t *testing.T) {
 	step := results.Step{Step: workload.Step{Clients: 20, Rate: 100}}

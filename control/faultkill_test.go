@@ -153,8 +153,8 @@ func (c counts) String() string {
 	return strings.Join(list, "; ")
 }
 
-// killAt kills a process at a moment after a fault was requested, fails the test if anything
-// remains of the fault, and returns how the run ended. mark is the file that a command makes.
+// killAt kills a process some time after a fault was requested, fails the test if anything remains
+// of the fault, and returns how the run ended. mark is the file made by the command.
 func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	s.t.Helper()
 	begins := "fault: " + kind + " of member 2"
@@ -208,8 +208,8 @@ func (s *stage) killAt(who, kind, mark string, after time.Duration) string {
 	return state
 }
 
-// heal runs the undo for the command in a run whose control was killed. A command that had an
-// effect is on record.
+// heal runs the undo of the command after control was killed. Commands that had an effect are on
+// record.
 func (s *stage) heal(mark string) {
 	s.t.Helper()
 	m, err := s.last().Manifest()
@@ -239,15 +239,15 @@ func (s *stage) heal(mark string) {
 	}
 }
 
-// faulted is a run that had a fault.
+// faulted is a run with a fault.
 type faulted struct {
 	*stage
 	run    string // as in the names of the objects that faults add
 	agents []int  // their pids during the fault
 }
 
-// left lists what remains of the fault and the members: processes, which may be stopped, tables,
-// queues, mounts, loop devices and control groups.
+// left lists remains of the fault and the members: processes, which may be stopped, tables, queues,
+// mounts, loop devices and control groups.
 func (f faulted) left() (list []string) {
 	f.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -298,7 +298,7 @@ func (f faulted) left() (list []string) {
 		if err == nil && d.IsDir() && d.Name() == f.run {
 			note("the control group %s is left", path)
 		}
-		return nil // others' groups come and go
+		return nil // foreign groups come and go
 	})
 	return list
 }

@@ -37,8 +37,8 @@ func (r *rig) faulted(n int, file func(rest time.Duration) string) (record, []fa
 	}
 }
 
-// A load's faults are applied, undone and recorded: their members are not lost, the probes leave no
-// keys behind, and the load's failures meanwhile do not count against it.
+// Faults are applied, undone and recorded: their members are not lost, the probes leave no keys
+// behind, and failures meanwhile do not count against the load.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
@@ -105,8 +105,8 @@ func (rec record) hasLevel(t *testing.T, from, to time.Time) bool {
 	return ok > 0 && length >= time.Second
 }
 
-// A fault that an agent does not allow is refused before anything starts, with its place in
-// the file.
+// Faults that an agent does not allow are refused before anything starts, with their place in the
+// file.
 func TestFaultsNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

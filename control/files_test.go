@@ -11,8 +11,8 @@ import (
 // fewFiles is fewer files than a load with many clients needs.
 const fewFiles = 64
 
-// TestFewFiles: control, an agent or a generator that may open few files works with a small load.
-// With a large load the run ends and says why, and leaves nothing. The next one works where more
+// TestFewFiles: control, agents and generators that may open few files work with a small load. With
+// a large load the run ends and names the reason, and leaves nothing. The next one works where more
 // files are allowed.
 func TestFewFiles(t *testing.T) {
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// mustCount fails the test if the key count that a run found is not between its ok requests and
-// those that may have been applied.
+// mustCount fails the test if the key count of a run is not between its ok requests and those that
+// may have been applied.
 func mustCount(t *testing.T, out *Outcome, rec record) {
 	t.Helper()
 	for _, reason := range out.Invalid {
@@ -57,8 +57,8 @@ func TestSameFileTwice(t *testing.T) {
 	}
 }
 
-// TestTimeOutsTwice runs a file twice below one prefix on an etcd cluster, with time-outs that
-// about one write in ten exceeds.
+// TestTimeOutsTwice runs a file twice below one prefix on an etcd cluster, with time-outs exceeded
+// by about one write in ten.
 func TestTimeOutsTwice(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -83,7 +83,7 @@ func TestTimeOutsTwice(t *testing.T) {
 	}
 }
 
-// slowest returns a quantile of the times that concurrent puts take, on keys that no load uses.
+// slowest returns a quantile of the times for concurrent puts, on keys outside all loads.
 func slowest(t *testing.T, r *running, q float64) time.Duration {
 	t.Helper()
 	const clients, each = 20, 50

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/control/issue"
 )
 
-// A load's objects are garbage when its files are derived, although abilities keep theirs until the
-// run is finished.
+// Objects from the load are garbage when its files are derived, although abilities keep theirs
+// until the run is finished.
 func TestRunKeepsNoLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

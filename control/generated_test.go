@@ -32,8 +32,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// ledger counts a database's requests from all clients by operation, key and the value's hash,
-// which contains the request's number.
+// ledger counts the requests from all clients by operation, key and value hash; the value contains
+// the request number.
 type ledger struct {
 	mu    sync.Mutex
 	calls map[string]int
@@ -90,7 +90,7 @@ type rigGenerator struct {
 	listener *bufconn.Listener
 }
 
-// generate starts n generators, and returns an experiment's key that names them.
+// generate starts n generators, and returns the experiment key that names them.
 func (r *rig) generate(n int, allowed bool) string {
 	r.t.Helper()
 	r.generators = map[string]*rigGenerator{}
@@ -121,8 +121,8 @@ func (r *rig) generate(n int, allowed bool) string {
 	return "generators: [" + strings.Join(names, ", ") + "]\n"
 }
 
-// targets returns the addresses that generators may connect to: the tests' members, whoever runs
-// them.
+// targets returns the addresses to which generators may connect: the members in tests, with or
+// without agents.
 func (r *rig) targets() generator.Targets {
 	r.t.Helper()
 	t, err := generator.ParseTargets([]string{"127.0.0.0/8"})

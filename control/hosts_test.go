@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The processors that a member could use are part of its record: without its machine's size and its
-// quota, its CPU figures cannot be judged.
+// The processors available to a member are part of its record: without the size of its machine and
+// its quota, its CPU figures cannot be judged.
 func TestMemberQuota(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -39,14 +39,13 @@ func (d *released) Recipes(version string) ([]recipe.Recipe, error) {
 	return []recipe.Recipe{recipe.Local{Path: filepath.Join(d.dir, version), Files: map[string]string{"faked": ""}}}, nil
 }
 
-// unbuilt is the fake with a server that is never in this binary, and with no
-// recipe for it.
+// unbuilt is the fake with a server that is never in this binary, and without a recipe.
 type unbuilt struct {
 	*fake.Options `yaml:",inline"`
 }
 
-// needy is the fake with a server that is never in this binary, and that needs a path as such
-// databases' drivers do.
+// needy is the fake with a server that is never in this binary, and that needs a path as drivers of
+// such databases do.
 type needy struct {
 	*fake.Options `yaml:",inline"`
 }
@@ -117,7 +116,7 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-// A version that is in the agents' binary needs no release.
+// Versions in the agent binary need no release.
 func TestEmbeddedVersion(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
@@ -173,8 +172,8 @@ func TestInstallFails(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// In a classic file a version is a label: the built-in server runs, and only a database without its
-// own server must have that release.
+// In a classic file the version is a label: the built-in server runs, and only databases without a
+// built-in server must have that release.
 func TestClassicVersions(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))

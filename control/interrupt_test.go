@@ -18,8 +18,8 @@ import (
 // errSignal is why the tests end a run.
 var errSignal = errors.New("a signal came")
 
-// mustBeInterrupted fails the test unless a run that errSignal ended says so,
-// left nothing running, and has whole records up to then.
+// mustBeInterrupted fails the test unless a run ended by errSignal is recorded as interrupted, left
+// nothing running, and has whole records up to then.
 func (r *rig) mustBeInterrupted(out *Outcome, err error) {
 	r.t.Helper()
 	r.mustBeIdle()

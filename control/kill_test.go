@@ -20,13 +20,13 @@ import (
 // killEnv plays the kills on three etcd members: make kill.
 const killEnv = "DBTESTER_KILL_ETCD"
 
-// The loads: one that takes a moment, and one that lasts while a process is killed or stopped.
+// The loads: a short one, and one that lasts while a process is killed or stopped.
 const (
 	playedLoad  = "load: {requests: 100, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\n"
 	lastingLoad = "load: {rate: 100, duration: 3s, clients: 4, key_size: 32, value_size: 64, timeout: 1s}\n"
 )
 
-// deed is an action on a process at some point in a run.
+// deed is something done to a process at some point in a run.
 type deed struct {
 	who   string // control, or the second agent, member or generator
 	stops bool   // SIGSTOP, and SIGCONT later; else SIGKILL
@@ -41,7 +41,7 @@ func (d deed) String() string {
 
 // TestKill kills control, an agent, a member and a generator at every step in a run, and at its
 // last words, and stops them for a while: the record is readable, nothing remains, and the next run
-// works. Without make matrix, a generator's stops and kills happen at one point each, with
+// works. Without make matrix, stops and kills of a generator happen at one point each, with
 // generators where they matter, and other kills at three: the first, the load and the last. make
 // kill and make test-long do them at every step.
 func TestKill(t *testing.T) {
@@ -85,8 +85,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// do does a deed at a point in a run. The run ends, leaves nothing and names its errors, and the
-// next one works.
+// do does d at one point in a run. The run ends, leaves nothing and names its errors, and the next
+// one works.
 func (s *stage) do(table *matrix.Table, d deed, i int, point string) {
 	s.t.Helper()
 	p := s.to(point)
@@ -125,7 +125,7 @@ func (s *stage) do(table *matrix.Table, d deed, i int, point string) {
 	table.Add(s.t, row)
 }
 
-// pids returns the processes that a deed is done to.
+// pids returns the processes to which a deed is done.
 func (s *stage) pids(who string, control *player) (list []int) {
 	s.t.Helper()
 	switch who {
@@ -175,8 +175,8 @@ func (s *stage) hit(d deed, p *player, pids []int) {
 	send(syscall.SIGCONT)
 }
 
-// stopFor returns how long a process is stopped that control does not wait for: longer than leases,
-// and for the whole matrix long enough that three heartbeats fail.
+// stopFor returns for how long to stop processes that control does not wait for: longer than
+// leases, and for the whole matrix long enough that three heartbeats fail.
 func stopFor() time.Duration {
 	if matrix.Whole() {
 		return 20 * time.Second
@@ -184,7 +184,7 @@ func stopFor() time.Duration {
 	return playedLease + 3*time.Second
 }
 
-// mustGiveUp waits until no agent has a session from a control that is silent.
+// mustGiveUp waits until no agent has a session from a silent control.
 func (s *stage) mustGiveUp() {
 	s.t.Helper()
 	for i := range s.members {

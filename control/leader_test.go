@@ -51,8 +51,8 @@ func (d *elected) next() int {
 	return d.leaders[min(len(d.asked), len(d.leaders))-1]
 }
 
-// watched watches a driver's leaders for d and returns the events' members, the reported texts, and
-// the watch.
+// watched watches the leaders of a driver for d and returns the members in events, the reported
+// texts, and the watch.
 func watched(t *testing.T, driver database.Driver, auth *database.Auth, first int, d time.Duration) (members []int, said []string, w *leaderWatch) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), results.FileEvents)
@@ -141,8 +141,8 @@ func TestWatchLeaderByPassword(t *testing.T) {
 	})
 }
 
-// A request that a paused member delays does not delay others, and its answer does not replace a
-// later request's.
+// Requests delayed by a paused member do not delay others, and their answers do not replace later
+// ones.
 func TestWatchLeaderOverlaps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,8 +169,8 @@ func TestWatchNoLeader(t *testing.T) {
 // errElected ends a run whose leader changed.
 var errElected = errors.New("another member leads")
 
-// A real cluster's leader is killed while a load runs, and the next one is recorded, whether or not
-// agents run the members.
+// The leader of a real cluster is killed while a load runs, and the next one is recorded, whether
+// or not agents run the members.
 func TestLeaderDiesInLoad(t *testing.T) {
 	t.Parallel()
 	const load = "rate: 50, duration: 5m, clients: 4, key_size: 32, value_size: 64, timeout: 1s"
@@ -231,8 +231,8 @@ func loseLeader(t *testing.T, r *rig, e *config.Experiment, kill func(int), targ
 	}
 }
 
-// A real cluster's leader is paused or killed. The watch names the next one, as the members' own
-// status does.
+// The leader of a real cluster is paused or killed. The watch names the next one, as the members do
+// in their own status.
 func TestWatchNamesLeader(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*running){

@@ -66,8 +66,7 @@ databases:
 	}
 }
 
-// The latency includes the wait for a lock that our own holders have, but not how long the lock is
-// held.
+// The latency includes the wait for locks held in the same load, but not how long the lock is held.
 func TestLoadLocksTimed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -70,7 +70,7 @@ func (r record) count(t *testing.T, ops []workload.Op) {
 	}
 }
 
-// Renewing a session that has ended is an error, and the session is counted as expired.
+// Renewing an ended session is an error, and the session is counted as expired.
 func TestLoadSessionsExpire(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// locksOf returns what came of a run's locks, and its turns.
+// locksOf returns the outcome of the locks in rec, and the turns.
 func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	t.Helper()
 	o, err := locks.Record().Of(rec.run.Records)
@@ -28,9 +28,9 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 	return o, turns
 }
 
-// Contenders compete during a load, in stages. The record's numbers follow from the turns' file,
-// and the store's order is found. A lock with two holders, or an old fence, makes the run invalid.
-// No lock's key is counted with the load's keys.
+// Contenders compete during a load, in stages. The numbers in the record follow from the turns, and
+// the order of the store is found. A lock with two holders, or an old fence, makes the run invalid.
+// Keys of locks are not counted with those of the load.
 func TestLocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -64,7 +64,7 @@ databases:
 		if want.lies != (s.Overlaps > 0) || want.lies != (s.Disorder > 0) || want.lies != hasMark(rec.run, mark.LocksOverlap) || want.lies != hasMark(rec.run, mark.LocksFences) {
 			t.Errorf("%s: %+v and the marks %q, want lies to be found: %v", rec.run.Tag, s, rec.marks(), want.lies)
 		}
-		// On a machine that is too busy, too few turns are certain.
+		// On an overloaded machine, too few turns are certain.
 		if f := o.Stages[1].Fairness; !want.lies && f.Order != want.order && (f.Order != locks.Undecided || f.Decided > 100) {
 			t.Errorf("%s: %+v, want a %s", rec.run.Tag, f, want.order)
 		}

@@ -37,7 +37,7 @@ func (r *rig) kill(member int) {
 	}
 }
 
-// A load continues without a member that dies. The run is recorded, but not valid.
+// The load continues when a member dies. The run is recorded, but not valid.
 func TestMemberDiesInLoad(t *testing.T) {
 	t.Parallel()
 	var r *rig
@@ -71,7 +71,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 		t.Errorf("the leader ended with %q, want exit 0 after interrupt", got)
 	}
 	want := "member 3: it was killed by another process, or by the kernel because memory ran out, fake: killed by SIGKILL"
-	// The clients' losses are judged too.
+	// Lost clients are judged too.
 	if len(out.Invalid) < 2 || out.Invalid[0] != "fake: server lost: "+want || !strings.Contains(out.Invalid[1], "step 1, 6 clients: ") {
 		t.Errorf("invalid: want %q first, then a verdict on step 1, got %q", want, out.Invalid)
 	}
@@ -149,10 +149,10 @@ func TestNoQuorum(t *testing.T) {
 	r.mustBeIdle()
 }
 
-// errGone is what agents answer that no longer run.
+// errGone is the answer of agents that no longer run.
 var errGone = errors.New("gone")
 
-// Files that one agent does not send, or sends wrong, are reported. The other agents' files are
+// Files that one agent does not send, or sends wrong, are reported. Those from other agents are
 // collected.
 func TestAgentFailsAtTheEnd(t *testing.T) {
 	t.Parallel()
@@ -160,7 +160,7 @@ func TestAgentFailsAtTheEnd(t *testing.T) {
 		name string
 		tap  func(*fleettest.Agent)
 		want []string
-		// files is how many of the member's files are collected.
+		// files is the number of collected files for the member.
 		files int
 	}{
 		{
@@ -279,7 +279,7 @@ func TestUnwritableRecords(t *testing.T) {
 					t.Errorf("make a symbolic link: %v", err)
 				}
 			}))
-			// Samples are appended to a file that is read first, and a device is not read.
+			// Samples are appended to a file that is read first, and devices are not read.
 			if err == nil || !strings.Contains(err.Error(), name+": no space left on device") && !strings.Contains(err.Error(), name+": must be a regular file") {
 				t.Errorf("the error must name %s and why it cannot be written, got %v", name, err)
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// The test binary is a member's server when it is started as one.
+// The test binary is the server of a member when started as one.
 func TestMain(m *testing.M) {
 	databasetest.Serve(database.NewRegistry(fake.Database(), etcd.Database()))
 	if len(os.Args) > 2 && os.Args[1] == "play" {

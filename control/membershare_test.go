@@ -18,8 +18,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestMemberAnswers counts the measured requests, and leaves out a step with a request whose member
-// is not known.
+// TestMemberAnswers counts the measured requests, and leaves out steps in which the member of a
+// request is not known.
 func TestMemberAnswers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -93,7 +93,7 @@ func TestMemberShares(t *testing.T) {
 	}
 }
 
-// TestStoppedMemberShare stops a follower for most of a load. The other members' clients send the
+// TestStoppedMemberShare stops a follower for most of a load. Clients of other members send the
 // requests that its clients can't, and the run has a mark for it. With requests bound to their
 // clients, they wait, and there is no mark.
 func TestStoppedMemberShare(t *testing.T) {
@@ -128,8 +128,8 @@ func TestStoppedMemberShare(t *testing.T) {
 	}
 }
 
-// pausedInLoad pauses a member for four seconds in a load, and returns the run's record. If this
-// process was stopped meanwhile, the load runs again.
+// pausedInLoad pauses a member for four seconds in a load, and returns the record. If this process
+// was stopped meanwhile, the load runs again.
 func (r *running) pausedInLoad(member int, load string) record {
 	t := r.rig.t
 	t.Helper()

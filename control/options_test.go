@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 )
 
-// TestFanOutIsRecorded: over how many parents keys are spread decides what a write costs, so the
+// TestFanOutIsRecorded: the number of parents for all keys decides the cost of writes, so the
 // manifest has it for each database, even by default.
 func TestFanOutIsRecorded(t *testing.T) {
 	t.Parallel()

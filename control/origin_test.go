@@ -122,8 +122,8 @@ func (d *few) Plan(m database.Member) (database.Plan, error) {
 	return plan, err
 }
 
-// A load with an operation that members can't apply is refused before anything starts,
-// at the line that asks for it.
+// Loads with an operation that members can't apply are refused before anything starts, at the line
+// that asks for it.
 func TestMembersWithFewOperations(t *testing.T) {
 	t.Parallel()
 	db := fake.Database()
@@ -145,7 +145,7 @@ func TestMembersWithFewOperations(t *testing.T) {
 	}
 }
 
-// A release for the database behind a proxy contains no proxy, and the agents' executables take
+// Releases for the database behind a proxy contain no proxy, and executables on agents take
 // precedence.
 func TestToolsOfAReleaseBehindAProxy(t *testing.T) {
 	db, err := releasedRegistry(t).Get("released")

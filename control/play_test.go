@@ -35,7 +35,7 @@ import (
 //	play control FILE POINT LEAD a run that waits at a point, if it is not "", and announces steps to
 //	                             generators with a lead
 //
-// A point is a text that the run reports. The run writes each to standard output. At the point it
+// A point is a text reported by the run. The run writes each to standard output. At the point it
 // writes "at POINT" and waits for a line on standard input.
 func play(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -62,14 +62,14 @@ func play(args []string) error {
 // filesEnv is how many files a player may have open, if it is set.
 const filesEnv = "DBTESTER_PLAY_FILES"
 
-// diskEnv is the disk that each played agent's member has as its own, if it is set.
+// diskEnv is the disk for the member of each played agent, if it is set.
 const diskEnv = "DBTESTER_PLAY_DISK"
 
-// givenSuffix ends the name of a directory beside a played agent's working directory: the disk that
-// its user has given it, if it exists.
+// givenSuffix ends the name of a directory beside the working directory of a played agent: the disk
+// given by its user, if it exists.
 const givenSuffix = "-disk"
 
-// diskOf returns a played agent's disk.
+// diskOf returns the disk for a played agent.
 func diskOf(workDir string) string {
 	if _, err := os.Stat(workDir + givenSuffix); err == nil {
 		return workDir + givenSuffix
@@ -80,7 +80,7 @@ func diskOf(workDir string) string {
 // played returns the databases that are played: the fake, and etcd.
 func played() *database.Registry { return database.NewRegistry(fake.Database(), etcd.Database()) }
 
-// playedLease is the played agents' lease: several heartbeats.
+// playedLease is the lease on played agents: several heartbeats.
 const playedLease = 5 * time.Second
 
 func playAgent(ctx context.Context, addr, workDir string) error {
@@ -164,7 +164,7 @@ func plainTCP(addr string) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// pointOf returns an update as a point in a run.
+// pointOf returns u as a point in a run.
 func pointOf(u Update) string {
 	switch {
 	case u.Load != nil:
@@ -176,8 +176,8 @@ func pointOf(u Update) string {
 	}
 }
 
-// points returns a run's points in order: what a whole run reported, each once, without those that
-// only this run could make.
+// points returns the points of a run in order: the texts reported by a whole run, each once,
+// without those that only this run could make.
 func points(reported []string, steps []step) (list []string) {
 	for _, text := range reported {
 		fixed := slices.ContainsFunc(steps, func(s step) bool { return s.name == text }) ||

@@ -42,7 +42,7 @@ func TestPreload(t *testing.T) {
 	}
 }
 
-// TestPreloadRefused: a failed request for the data before a load ends the run, which names the
+// TestPreloadRefused: a failed request for the data before the load ends the run, which names the
 // keys.
 func TestPreloadRefused(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ func (d *profiled) CPUProfile(ctx context.Context, _ database.Target, member int
 	return errors.New("read: connection reset")
 }
 
-// newProfiledRig has a database "profiled" beside the others.
+// newProfiledRig adds a database "profiled" to the others.
 func newProfiledRig(t *testing.T) *rig {
 	able := fake.Database()
 	able.Name = "profiled"
@@ -57,7 +57,7 @@ func (r record) texts(code string) (texts []string) {
 	return texts
 }
 
-// profilesOf returns a member's profiles from the record.
+// profilesOf returns the recorded profiles of m.
 func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 	t.Helper()
 	profiles, err := declared.Record().Of(m.Records)
@@ -67,7 +67,7 @@ func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 	return profiles
 }
 
-// TestProfile: profiles that arrived are in the folder and the manifest, the others are a mark,
+// TestProfile: profiles that arrived are in the folder and the manifest, missing ones are a mark,
 // and nothing fails. No incomplete file remains.
 func TestProfile(t *testing.T) {
 	t.Parallel()

@@ -69,13 +69,13 @@ func (r *rig) newRacer(name string) *racer {
 	return c
 }
 
-// await sends news and waits for the racer's turn.
+// await sends news and waits for its turn.
 func (c *racer) await(news string) {
 	c.news <- news
 	<-c.turn
 }
 
-// race is the racer's life. release releases the agents.
+// race is the life of a racer. release releases the agents.
 func (c *racer) race(ctx context.Context, takeOver func(int) *pb.StartRequest, release func(*fleet.Fleet) error) {
 	if c.err = c.fleet.Connect(ctx); c.err == nil {
 		c.err = c.fleet.Open(ctx, takeOver, nil)
@@ -90,8 +90,8 @@ func (c *racer) race(ctx context.Context, takeOver func(int) *pb.StartRequest, r
 	c.news <- "ended"
 }
 
-// race has several controls race for the rig's agents. The dice choose who makes the next call,
-// and when a winner releases its agents; with together, only after all others have ended. It
+// race has several controls race for the agents of the rig. The dice choose who makes the next
+// call, and when a winner releases its agents; with together, only after all others have ended. It
 // returns the winners.
 func (r *rig) race(dice *rand.Rand, racers []*racer, together bool, takeOver func(int) *pb.StartRequest, release func(*fleet.Fleet) error) (winners []string) {
 	r.t.Helper()
@@ -149,7 +149,7 @@ func races(all uint64) uint64 {
 	return all / 4
 }
 
-// However several controls' calls interleave, one control gets all agents while the others are
+// However calls from several controls interleave, one control gets all agents while the others are
 // refused. If it releases them meanwhile, others may get them after it, but no agent refuses a
 // control after that control has got another agent.
 func TestRaceForAgents(t *testing.T) {

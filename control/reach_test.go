@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 )
 
-// TestReach names the flags that generators' agents need, each at its key's place.
+// TestReach names the flags for agents of generators, each at the place of its key.
 func TestReach(t *testing.T) {
 	t.Parallel()
 	registry := database.NewRegistry(fake.Database())

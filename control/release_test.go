@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// releasesOf returns a file's findings, one line each.
+// releasesOf returns the findings in a file, one line each.
 func releasesOf(t *testing.T, registry *database.Registry, text string, classic bool, known Agents) []string {
 	t.Helper()
 	e, _, err := config.Parse("x.yaml", []byte("title: releases\nhosts: [127.0.0.1]\n"+text), registry.All())
@@ -28,8 +28,8 @@ func releasesOf(t *testing.T, registry *database.Registry, text string, classic 
 	return lines
 }
 
-// TestReleases: a version that no agent can run is refused at its place, with the accepted ones.
-// A problem that depends on the machine is a warning, and only if it is known.
+// TestReleases: versions that no agent can run are refused at their place, with the accepted ones.
+// Problems that depend on the machine are warnings, and only if they are known.
 func TestReleases(t *testing.T) {
 	t.Parallel()
 	registry := database.NewRegistry(append(all.Registry().All(), fake.Database())...)
@@ -90,8 +90,8 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-// TestInstallOtherVersion: a run with install and another release than the file's installs the
-// one that it runs.
+// TestInstallOtherVersion: a run with install and another release than the file installs the one
+// that it runs.
 func TestInstallOtherVersion(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))

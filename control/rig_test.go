@@ -42,17 +42,17 @@ type rig struct {
 	results  string
 	cache    string      // for releases, shared by the agents
 	agents   []*rigAgent // by member
-	// tap may replace an agent's client with one that misbehaves.
+	// tap may replace an agent client with one that misbehaves.
 	tap func(member int, c pb.AgentClient) pb.AgentClient
-	// generators are a test's generators, by their agents' addresses.
+	// generators are those in the test, by agent address.
 	generators map[string]*rigGenerator
-	lead       time.Duration // before generators' steps
+	lead       time.Duration // before steps of generators
 }
 
 type rigAgent struct {
 	host     string // address
-	addr     string // the agent's
-	port     int    // the member's
+	addr     string // of the agent
+	port     int    // of the member
 	workDir  string
 	client   pb.AgentClient
 	listener *bufconn.Listener
@@ -104,7 +104,7 @@ func freePorts(t *testing.T, host string, n int) (ports []int) {
 		if err != nil {
 			t.Fatalf("listen on the address: %v", err)
 		}
-		defer l.Close() // once all are known: a port that is free again may be given again
+		defer l.Close() // once all are known: a free port may be given again
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
@@ -151,7 +151,7 @@ func (a *rigAgent) dial(t *testing.T) *grpc.ClientConn {
 	return conn
 }
 
-// connect implements Options.Connect for the rig's agents, and dials TCP to any other address.
+// connect implements Options.Connect for the agents in the rig, and dials TCP to any other address.
 func (r *rig) connect(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
 	for i, a := range r.agents {
 		if a.addr != addr {
@@ -171,10 +171,10 @@ func (r *rig) connect(_ context.Context, addr string) (pb.AgentClient, io.Closer
 	return pb.NewAgentClient(conn), conn, nil
 }
 
-// small is a load that takes a moment.
+// small is a short load.
 const small = "load: {requests: 300, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\n"
 
-// experiment reads the rest of an experiment file over the rig's hosts.
+// experiment reads the rest of an experiment file over the rig hosts.
 func (r *rig) experiment(rest string) *config.Experiment {
 	r.t.Helper()
 	var file strings.Builder
@@ -257,10 +257,10 @@ func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
 	}
 }
 
-// attempts is how often a test runs an experiment on a machine that stops this process.
+// attempts is how often tests run an experiment on a machine that stops this process.
 const attempts = 5
 
-// databases returns the records of a run's databases.
+// databases returns the database records in out.
 func (r *rig) databases(out *Outcome) (list []*results.DatabaseRun) {
 	r.t.Helper()
 	for _, folder := range out.Folders {
@@ -277,7 +277,7 @@ func (r *rig) databases(out *Outcome) (list []*results.DatabaseRun) {
 	return list
 }
 
-// stopped returns the longest time for which a run's client was stopped.
+// stopped returns the longest time for which a client was stopped.
 func (r *rig) stopped(out *Outcome) (longest time.Duration) {
 	r.t.Helper()
 	for _, d := range r.databases(out) {
@@ -293,7 +293,7 @@ func (r *rig) stopped(out *Outcome) (longest time.Duration) {
 	return longest
 }
 
-// late reports whether a run lost a generator because its lead was too short for this machine.
+// late reports whether a generator was lost because its lead was too short for this machine.
 func (r *rig) late(out *Outcome) bool {
 	r.t.Helper()
 	return slices.ContainsFunc(r.databases(out), func(d *results.DatabaseRun) bool {
@@ -301,7 +301,7 @@ func (r *rig) late(out *Outcome) bool {
 	})
 }
 
-// ofMachine are the codes of marks that a busy test machine causes.
+// ofMachine are the codes of marks caused by busy test machines.
 var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
 // ofRun returns the reasons that do not depend on how busy the machine is.
@@ -379,7 +379,7 @@ func (a *rigAgent) servers(t *testing.T) []string {
 
 // serversAmong is [rigAgent.servers] for processes by their command lines.
 func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
-	flags := [][]byte{ // as a fake and an etcd have
+	flags := [][]byte{ // as in a fake and an etcd
 		fmt.Appendf(nil, "--listen=%s:%d\x00", a.host, a.port), fmt.Appendf(nil, "--listen-client-urls=http://%s:%d\x00", a.host, a.port),
 	}
 	for _, pid := range slices.Sorted(maps.Keys(lines)) {
@@ -390,7 +390,7 @@ func (a *rigAgent) serversAmong(lines map[int][]byte) (pids []string) {
 	return pids
 }
 
-// record holds one database's records in a result folder.
+// record holds the records of one database in a result folder.
 type record struct {
 	manifest  *results.Manifest
 	run       *results.DatabaseRun
@@ -469,7 +469,7 @@ func (r record) kinds() []string {
 	return kinds
 }
 
-// marks returns the marks' codes, "!" before those that make the run invalid.
+// marks returns the codes of marks, "!" before those that make the run invalid.
 func (r record) marks() []string {
 	var codes []string
 	for _, m := range r.run.Validity {
@@ -497,10 +497,10 @@ func at(text string) func(Update) bool {
 	return func(u Update) bool { return u.Text == text }
 }
 
-// loading recognizes the load's first second.
+// loading recognizes the first second of the load.
 func loading(u Update) bool { return u.Load != nil }
 
-// checkDigests requires a digest for every recorded file, equal to the file's.
+// checkDigests requires a digest for every recorded file, equal to the digest of the file.
 func (r *rig) checkDigests(rec record) {
 	r.t.Helper()
 	files, err := results.Digest(rec.dir)

@@ -74,7 +74,7 @@ databases:
 	}
 }
 
-// checkRunning checks the manifest that a control would leave if it were killed while loading.
+// checkRunning checks the manifest that would remain if control were killed while loading.
 func (r *rig) checkRunning() {
 	paths, err := filepath.Glob(filepath.Join(r.results, "*", "*", results.FileManifest))
 	if err != nil || len(paths) != 1 {
@@ -97,7 +97,7 @@ func (r *rig) checkRunning() {
 	}
 }
 
-// checkTimes checks the steps' times.
+// checkTimes checks the times of steps.
 func checkTimes(t *testing.T, run *results.DatabaseRun) {
 	t.Helper()
 	if len(run.Steps) != 2 {
@@ -145,7 +145,7 @@ func checkMembers(t *testing.T, rec record) {
 	}
 }
 
-// checkSamples requires a member's last sample after the load, while its process ran.
+// checkSamples requires a last sample after the load, while the member process ran.
 func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	t.Helper()
 	samples, err := results.ReadSamples(path)
@@ -158,8 +158,8 @@ func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	}
 }
 
-// memberFiles is how many files an agent has for a member: samples, its command's log, and the
-// agent's own log.
+// memberFiles is how many files an agent has for a member: samples, the log of its command, and the
+// log of the agent itself.
 const memberFiles = 3
 
 // checkFiles requires every canonical file and every classic one, and nothing incomplete.

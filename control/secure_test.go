@@ -21,8 +21,8 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// A running cluster with TLS and users accepts only permitted users' loads; others get an error at
-// once. The password appears nowhere in output or records.
+// A running cluster with TLS and users accepts only loads by permitted users; others get an error
+// at once. The password appears nowhere in output or records.
 func TestSecureEndpoints(t *testing.T) {
 	t.Parallel()
 	const password = "hunter2-3f9c"

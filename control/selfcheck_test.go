@@ -24,7 +24,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 	for name, change := range map[string]struct {
 		host func(*results.Host)
-		want string // the mark's text
+		want string // the text of the mark
 	}{
 		"here":          {func(*results.Host) {}, ""},
 		"elsewhere":     {func(h *results.Host) { h.Name = "other" }, "the self-check is of another machine (other, "},
@@ -58,7 +58,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// TestSelfCheckOfLoads: a load that cannot be checked, or whose check fails, still runs, and the
+// TestSelfCheckOfLoads: loads that cannot be checked, or whose check fails, still run, and the
 // manifest has the reason.
 func TestSelfCheckOfLoads(t *testing.T) {
 	t.Parallel()

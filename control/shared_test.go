@@ -72,8 +72,8 @@ func (r *running) others() (unchanged func()) {
 	}
 }
 
-// On a shared cluster a load leaves nothing except its keys, which a cleanup removes: after the
-// load, after an interrupt, or later.
+// On a shared cluster only the keys of a load remain, which a cleanup removes: after the load,
+// after an interrupt, or later.
 func TestSharedCluster(t *testing.T) {
 	t.Parallel()
 	r := startEtcd(t)
@@ -226,7 +226,7 @@ func (r *running) manyRefused(t *testing.T, unchanged func()) {
 	unchanged()
 }
 
-// cleanup returns a cleanup for a run's keys that needs no confirmation.
+// cleanup returns a cleanup for folder without confirmation.
 func (r *running) cleanup(folder *results.Folder, prefix string) CleanupOptions {
 	return CleanupOptions{
 		Folder: folder, Registry: r.registry, Prefix: prefix, Say: r.rig.t.Logf,
@@ -255,7 +255,7 @@ func (r *running) write(prefix string, keys int) {
 	}
 }
 
-// whoseKeys runs loads below a prefix that others write to as well.
+// whoseKeys runs loads below a prefix with other writers.
 func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	load := "requests: 50, clients: 2, connections: 2, key_size: 32, value_size: 64"
 	all := func(prefix string) {
@@ -314,7 +314,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	if n := r.keysBelow("mine"); n != 20 {
 		t.Errorf("%d keys are left below the prefix, want the others' 20", n)
 	}
-	// Nothing says who owns the last keys.
+	// The owner of the last keys is unknown.
 	if err := Cleanup(t.Context(), r.cleanup(first, "")); err == nil || !strings.Contains(err.Error(), "--prefix mine") {
 		t.Errorf("keys without a claim: want the flag that removes them, got %v", err)
 	}

@@ -56,7 +56,7 @@ type player struct {
 	erred bytes.Buffer // standard error, once it has ended
 }
 
-// newStage returns a stage with a database's members, which is YAML, and generators. All players
+// newStage returns a stage with members of a database, which is YAML, and generators. All players
 // have the variables in env, in addition to the usual environment.
 func newStage(t *testing.T, members, generators int, load, database string, env ...string) *stage {
 	t.Helper()
@@ -152,7 +152,7 @@ func (s *stage) play(args ...string) *player {
 	return p
 }
 
-// says waits for a line, or with "" until the player ends. It returns false if the player ended
+// says waits for line, or with "" until the player ends. It returns false if the player ended
 // first.
 func (s *stage) says(p *player, line string) bool {
 	s.t.Helper()
@@ -173,7 +173,7 @@ func (s *stage) says(p *player, line string) bool {
 	}
 }
 
-// serve starts a member's agent.
+// serve starts the agent of a member.
 func (s *stage) serve(member int) {
 	s.t.Helper()
 	s.agents[member] = s.listen(s.members[member].addr, s.members[member].workDir)
@@ -200,7 +200,7 @@ func (s *stage) giveDisks() {
 	}
 }
 
-// issue starts a generator's agent.
+// issue starts the agent of generator n.
 func (s *stage) issue(n int) {
 	s.t.Helper()
 	s.issuers[n] = s.listen(s.generators[n], s.path("generator"+strconv.Itoa(n+1)))
@@ -216,7 +216,7 @@ func (s *stage) listen(addr, workDir string) *player {
 	return p
 }
 
-// ends waits until a player ends, at most for a time.
+// ends waits until p ends, at most for the given time.
 func (p *player) ends(within time.Duration) {
 	late := time.After(within)
 	for {
@@ -267,7 +267,7 @@ func (s *stage) last() *results.Folder {
 	return f
 }
 
-// clear removes the results, so that the next run's are the only ones.
+// clear removes the results, so that only those of the next run remain.
 func (s *stage) clear() {
 	s.t.Helper()
 	if err := os.RemoveAll(s.path("results")); err != nil {
@@ -290,20 +290,20 @@ func (s *stage) rehearse() []string {
 	return list
 }
 
-// conduct starts a control that waits at a point if it is not "", and announces steps to generators with
-// a lead.
+// conduct starts a control that waits at a point if it is not "", and announces steps to generators
+// with a lead.
 func (s *stage) conduct(point string, lead time.Duration) *player {
 	s.t.Helper()
 	return s.play("control", s.file, point, lead.String())
 }
 
-// to plays a run up to a point.
+// to plays a run up to point.
 func (s *stage) to(point string) *player {
 	s.t.Helper()
 	return s.until("at "+point, point)
 }
 
-// until plays a run, which waits at a point if it is not "", until it says a line. On a busy
+// until plays a run, which waits at a point if it is not "", until it prints line. On a busy
 // machine a run may end before that: then it is played again.
 func (s *stage) until(line, point string) *player {
 	s.t.Helper()
@@ -371,8 +371,9 @@ func (s *stage) mustRunNext(point string) string {
 	return s.ending(s.mustBeReadable(point))
 }
 
-// ending returns how a run ended by its manifest: its state, the marks that make it not valid and
-// do not tell of a busy machine, and its error. Folders and addresses have their owners' names.
+// ending describes how a run ended by its manifest: its state, the marks that make it not valid for
+// other reasons than a busy machine, and its error. Folders and addresses have the names of their
+// owners.
 func (s *stage) ending(m *results.Manifest) string {
 	text := string(m.State)
 	for _, d := range m.Databases {
@@ -403,8 +404,8 @@ func (s *stage) mustBeClean() {
 	}
 }
 
-// left lists what remains from a run apart from its results: a process, a session, a port, or a
-// file elsewhere.
+// left lists remains of a run apart from its results: a process, a session, a port, or a file
+// elsewhere.
 func (s *stage) left() (list []string) {
 	s.t.Helper()
 	note := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
@@ -448,7 +449,7 @@ func (s *stage) left() (list []string) {
 	return list
 }
 
-// status requests the status from a member's agent.
+// status requests the status of a member from its agent.
 func (s *stage) status(member int) (*pb.StatusResponse, error) {
 	s.t.Helper()
 	client, conn, err := dialTCP(s.t.Context(), s.members[member].addr)

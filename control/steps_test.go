@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every fact that a step needs is left by an earlier step, in every kind of run. A step that a run
-// skips gives nothing: its fact already holds, or is not needed.
+// Every fact needed by a step is left by an earlier step, in every kind of run. Skipped steps give
+// nothing: their facts already hold, or are not needed.
 func TestStepsInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

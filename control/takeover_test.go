@@ -9,8 +9,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// TestTakenOverStays: a cluster that an earlier run started, and that this run is to leave
-// running, stays even if this run ends before it knows that the cluster is ready.
+// TestTakenOverStays: a cluster started by an earlier run, which this run is to leave running,
+// stays even if this run ends before the cluster is known to be ready.
 func TestTakenOverStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -26,7 +26,7 @@ func TestHostsRotate(t *testing.T) {
 	}
 }
 
-// TestHostsStay keeps the members' order in a trial that finds or leaves them running.
+// TestHostsStay keeps the member order in trials that find or leave members running.
 func TestHostsStay(t *testing.T) {
 	t.Parallel()
 	hosts := []config.Host{{Addr: "a"}, {Addr: "b"}}

@@ -12,7 +12,7 @@ import (
 )
 
 // Members restart with another release, which is installed before the load and recorded. A member
-// that then reports another version than its release's is found.
+// that then reports another version than the release is found.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t), "restart")

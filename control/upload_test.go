@@ -81,7 +81,7 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// A run without the upload says so at its start and in its records.
+// A run without the requested upload reports that at its start and in its records.
 func TestNoUpload(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// Options that a database refuses are found when the file is read, each at its place, even for a
-// cluster that no agent starts.
+// Options that a database refuses are found when the file is read, each at its place, even for
+// clusters without agents.
 func TestOptionsAreValidated(t *testing.T) {
 	t.Parallel()
 	_, _, err := config.Parse("x.yaml", []byte(`title: Wrong options
@@ -44,7 +44,7 @@ databases:
 	}
 }
 
-// An experiment that was not read from a file passes the same check before anything starts.
+// Experiments from other sources than files pass the same check before anything starts.
 func TestDriverIsValidated(t *testing.T) {
 	t.Parallel()
 	registry := all.Registry()

@@ -36,7 +36,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// The members' answers are reported as soon as they are known.
+// Answers from members are reported as soon as they are known.
 func TestVersionsInRun(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Watchers receive a load's writes as the store reports them. The record agrees with the
-// observations. An honest store has no fault, and one that loses deliveries makes the run invalid.
+// Watchers receive writes as the store reports them. The record agrees with the observations. An
+// honest store has no fault, and one that loses deliveries makes the run invalid.
 func TestWatchers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -138,8 +138,8 @@ databases:
 	}
 }
 
-// Watchers during a load by two generators receive both generators' writes, which are judged as one
-// process's: an honest store has no fault, and another's losses are found.
+// Watchers during a load by two generators receive all writes, which are judged as those of one
+// process: an honest store has no fault, and losses in another are found.
 func TestWatchersOfGenerators(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -177,8 +177,8 @@ load: {operation: update, keys: 10, rate: 200, duration: 1h, clients: 4, connect
 watch: {watchers: 5, connections: 2}
 `
 
-// written returns the watchers' seconds below a results folder, without an incomplete last row, and
-// the folder that they are in, or "".
+// written returns the seconds from watchers below the folder of results, without an incomplete last
+// row, and the folder that they are in, or "".
 func written(t *testing.T, below string) (seconds []observation.Second, dir string) {
 	t.Helper()
 	g := watchers.Observed()
@@ -194,8 +194,8 @@ func written(t *testing.T, below string) (seconds []observation.Second, dir stri
 	return seconds, dir
 }
 
-// The watchers' seconds are written while the load lasts. An interrupt adds those that are open:
-// they add up to the record's totals.
+// The seconds from watchers are written while the load lasts. An interrupt adds those that are
+// open: they add up to the totals in the record.
 func TestWatchersInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -237,7 +237,7 @@ func TestWatchersInterrupted(t *testing.T) {
 	r.checkDigests(rec)
 }
 
-// A control that is killed leaves the watchers' seconds that were over, each with its histograms.
+// If control is killed, the complete seconds from watchers remain, each with its histograms.
 func TestWatchersKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1, 0, watchedLong, "fake: {}")

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// long is a load that ends soon, but lasts long enough for a test to disturb it.
+// long is a load that ends soon, but lasts long enough for tests to disturb it.
 const long = "load: {rate: 200, duration: 2s, clients: 6, key_size: 32, value_size: 64, timeout: 1s}\n"
 
 // mustBeFailed fails the test unless a run ended with an error containing all words, recorded
@@ -46,8 +46,7 @@ func (r *rig) mustBeFailed(out *Outcome, err error, words ...string) record {
 	return rec
 }
 
-// A work directory that is removed during a run costs that member's records, and the run reports
-// it.
+// Removing a work directory during a run costs the records of that member, and the run reports it.
 func TestWorkDirRemovedInLoad(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*testing.T, string) string{
@@ -85,7 +84,7 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 	}
 }
 
-// The run's error says that a full disk was the cause.
+// The run error names the full disk as the cause.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {

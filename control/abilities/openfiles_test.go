@@ -2,7 +2,7 @@ package abilities
 
 import "testing"
 
-// Connections need open files, in addition to the run's other files.
+// Connections need open files, in addition to other files in a run.
 func TestRoomFor(t *testing.T) {
 	for _, c := range []struct {
 		conns int

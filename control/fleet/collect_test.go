@@ -13,7 +13,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// saidSum is the checksum for the file that an agent in [answers] sends.
+// saidSum is the checksum for the file from the agent in [answers].
 var saidSum = func() []byte { sum := sha256.Sum256([]byte("said\n")); return sum[:] }()
 
 func TestRecordName(t *testing.T) {
@@ -26,7 +26,7 @@ func TestRecordName(t *testing.T) {
 		{12, "logs/etcd.log", "logs/12-etcd.log"},
 		{3, "session.json", ""},
 		{1, "logs/deep/a.log", "logs/deep/1-a.log"},
-		{1, "../up.csv", "../1-up.csv"}, // which the folder's root refuses
+		{1, "../up.csv", "../1-up.csv"}, // refused by the root of the folder
 	} {
 		if got := recordName(tc.n, tc.name); got != tc.want {
 			t.Errorf("%q of member %d goes to %q, want %q", tc.name, tc.n, got, tc.want)
@@ -34,7 +34,7 @@ func TestRecordName(t *testing.T) {
 	}
 }
 
-// An agent can't write outside its run's folder.
+// Agents can't write outside the run folder.
 func TestCollectStaysInside(t *testing.T) {
 	t.Parallel()
 	tap := answers("run")
@@ -124,7 +124,7 @@ func TestUnwrittenOfRunning(t *testing.T) {
 	}
 }
 
-// Another run's files are not mistaken for this run's.
+// Files from another run are not mistaken for those of this one.
 func TestCollectOfAnother(t *testing.T) {
 	t.Parallel()
 	tap := answers("run")

@@ -20,10 +20,10 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// errSignal is why the tests' contexts end.
+// errSignal is why test contexts end.
 var errSignal = errors.New("a signal came")
 
-// errGone is what agents answer that no longer run.
+// errGone is the answer of agents that no longer run.
 var errGone = errors.New("gone")
 
 // hung blocks like an agent behind a cut cable.
@@ -32,7 +32,7 @@ func hung[Req, Resp any](ctx context.Context, _ Req) (resp Resp, err error) {
 	return resp, status.FromContextError(ctx.Err()).Err()
 }
 
-// answers returns an agent that has one file and one child, and accepts every request.
+// answers returns an agent with one file and one child, which accepts every request.
 func answers(run string) *fleettest.Agent {
 	child := []*pb.Child{{Name: "db", Exit: "exit 0 after interrupt"}}
 	return &fleettest.Agent{

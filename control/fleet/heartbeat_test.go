@@ -149,7 +149,7 @@ func from(first, last int64, fail func() error, beat func(context.Context, *pb.H
 	}
 }
 
-// A new client count is sent at once, not with the next second's heartbeat.
+// A new client count is sent at once, not with the heartbeat in the next second.
 func TestHeartbeatClients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An agent's reason why its member is lost replaces control's own observation, and nothing replaces
-// the agent's reason. Each loss is reported once.
+// The reason from an agent why its member is lost replaces the observation by control, and nothing
+// replaces the former. Each loss is reported once.
 func TestLosses(t *testing.T) {
 	var reported []string
 	l := NewLosses(3, func(_ int, why string) { reported = append(reported, why) })

@@ -22,7 +22,7 @@ import (
 func TestManyAgents(t *testing.T) {
 	t.Parallel()
 	const n = 100
-	synctest.Test(t, func(t *testing.T) { // which fails a test that blocks for ever
+	synctest.Test(t, func(t *testing.T) { // which fails tests that block for ever
 		var all sync.WaitGroup
 		together := func(here bool) {
 			if here {

@@ -13,15 +13,15 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// drift moves the generator's clock.
+// drift moves the clock of the generator.
 func (g *scripted) drift(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ahead += d
 }
 
-// TestDrift: a clock that has drifted since the run's shortest exchange is compared again before
-// each step, and its moves during a step are recorded.
+// TestDrift: a clock that has drifted since the shortest exchange is compared again before each
+// step, and its moves during a step are recorded.
 func TestDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const drift, jump = 300 * time.Millisecond, 50 * time.Millisecond

@@ -14,8 +14,8 @@ type forgetful struct{ load.MemberSink }
 
 func (forgetful) Second(load.Second) error { return nil }
 
-// TestCounterRestart: a load's counts contain no request from the steps that are left out, and the
-// progress continues.
+// TestCounterRestart: the counts contain no request from steps that are left out, and the progress
+// continues.
 func TestCounterRestart(t *testing.T) {
 	var last load.Progress
 	c := newCounter(forgetful{}, []workload.Op{workload.OpWrite}, func(p load.Progress) { last = p })

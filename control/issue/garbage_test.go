@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 )
 
-// The load's memory, histograms that take several megabytes, is garbage once only its counts are
-// kept: records point into it.
+// The memory for a load, histograms of several megabytes, is garbage once only its counts are kept:
+// records point into it.
 func TestCountsKeepNoLoad(t *testing.T) {
 	t.Parallel()
 	spec := load.Spec{Load: writes()}

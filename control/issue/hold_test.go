@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
-// holder is a generator that ends all sessions that it was asked for.
+// holder is a generator that ends all requested sessions.
 type holder struct {
 	pb.GeneratorClient // panics in verbs that are not here
 	plan               session.Plan

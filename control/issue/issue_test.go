@@ -26,13 +26,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// scripted is a generator with answers set by a test.
+// scripted is a generator with answers set by tests.
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
 	ahead    time.Duration                   // how far its clock is ahead; mu guards it
 	set      time.Duration                   // how far its wall clock was set
-	trips    []time.Duration                 // its heartbeats' round trips, the last one again and again
+	trips    []time.Duration                 // round trips of heartbeats, the last one again and again
 	refuses  *pb.RefusedConnection           // by its first Connect
 	fails    func(ctx context.Context) error // how Connect and Preload fail, if not nil
 	run      func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error
@@ -112,7 +112,7 @@ func (g *scripted) CloseLoad(context.Context, *pb.CloseLoadRequest, ...grpc.Call
 	return &pb.CloseLoadResponse{}, nil
 }
 
-// stream is what a scripted generator's Run returns.
+// stream is the result of Run on a scripted generator.
 type stream struct {
 	grpc.ClientStream
 	records chan *pb.RunResponse
@@ -141,7 +141,7 @@ func (g *scripted) Run(ctx context.Context, req *pb.RunRequest, _ ...grpc.CallOp
 	return s, nil
 }
 
-// encoded returns a record's JSON.
+// encoded returns record as JSON.
 func encoded(record any) []byte {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -182,7 +182,7 @@ func issue(n int) func(context.Context, *pb.RunRequest, func(*pb.RunResponse)) e
 	}
 }
 
-// seconds is a test's sink.
+// seconds is the sink in tests.
 type seconds struct {
 	mu   sync.Mutex
 	shed map[int64]int64
@@ -212,7 +212,7 @@ func (s *seconds) sum() (n int, shed int64) {
 	return len(s.shed), shed
 }
 
-// fixture is a set with scripted generators that is prepared and has begun.
+// fixture is a set with scripted generators, prepared and begun.
 type fixture struct {
 	set    *Set
 	out    *seconds
@@ -264,7 +264,7 @@ func begin(t *testing.T, gens ...*scripted) *fixture {
 	return f
 }
 
-// step runs a step on the members that are not lost.
+// step runs a step on the living members.
 func (f *fixture) step(ctx context.Context, index int) (load.StepResult, bool, error) {
 	begun := false
 	res, err := f.set.Step(ctx, Step{
@@ -328,7 +328,7 @@ func TestStep(t *testing.T) {
 	})
 }
 
-// lead0 is the least time between a step's announcement and its start.
+// lead0 is the least time between the announcement and the start of a step.
 const lead0 = time.Second
 
 // TestSilentGenerator: a generator that answers no heartbeat is lost, and the other completes.
@@ -471,7 +471,7 @@ func TestStoppedStep(t *testing.T) {
 	})
 }
 
-// TestUnwritten: records that are not written are their step's error, once.
+// TestUnwritten: records that are not written are an error in their step, once.
 func TestUnwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begin(t, &scripted{run: issue(2)}, &scripted{run: issue(2)})
@@ -486,8 +486,8 @@ func TestUnwritten(t *testing.T) {
 	})
 }
 
-// TestVersionsAreReadOnce: the time to read the versions of a load's keys is given before its first
-// requests, and not before a window that begins new records.
+// TestVersionsAreReadOnce: the time for reading key versions is given before the first requests,
+// and not before a window that begins new records.
 func TestVersionsAreReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &scripted{run: issue(2)}

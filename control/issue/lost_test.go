@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// preloadStream is what a scripted generator's Preload returns.
+// preloadStream is the result of Preload on a scripted generator.
 type preloadStream struct {
 	grpc.ClientStream
 	recv func() error
@@ -159,7 +159,7 @@ func TestNoSeconds(t *testing.T) {
 	})
 }
 
-// TestFullDisk: control that cannot write a generator's samples loses the samples, not the
+// TestFullDisk: if control cannot write samples from a generator, it loses the samples, not the
 // generator.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {

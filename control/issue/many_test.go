@@ -40,7 +40,7 @@ func (g *contested) CloseLoad(ctx context.Context, req *pb.CloseLoadRequest, opt
 	return g.scripted.CloseLoad(ctx, req, opts...)
 }
 
-// heldBy returns what a generator answers that another run holds.
+// heldBy returns the answer from a generator held by another run.
 func heldBy(owner string) error {
 	st, err := status.New(codes.FailedPrecondition, "the generator belongs to "+owner).WithDetails(&pb.Owner{Name: owner})
 	if err != nil {
@@ -73,7 +73,7 @@ func many(n int, generator func(i int) *contested) (*Set, []*contested) {
 // released at once.
 func TestManyGenerators(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // which fails a test that blocks for ever
+	synctest.Test(t, func(t *testing.T) { // which fails tests that block for ever
 		const n = 100
 		var prepared, closed sync.WaitGroup
 		prepared.Add(n - 1)
@@ -139,8 +139,7 @@ func TestGeneratorHeldForAMoment(t *testing.T) {
 	})
 }
 
-// A generator that another run keeps is an error. A refusal for another reason is an error too,
-// without a wait.
+// A generator kept by another run is an error. Other refusals are errors too, without a wait.
 func TestGeneratorKept(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -17,7 +17,7 @@ func TestJudge(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*Evidence)
-		// cpu are the client's samples, one per second from the load's start, in percent of one
+		// cpu are the client samples, one per second from the start of the load, in percent of one
 		// processor.
 		cpu  []float64
 		want []results.Mark
@@ -261,8 +261,8 @@ func goodRun() Evidence {
 	return e
 }
 
-// samples returns the client's samples, half a second past each second. The first has no period,
-// because nothing was before it.
+// samples returns client samples, half a second past each second. The first has no period, because
+// nothing was before it.
 func samples(start time.Time, percent []float64) []results.Sample {
 	list := []results.Sample{{UnixNano: start.Add(time.Millisecond).UnixNano(), Values: cpuPercent(400)}}
 	for i, p := range percent {
@@ -286,7 +286,7 @@ func TestMarksKeepsEvidence(t *testing.T) {
 	}
 }
 
-// A member without an agent shares the client's machine if it has an address there.
+// Members without agents share the client machine if they have an address there.
 func TestSharedHostByAddress(t *testing.T) {
 	t.Parallel()
 	for addr, want := range map[string]bool{
@@ -302,7 +302,7 @@ func TestSharedHostByAddress(t *testing.T) {
 	}
 }
 
-// cpuPercent returns a sample's values in which only the CPU share matters.
+// cpuPercent returns sample values in which only the CPU share matters.
 func cpuPercent(percent float64) metric.Values {
 	return metric.SystemValues(map[metric.Name]float64{metric.CPUPercent: percent})
 }

@@ -94,8 +94,8 @@ func TestMemberShare(t *testing.T) {
 	}
 }
 
-// TestMemberShareCanChangeLatency: the effect is not known, because it was not measured how long the
-// slow member's users would have waited.
+// TestMemberShareCanChangeLatency: the effect is not known, because it was not measured how long
+// users of the slow member would have waited.
 func TestMemberShareCanChangeLatency(t *testing.T) {
 	t.Parallel()
 	if e := mark.EffectOf(mark.MemberShare, mark.Values{"share_percent": 50}, nil); e.Number != mark.Latency || e.Share != nil {
@@ -103,8 +103,8 @@ func TestMemberShareCanChangeLatency(t *testing.T) {
 	}
 }
 
-// TestMemberShareByChance sends each request to a member drawn at random, which is less even than
-// clients that take turns. No member gets a mark.
+// TestMemberShareByChance sends each request to a random member, which is less even than clients
+// that take turns. No member gets a mark.
 func TestMemberShareByChance(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -33,7 +33,7 @@ func TestSteps(t *testing.T) {
 		step   Step
 		change func(*Evidence)
 		code   string
-		// text is the mark's text, "" for no mark.
+		// text is the text of the mark, "" for no mark.
 		text    string
 		invalid bool
 	}{
@@ -149,8 +149,8 @@ func TestSweepMayEndInNothing(t *testing.T) {
 	}
 }
 
-// TestSweptFailures: requests that fail at one rate in a sweep, or while a rate that was found is
-// held, are a mark; elsewhere they make the run invalid.
+// TestSweptFailures: requests that fail at one rate in a sweep, or in the hold after a search, are
+// a mark; elsewhere they make the run invalid.
 func TestSweptFailures(t *testing.T) {
 	t.Parallel()
 	failing := func(swept bool) []Step {
@@ -185,7 +185,7 @@ func TestSweptFailures(t *testing.T) {
 	}
 }
 
-// TestMarksHideNoOther has a rate that was not sustained because a client was late.
+// TestMarksHideNoOther has a rate missed because a client was late.
 func TestMarksHideNoOther(t *testing.T) {
 	t.Parallel()
 	e := goodRun()

@@ -111,7 +111,7 @@ func (c *cleaning) Clean(ctx context.Context, _ database.Target, _ database.Remo
 	return c.clean(ctx, removed)
 }
 
-// heldBy fails the test unless a run's claim is stored.
+// heldBy fails the test unless the claim of run is stored.
 func (c *cleaning) heldBy(t *testing.T, target database.Target, run string) {
 	t.Helper()
 	text, _, err := c.Claim(t.Context(), target)
@@ -192,7 +192,7 @@ func TestCleanOfLostClaim(t *testing.T) {
 	}
 }
 
-// leftBy leaves keys and, if they are claimed, run 1's claim, and finds them.
+// leftBy leaves keys and, if they are claimed, the claim of run 1, and finds them.
 func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Left {
 	t.Helper()
 	c.keys = 5
@@ -212,8 +212,7 @@ func (c *cleaning) leftBy(t *testing.T, target database.Target, claimed bool) Le
 	return l
 }
 
-// As long as a cleanup removes runs' leftovers, no run has the prefix, and another cleanup is
-// refused.
+// As long as a cleanup removes leftovers, no run has the prefix, and another cleanup is refused.
 func TestCleanLeftKeepsOthersOut(t *testing.T) {
 	for name, claimed := range map[string]bool{"claimed": true, "without a claim": false} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +276,7 @@ func TestCleanLeftAfterRun(t *testing.T) {
 	}
 }
 
-// A cleanup that is interrupted gives the prefix back as it was, and one that loses the prefix ends.
+// An interrupted cleanup gives the prefix back as it was, and one that loses the prefix ends.
 func TestCleanLeftInPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		driver, target := &cleaning{claims: newClaims()}, database.Target{Prefix: "a/b"}
@@ -326,7 +325,7 @@ func TestCleanLeftOfFullStore(t *testing.T) {
 	}
 }
 
-// takenOver replaces the claim by run 2's.
+// takenOver replaces the claim by one of run 2.
 func (c *cleaning) takenOver(t *testing.T, target database.Target) {
 	_, version, err := c.Claim(t.Context(), target)
 	if err != nil {
@@ -353,7 +352,7 @@ func TestClaimAboveUnknown(t *testing.T) {
 	h.stop()
 }
 
-// Whatever others wrote as a claim is an error, and causes no panic or large memory use.
+// Foreign texts in place of a claim are errors, and cause no panic or large memory use.
 func TestClaimOfOthers(t *testing.T) {
 	for _, text := range []string{
 		"", "x", "[]", "{}", `{"run":"1"}`, `{"run":"1","owner":"a","keys":[{"key_size":-1,"first":-5,"end":9223372036854775807}]}`,

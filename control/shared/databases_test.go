@@ -45,7 +45,7 @@ func TestClaimOfDatabases(t *testing.T) {
 	}
 }
 
-// claimedKeySize is the numbered keys' size in bytes.
+// claimedKeySize is the size of numbered keys in bytes.
 const claimedKeySize = 12
 
 // prefixed is a prefix on a real cluster.
@@ -88,7 +88,7 @@ func (p *prefixed) check() {
 	p.cleanLeft()
 }
 
-// cleanLeft removes the key without a claim, and the cleanup's claim with it.
+// cleanLeft removes the key without a claim, and the claim of the cleanup with it.
 func (p *prefixed) cleanLeft() {
 	t := p.t
 	all := Left{Which: database.Removable{All: true}}

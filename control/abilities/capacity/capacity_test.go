@@ -29,7 +29,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// The reason for no capacity is the mark's, or else the search's.
+// The reason for no capacity comes from the mark, or else from the search.
 func TestUnfound(t *testing.T) {
 	t.Parallel()
 	found, below := &declared.Result{Reason: "found", Rate: 100}, &declared.Result{Reason: "below the least rate", EndedAt: 12}

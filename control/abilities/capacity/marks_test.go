@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestCapacityMarks: a search that ends without a capacity gets a mark. The run is invalid if the
+// TestCapacityMarks: searches that end without a capacity get a mark. The run is invalid if the
 // database is not the reason. A capacity that was not held remains valid.
 func TestCapacityMarks(t *testing.T) {
 	t.Parallel()

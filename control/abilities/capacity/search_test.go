@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// server simulates windows: a request at a rate above its capacity waits, and requests that the
-// clients cannot send within the limit are shed.
+// server simulates windows: requests at rates above its capacity wait, and those that the clients
+// cannot send within the limit are shed.
 type server struct {
 	t        *testing.T
 	o        *Options
@@ -30,7 +30,7 @@ type server struct {
 	late     bool // requests miss the limit because they are sent late
 	slightly bool // requests are sent late, but that makes no request miss the limit
 	declines bool
-	stops    bool    // the client's process stands still in every other window
+	stops    bool    // the client process stands still in every other window
 	full     float64 // the rate from which the store is full
 	slow     float64 // the share of requests that are slow at any rate
 	now      time.Time
@@ -48,7 +48,7 @@ func newServer(t *testing.T, c declared.Plan) *server {
 	return s
 }
 
-// step sends a window's seconds to the sink.
+// step sends the seconds of one window to the sink.
 func (s *server) step(ctx context.Context, step load.Step) (load.StepResult, error) {
 	s.begun = append(s.begun, step)
 	res := load.StepResult{Start: s.now, Requests: int64(step.Rate * step.Duration.Seconds())}
@@ -140,7 +140,7 @@ func plan() declared.Plan {
 	}
 }
 
-// TestFound: the search finds the capacity, repeats a rate, and holds one. The run's records come
+// TestFound: the search finds the capacity, repeats a rate, and holds one. The run records come
 // from the hold that passed.
 func TestFound(t *testing.T) {
 	s := newServer(t, plan())
@@ -172,8 +172,8 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestFewRequests: at a low rate windows are longer, so a few slow requests do not hide a
-// server's capacity. The windows are as long as their rate requires, and recorded so.
+// TestFewRequests: at low rates windows are longer, so a few slow requests do not hide the
+// capacity. The windows are as long as their rate requires, and recorded so.
 func TestFewRequests(t *testing.T) {
 	s := newServer(t, plan())
 	s.capacity, s.slow, s.o.Windows = 50, .007, 24
@@ -197,8 +197,8 @@ func TestFewRequests(t *testing.T) {
 	}
 }
 
-// TestExcused: a client that stood still voids its window, and answers that decline a
-// request are answers.
+// TestExcused: a client that stood still voids its window, and answers that decline requests are
+// answers.
 func TestExcused(t *testing.T) {
 	s := newServer(t, plan())
 	s.stops = true
@@ -316,8 +316,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestDeclined: a negative answer that the load itself causes, such as a conflict, kept the limit
-// or missed it. The servers did not fail.
+// TestDeclined: negative answers caused by the load itself, such as a conflict, kept the limit or
+// missed it. The servers did not fail.
 func TestDeclined(t *testing.T) {
 	lat := func(o workload.Outcome, n int64, d time.Duration) load.Latency {
 		h := histogram.New()
@@ -338,7 +338,7 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// The repeated window is near the capacity: a low rate passes even on a slower cluster.
+// The repeated window is near the capacity: low rates pass even on slower clusters.
 func TestRepeatedWindow(t *testing.T) {
 	w := func(rate float64, pass int, kind declared.Kind) declared.Window {
 		return declared.Window{Rate: rate, Pass: pass, Kind: kind}

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// half returns a run's half with a database's entry.
+// half returns the half of a run with the entry for its database.
 func half(db *config.Database, form consistency.Form) *Half {
 	info := database.Info{Reads: []workload.ReadMode{workload.ReadLinearizable}}
 	return &Half{run: &abilities.Run{DB: db, Info: info, Record: &results.DatabaseRun{}}, verdict: consistency.Verdict{Form: form}}
@@ -71,7 +71,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// TestEndKeepsNoJudge: a load's judge, several megabytes, is garbage once its report is made.
+// TestEndKeepsNoJudge: the judge of a load, several megabytes, is garbage once its report is made.
 func TestEndKeepsNoJudge(t *testing.T) {
 	h := half(&config.Database{}, consistency.Judged)
 	if _, err := h.Watch(load.Spec{Load: workload.Load{
@@ -92,8 +92,8 @@ func TestEndKeepsNoJudge(t *testing.T) {
 	runtime.KeepAlive(h)
 }
 
-// TestBack: on a cluster that others use, keys are read back over one connection, not faster than
-// the load was issued, and within the load's bound.
+// TestBack: on a cluster shared with others, keys are read back over one connection, not faster
+// than the load was issued, and within its bound.
 func TestBack(t *testing.T) {
 	load := workload.Load{}
 	load.Steps = []workload.Step{{Clients: 1, Rate: 100, RateEnd: 400, Duration: time.Second}, {Clients: 1, Rate: 300, Duration: time.Second}}
@@ -122,8 +122,8 @@ func TestBack(t *testing.T) {
 	}
 }
 
-// TestDescribe: a dry run names the judgements that a file gets by default, and those that it
-// requests and cannot have.
+// TestDescribe: a dry run names the judgements by default, and those that the file requests and
+// cannot have.
 func TestDescribe(t *testing.T) {
 	for name, c := range map[string]struct {
 		wish  consistency.Wish

@@ -59,7 +59,7 @@ func (a *asked) Heal(_ context.Context, member int, id string) (*dbtesterpb.Faul
 	return &dbtesterpb.FaultResponse{Saw: "ended", SawOver: "runs"}, nil
 }
 
-// runFor runs faults on three members for a time and returns the agents' requests and the run.
+// runFor runs faults on three members for some time and returns the requests to agents and the run.
 func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	return runRepeats(t, list, faults.Repeat{}, nil, leader, length)
@@ -173,7 +173,7 @@ func TestFailBack(t *testing.T) {
 	}
 }
 
-// play shows a load's seconds, a tenth of a second in each tick. Of its requests, ok end ok.
+// play shows the seconds of a load, a tenth of a second in each tick. Of its requests, ok end ok.
 func (r *Runner) play(ctx context.Context, ok func(second int) int64) {
 	start, tick := time.Now(), int64(results.ProgressTick)
 	for second := 0; ; second++ {
@@ -306,7 +306,7 @@ func TestEachAndFailures(t *testing.T) {
 	}
 }
 
-// A fault is undone at once, whatever its duration, if no answer says whether it began.
+// A fault is undone at once, whatever its duration, if no answer shows whether it began.
 func TestUnsure(t *testing.T) {
 	agents, r := runFor(t, []faults.Fault{
 		{Kind: "kill", Member: "3", At: 10 * time.Second, For: 20 * time.Second},

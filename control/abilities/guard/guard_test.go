@@ -73,7 +73,7 @@ func (f filler) Fill(context.Context, database.Target) (size, limit int64, err e
 	return f.fill()
 }
 
-// begin returns a load's guard, and its run's marks. end ends the load.
+// begin returns a guard, and the marks of its run. end ends the load.
 func begin(b guard.Bounds, driver database.Driver, end func()) (*Half, *[]string) {
 	marks := &[]string{}
 	h := New(&abilities.Run{

@@ -52,7 +52,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// A dry run describes the stages, the recipe, and when dead holders' locks pass.
+// A dry run describes the stages, the recipe, and when locks of dead holders pass.
 func TestDescribe(t *testing.T) {
 	facts := &database.LockFacts{
 		What: "key", Recipes: []database.LockRecipe{{Name: "direct"}}, Delayed: "LockDelay", MostDelay: time.Minute,
@@ -72,7 +72,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Only a stage's whole seconds are its own.
+// Only whole seconds belong to a stage.
 func TestWithin(t *testing.T) {
 	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
 	for _, c := range []struct{ from, to, first, last int64 }{{1500, 4200, 2, 3}, {2000, 4000, 2, 3}, {1500, 1900, 2, 2}} {

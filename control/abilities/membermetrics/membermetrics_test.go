@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// answers is a member in a test's clock.
+// answers is a member in the clock of a test.
 type answers func() error
 
 func (a answers) Scrape(ctx context.Context) (results.DatabaseSample, error) {
@@ -45,7 +45,7 @@ func (a answers) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 
 func (answers) Close() {}
 
-// errOther has a member answer with another program's page.
+// errOther makes a member answer with a page from another program.
 var errOther = errors.New("a page")
 
 func TestAnswerOfAnother(t *testing.T) {

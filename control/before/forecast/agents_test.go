@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/control/before/forecast"
 )
 
-// TestCheckAgents: a load that does not fit on some agent's machine is refused at its place, with
-// the agent's address.
+// TestCheckAgents: loads that do not fit on the machine of an agent are refused at their place,
+// with the agent address.
 func TestCheckAgents(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "requests: 1000000", "etcd: {hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]}") // about 3 GiB of disk

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// TestDefaults: the options are each release's if the file asks for that, and a file's own
-// options take precedence. The shown file gives the same options again.
+// TestDefaults: the options depend on the release if the file asks for that, and options in the
+// file take precedence. The shown file gives the same options again.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "requests: 10, clients: 1",

@@ -24,7 +24,7 @@ func parseText(t *testing.T, text string) *config.Experiment {
 	return e
 }
 
-// TestData adds up a load's data: keys before it, creates, updates, and the length.
+// TestData adds up the data of a load: keys before it, creates, updates, and the length.
 func TestData(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

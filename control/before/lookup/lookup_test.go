@@ -54,7 +54,7 @@ func experiment(databases ...[]string) *config.Experiment {
 	return e
 }
 
-// written returns an experiment's members and agents, by database.
+// written returns the members and agents of e, by database.
 func written(e *config.Experiment) string {
 	var all []string
 	for _, db := range e.Databases {
@@ -100,7 +100,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A load that targets a member by its name targets its address.
+// Loads that target a member by name target its address.
 func TestTarget(t *testing.T) {
 	e := experiment([]string{"a-0.agent", "a-1.agent"})
 	e.Databases[0].Load = workload.Load{Route: workload.Route{Target: "a-1.agent"}}
@@ -211,8 +211,8 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// TestServer queries a DNS server, as in a cluster: a headless Service's name has every pod's
-// address, and a pod's name its own.
+// TestServer queries a DNS server, as in a cluster: the name of a headless Service has the
+// addresses of all pods, and each pod name its own.
 func TestServer(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

@@ -30,8 +30,8 @@ func preparer(t *testing.T) *versus.Preparer {
 	return &versus.Preparer{Registry: registry, Installer: &install.Installer{Cache: t.TempDir()}, Upstream: true}
 }
 
-// TestPrepare: a release, executable or checkout replaces the file's server, with its release's
-// defaults unless the file decides otherwise.
+// TestPrepare: a release, executable or checkout replaces the server in the file, with the defaults
+// of its release unless the file decides otherwise.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	plain := write(t, "plain.yaml", experiment, 0o600)
@@ -89,7 +89,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// TestMistakes: impossible sides are the user's mistakes, named.
+// TestMistakes: impossible sides are user mistakes, named.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	plain := write(t, "plain.yaml", experiment, 0o600)

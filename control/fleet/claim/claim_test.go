@@ -140,7 +140,7 @@ func TestSameAgents(t *testing.T) {
 // All but the lowest agent are called at once, both to claim and to give back.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // which fails a test that blocks for ever
+	synctest.Test(t, func(t *testing.T) { // which fails tests that block for ever
 		list := make([]int, 100)
 		for i := range list {
 			list[i] = i
@@ -164,7 +164,7 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// An error other than another run's hold ends the claim, and so does its context when it ends while
+// Errors besides the hold of another run end the claim, and so does the context when it ends while
 // a run waits.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// notedIn writes logs for two members, the second with a clock an hour ahead, and returns the
-// events that are found.
+// notedIn writes logs for two members, the second with a clock an hour ahead, and returns the found
+// events.
 func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.DatabaseRun) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +65,8 @@ func notedIn(t *testing.T, logs map[string]string) ([]results.Event, *results.Da
 	return events, record
 }
 
-// All members' events are in order by the client's clock, each with its place and its line's facts.
+// Events from all members are in order by the client clock, each with its place and the facts in
+// its line.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	events, record := notedIn(t, map[string]string{
@@ -89,7 +90,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A log that repeats itself gives a bounded number of events. The last one states that there are
+// Logs that repeat themselves give a bounded number of events. The last one states that there are
 // more.
 func TestWriteBounded(t *testing.T) {
 	t.Parallel()

@@ -23,8 +23,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// A nudge sends a heartbeat at once, the other side is lost when three in a row failed, and a
-// heartbeat that the end interrupts does not count as failed.
+// A nudge sends a heartbeat at once, the other side is lost when three in a row failed, and
+// heartbeats interrupted by the end do not count as failed.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())

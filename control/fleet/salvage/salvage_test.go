@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The run's id and tag in these tests.
+// The run id and the tag in these tests.
 const (
 	ofRun = "secret"
 	tag   = "fake"
@@ -66,7 +66,7 @@ type lost struct {
 	said   []string
 }
 
-// newLost returns a run with a member on each agent.
+// newLost returns a run with one member on each agent.
 func newLost(t *testing.T, agents ...*stopped) *lost {
 	t.Helper()
 	began := time.Date(2027, 1, 15, 8, 0, 0, 0, time.UTC)
@@ -100,7 +100,7 @@ func newLost(t *testing.T, agents ...*stopped) *lost {
 	return l
 }
 
-// collect fetches the agents' records from the run.
+// collect fetches the records from the agents.
 func (l *lost) collect() error {
 	l.said = nil
 	connect := func(_ context.Context, addr string) (pb.AgentClient, io.Closer, error) {
@@ -109,7 +109,7 @@ func (l *lost) collect() error {
 	return Run(l.t.Context(), Options{Folder: l.folder, Connect: connect, Report: func(text string) { l.said = append(l.said, text) }})
 }
 
-// record returns the record of the run's database.
+// record returns the database record of the run.
 func (l *lost) record() *results.DatabaseRun {
 	l.t.Helper()
 	m, err := l.folder.Manifest()
@@ -119,7 +119,7 @@ func (l *lost) record() *results.DatabaseRun {
 	return m.Databases[0]
 }
 
-// edit changes the run's record. The run has ended like its database.
+// edit changes the record of the run, which has ended like its database.
 func (l *lost) edit(change func(*results.DatabaseRun)) {
 	l.t.Helper()
 	m, err := l.folder.Manifest()
@@ -162,8 +162,8 @@ func TestUnreleased(t *testing.T) {
 	}
 }
 
-// A member's use of its limits is recorded, and records that its agent could not write are
-// reported and recorded with the run's error, unless control has recorded the member's end.
+// The member's use of its limits is recorded, and records that the agent could not write are
+// reported and recorded with the run error, unless control has recorded the end of the member.
 func TestUseAndProblems(t *testing.T) {
 	used, err := pb.Record("the use of the limits", &resources.Use{Throttled: 3, PeakBytes: 1 << 20, OOMKills: 1})
 	if err != nil {
@@ -203,7 +203,7 @@ func TestUseAndProblems(t *testing.T) {
 	}
 }
 
-// Control's record of a member's end stays, and files that it could not write are added.
+// Control's record about the end of a member stays, and files that it could not write are added.
 func TestUnwritten(t *testing.T) {
 	l := newLost(t, newStopped("member 1\n"))
 	l.edit(func(db *results.DatabaseRun) {
