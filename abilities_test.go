@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/all"
 )
 
-// knowAbilities lists the packages outside an ability's rooms that may use its words, each with the
-// reason. Database folders have the facets.
+// knowAbilities lists the packages that may use the words of abilities outside their rooms, each
+// with the reason. Database folders have the facets.
 var knowAbilities = map[string]string{
 	"pkg/ability/all":             "lists what is declared",
 	"control/abilities/all":       "lists what abilities do during a run",
@@ -60,7 +60,7 @@ var knowAbilities = map[string]string{
 	"control/before/versus":       "refuses sides of which only one is a search",
 }
 
-// TestAbilitiesHaveRooms: an ability's words occur only in its rooms.
+// TestAbilitiesHaveRooms: words of an ability occur only in its rooms.
 func TestAbilitiesHaveRooms(t *testing.T) {
 	used := map[string]bool{}
 	tree := sources(t)

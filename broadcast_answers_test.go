@@ -60,7 +60,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// scripted is an agent that has one status.
+// scripted is an agent with a constant status.
 type scripted struct {
 	dbtesterpb.UnimplementedAgentServer
 	status *dbtesterpb.StatusResponse
@@ -70,7 +70,7 @@ func (s scripted) Status(context.Context, *dbtesterpb.StatusRequest) (*dbtesterp
 	return s.status, nil
 }
 
-// TestBeat: a heartbeat has success only for a member that waits for a Stop.
+// TestBeat: heartbeats succeed only for members that wait for a Stop.
 func TestBeat(t *testing.T) {
 	running := dbtesterpb.State_STATE_RUNNING
 	for _, tc := range []struct {

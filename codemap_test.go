@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// TestCodemap compares docs/codemap.md with the packages' comments: it consists of their first
+// TestCodemap compares docs/codemap.md with the package comments: it consists of their first
 // sentences.
 func TestCodemap(t *testing.T) {
 	const file = "docs/codemap.md"
@@ -34,7 +34,7 @@ func TestCodemap(t *testing.T) {
 	}
 }
 
-// codemap is a table with every package and its comment's first sentence.
+// codemap is a table with every package and the first sentence of its comment.
 func codemap(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -52,8 +52,8 @@ func codemap(t *testing.T) string {
 	return b.String()
 }
 
-// synopsis is the first sentence in a package's comment, without the words that begin every such
-// sentence.
+// synopsis is the first sentence of a package comment, without the words at the beginning of every
+// such sentence.
 func synopsis(t *testing.T, files []string) string {
 	t.Helper()
 	for _, file := range files {

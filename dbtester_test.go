@@ -27,7 +27,7 @@ import (
 // TestMain serves a built-in server when an agent starts this binary as a member.
 func TestMain(m *testing.M) { databasetest.Main(m, registry()) }
 
-// registry is the agents' registry in tests: all databases, and a quick one of our own.
+// registry is the registry for agents in tests: all databases, and a quick one of our own.
 func registry() *database.Registry {
 	return database.NewRegistry(append(all.Registry().All(), fake.Database())...)
 }
@@ -75,8 +75,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestLibrary reads, runs and analyzes an experiment as a program that imports this
-// package does.
+// TestLibrary reads, runs and analyzes an experiment as programs that import this package do.
 func TestLibrary(t *testing.T) {
 	dir, bucket := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "experiment.yaml")

@@ -44,7 +44,7 @@ func Example() {
 }
 
 // Members are started, loaded and stopped one call after the other, with agents that listen at the
-// file's addresses.
+// addresses in the file.
 func ExampleConfig_BroadcastRequest() {
 	ctx := context.Background()
 	c, err := dbtester.ReadConfig("experiment.yaml")
@@ -68,7 +68,7 @@ func ExampleConfig_BroadcastRequest() {
 	}
 }
 
-// memory is the caller's own database, in memory, and its driver: nothing is started, and a
+// memory is a database written by the caller, in memory, and its driver: nothing is started, and a
 // connection is the database itself.
 type memory struct{ values sync.Map }
 
@@ -114,7 +114,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// The load engine in a ten-line program, with its own database. The folder has the load's records.
+// The load engine in a ten-line program, with a database written by the caller. The folder has the
+// records.
 func Example_engine() {
 	dir := must(os.MkdirTemp("", "records"))
 	defer os.RemoveAll(dir)

@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/coreos/dbtester"
 
-// floors are the tree's rooms from the ground up: folders with one subject and the packages below
-// them. The law: a package imports packages in its own room and on lower floors, and none of
+// floors are the rooms of the tree from the ground up: folders with one subject and the packages
+// below them. The law: a package imports packages in its own room and on lower floors, and none of
 // control, analyze and agent imports another. Packages at the root and below cmd and tools may
 // import whatever they need.
 var floors = [][]string{
@@ -32,7 +32,7 @@ var floors = [][]string{
 	{"analyze", "control"},
 }
 
-// drivers maps each database's folder to the other drivers that it may import: a proxy knows the
+// drivers maps each database folder to the other drivers that it may import: a proxy knows the
 // store behind it and the one whose protocol it speaks. Only pkg/database/all, the list of
 // databases, imports all of them.
 var drivers = map[string][]string{
@@ -41,7 +41,7 @@ var drivers = map[string][]string{
 	"cetcd": {"etcd", "consul"},
 }
 
-// TestLayers parses every file's imports: arrows point down.
+// TestLayers parses all imports: arrows point down.
 func TestLayers(t *testing.T) {
 	seen := 0
 	for dir, files := range sources(t) {
@@ -73,7 +73,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// checkDriver fails if a file imports a database's folder that it must not know.
+// checkDriver fails if a file imports a database folder that it must not know.
 func checkDriver(t *testing.T, file, dir, imported string) {
 	t.Helper()
 	name := driverOf(imported)
@@ -92,8 +92,8 @@ func driverOf(dir string) string {
 	return ""
 }
 
-// roomOf returns a package's room and the room's floor. The room is the longest name in the list
-// with which the package's folder begins.
+// roomOf returns the room of a package and the floor of the room. The room is the longest name in
+// the list with which the package folder begins.
 func roomOf(dir string) (room string, floor int) {
 	floor = len(floors)
 	for i, rooms := range floors {
@@ -106,7 +106,7 @@ func roomOf(dir string) (room string, floor int) {
 	return room, floor
 }
 
-// sources are the tree's Go files by folder, without tests.
+// sources are the Go files of the tree by folder, without tests.
 func sources(t *testing.T) map[string][]string {
 	t.Helper()
 	files := map[string][]string{}
@@ -128,7 +128,7 @@ func sources(t *testing.T) map[string][]string {
 	return files
 }
 
-// importsOf are a file's imports from our own packages, by folder.
+// importsOf are the imports from our own packages, by folder.
 func importsOf(t *testing.T, file string) []string {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)

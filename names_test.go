@@ -25,7 +25,7 @@ type oldName struct {
 	now         any
 }
 
-// ownName returns a function's, method's or type's name in this module, and "" for other values,
+// ownName returns the name of a function, method or type in this module, and "" for other values,
 // such as fields.
 func ownName(now any) string {
 	t := reflect.TypeOf(now)

@@ -131,7 +131,7 @@ func TestFindRangesData(t *testing.T) {
 }
 
 // For any data, ranges follow one another without a gap up to the last key, and values lie within
-// the data's extremes.
+// the extremes of the data.
 func TestFindRangesCover(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

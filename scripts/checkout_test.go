@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The scripts that measure and publish end with a reason where they cannot go on.
+// Scripts that measure and publish end with a reason where they cannot go on.
 func TestReasons(t *testing.T) {
 	dir := checkout(t)
 	write(t, filepath.Join(dir, "test-results", "versions", "a.yaml"), "", 0o644)
@@ -39,8 +39,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// An agent that ends instead of listening ends the script with the agent's log, even if
-// another process listens at its port, and nothing is measured.
+// If an agent ends instead of listening, the script ends with its log, even if another process
+// listens at its port, and nothing is measured.
 func TestPublishWithoutAgent(t *testing.T) {
 	dir, fake := checkout(t), t.TempDir()
 	write(t, filepath.Join(fake, "taskset"), "#!/bin/sh\nshift 2\nexec \"$@\"\n", 0o755)

@@ -22,7 +22,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestKubeRefused covers what ends before a cluster is touched.
+// TestKubeRefused covers errors before a cluster is touched.
 func TestKubeRefused(t *testing.T) {
 	dir, empty := checkout(t), t.TempDir()
 	for _, tt := range []struct {
@@ -76,7 +76,7 @@ func TestKubePage(t *testing.T) {
 	}
 }
 
-// TestEveryScriptHelps: every script that a user runs explains itself, and does nothing else.
+// TestEveryScriptHelps: every script for users explains itself, and does nothing else.
 func TestEveryScriptHelps(t *testing.T) {
 	files, err := filepath.Glob("*.sh")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fakeGcloud makes a gcloud that notes its calls in the file log, and that finds everything
-// if the file made is there, and nothing otherwise. The environment is that to call it.
+// fakeGcloud makes a gcloud that notes its calls in the file log, and that finds everything if the
+// file made is there, and nothing otherwise. env is the environment for calling it.
 func fakeGcloud(t *testing.T, dir string) (log, made string, env []string) {
 	t.Helper()
 	log, made = filepath.Join(dir, "log"), filepath.Join(dir, "made")
@@ -33,7 +33,7 @@ func TestGcloudParts(t *testing.T) {
 	if code, out := script(t, dir, env, "gcloud.sh", "delete"); code != 0 || read(t, log) != "" {
 		t.Errorf("delete without anything there: exit code %d\n%s\ncalled\n%s", code, out, read(t, log))
 	}
-	// A CA that lacks a certificate, and what cannot be known, are errors before all else.
+	// A missing certificate in the CA, and unknown facts, are errors before all else.
 	write(t, filepath.Join(dir, "certs", "ca.pem"), "", 0o600)
 	if code, out := script(t, dir, env, "gcloud.sh", "create"); code != 1 || !strings.Contains(out, "a CA without agent-10.240.0.11") || read(t, log) != "" {
 		t.Errorf("create without certificates: exit code %d\n%s\ncalled\n%s", code, out, read(t, log))
@@ -64,8 +64,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A disk that must not be taken is refused before anything is changed, and the commands for
-// a firewall name the ports that are used.
+// A disk that must not be taken is refused before anything is changed, and the firewall commands
+// name the ports in use.
 func TestThisMachine(t *testing.T) {
 	dir, fake := checkout(t), t.TempDir()
 	env := []string{"PATH=" + fake + ":" + os.Getenv("PATH")}

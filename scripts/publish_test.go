@@ -37,8 +37,7 @@ control)
 esac
 `
 
-// publishing returns a checkout with one experiment and a git that says that its commit is as
-// given.
+// publishing returns a checkout with one experiment and a git that reports commit.
 func publishing(t *testing.T, commit string) (dir string, env []string) {
 	t.Helper()
 	dir = checkout(t)
@@ -60,8 +59,7 @@ func made(t *testing.T, dir string) string {
 	return strings.ReplaceAll(strings.TrimSpace(string(text)), "\n", ", ")
 }
 
-// A set that was interrupted goes on with the trials that are missing, and is published when
-// all are there.
+// An interrupted set goes on with missing trials, and is published when all are there.
 func TestPublishResumes(t *testing.T) {
 	dir, env := publishing(t, "abc")
 	published := filepath.Join(dir, "test-results", "quickstart", "records")
@@ -124,8 +122,8 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// A second script that makes trials is refused: what it takes for interrupted goes on. One that only
-// publishes is not.
+// A second script that makes trials is refused: trials that look interrupted to it go on. One that
+// only publishes is not.
 func TestPublishOneAtATime(t *testing.T) {
 	dir, env := publishing(t, "abc")
 	kept := filepath.Join(dir, "results", "published")

@@ -1,5 +1,5 @@
-// Package scripts_test runs the scripts that set up machines: on folders that stand for a
-// machine's root, and as dry runs.
+// Package scripts_test runs the scripts that set up machines: on folders in place of a machine
+// root, and as dry runs.
 package scripts_test
 
 import (
@@ -20,11 +20,11 @@ import (
 
 var update = flag.Bool("update", false, "write the files that tests compare with")
 
-// program stands for dbtester. Its checksum is in a compared file.
+// program replaces dbtester. Its checksum is in a compared file.
 const program = "#!/bin/sh\necho \"$@\"\n"
 
-// script runs a script in this folder in dir with its own environment. It returns the exit code and
-// everything that was printed.
+// script runs a script from this folder in dir with the given environment. It returns the exit code
+// and the whole output.
 func script(t *testing.T, dir string, env []string, name string, args ...string) (int, string) {
 	t.Helper()
 	cmd := exec.Command("bash", append([]string{"scripts/" + name}, args...)...)
@@ -75,7 +75,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// golden compares a text with a file in testdata.
+// golden compares got with a file in testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -115,7 +115,7 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// machineRoot returns a folder with as much of a system as the scripts look at.
+// machineRoot returns a folder with as much of a system as the scripts need.
 func machineRoot(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -129,8 +129,8 @@ func machineRoot(t *testing.T) string {
 // counted finds how many changes a script counted.
 var counted = regexp.MustCompile(`(?m)^machine-(?:server|client)\.sh: changes (?:made|that would be made): (\d+)$`)
 
-// applied runs a machine script that must succeed, and returns how many changes it counted ("" if
-// it made no changes) and its output.
+// applied runs a machine script that must succeed, and returns how many changes it counted (""
+// without changes) and its output.
 func applied(t *testing.T, dir, name string, args ...string) (string, string) {
 	t.Helper()
 	code, out := script(t, dir, nil, name, args...)
@@ -193,7 +193,7 @@ func TestServer(t *testing.T) {
 	if n, out := applied(t, dir, "machine-server.sh", first...); n != "1" || !strings.Contains(out, "key.pem, mode 600") {
 		t.Errorf("a key that others can read makes %q changes:\n%s", n, out)
 	}
-	// A folder that the user could put links into is root's again.
+	// A folder in which the user could put links is root's again.
 	if err := os.Chown(filepath.Join(root, "var/lib/dbtester"), 4242, 4242); err != nil {
 		t.Fatalf("change an owner: %v", err)
 	}
@@ -202,7 +202,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// checkOwned checks that the agent's user has its folders and its key, and others do not.
+// checkOwned checks that the user of the agent has its folders and its key, and others do not.
 func checkOwned(t *testing.T, root string) {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^dbtester:x:(\d+):(\d+):`).FindStringSubmatch(read(t, filepath.Join(root, "etc/passwd")))
@@ -343,7 +343,7 @@ func TestUnit(t *testing.T) {
 	}
 }
 
-// DRY_RUN=1 prints the commands for the machines in a cloud, and they are those that run.
+// DRY_RUN=1 prints the commands for machines in a cloud, and they are those that run.
 func TestGcloud(t *testing.T) {
 	dir := checkout(t)
 	log, made, env := fakeGcloud(t, dir)
@@ -381,7 +381,7 @@ func TestGcloud(t *testing.T) {
 	}
 }
 
-// commands are the printed commands that begin with a word, without quotes.
+// commands are the printed commands that begin with word, without quotes.
 func commands(printed, word string) (list []string) {
 	for line := range strings.Lines(printed) {
 		if strings.HasPrefix(line, word) {

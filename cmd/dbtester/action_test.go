@@ -41,7 +41,7 @@ type action struct {
 	}
 }
 
-// The runner's folders, as on GitHub.
+// Folders of the runner, as on GitHub.
 const (
 	runnerHome  = "/home/runner"
 	runnerTemp  = runnerHome + "/work/_temp"
@@ -51,7 +51,7 @@ const (
 	runnerUser  = 1001
 )
 
-// comment is a comment on a pull request, as GitHub's API has it.
+// comment is a comment on a pull request, in the form of the GitHub API.
 type comment struct {
 	ID   int    `json:"id"`
 	Body string `json:"body"`
@@ -61,7 +61,7 @@ type comment struct {
 	Association string `json:"author_association"`
 }
 
-// api is GitHub's API for the comments on pull request 7 in me/store.
+// api is the GitHub API for comments on pull request 7 in me/store.
 type api struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -120,7 +120,7 @@ func (a *api) body(r *http.Request) string {
 	return sent.Body
 }
 
-// runner runs jobs with the action's steps in its own root, as GitHub's runner does.
+// runner runs jobs with the steps of the action in its own root, as on GitHub.
 type runner struct {
 	t      *testing.T
 	root   *namespacetest.Root
@@ -129,8 +129,8 @@ type runner struct {
 	url    string // the server that has releases and the API
 }
 
-// newRunner makes a runner with the programs that the documentation names and those that any Linux
-// has, the action's files, and nothing else.
+// newRunner makes a runner with the programs named in the documentation and those on any Linux, the
+// action files, and nothing else.
 func newRunner(t *testing.T, releases string) *runner {
 	t.Helper()
 	r := &runner{t: t, api: &api{t: t, comments: []comment{}}}
@@ -191,7 +191,7 @@ func (r *runner) job(inputs map[string]string) *job {
 	return j
 }
 
-// value returns an operand's value in an expression.
+// value returns the value of an operand in an expression.
 func (j *job) value(operand string) string {
 	operand = strings.TrimSpace(operand)
 	if text, is := strings.CutPrefix(operand, "'"); is {
@@ -217,7 +217,7 @@ func (j *job) expand(text string) string {
 	})
 }
 
-// runs reports whether a step's condition holds. Without always() a step does not run after a
+// runs reports whether the condition of a step holds. Without always() a step does not run after a
 // failure.
 func (j *job) runs(condition string, failed bool) bool {
 	if !strings.Contains(condition, "always()") && failed {
@@ -295,8 +295,8 @@ func (j *job) run() (failed string, err error) {
 	return failed, err
 }
 
-// wants runs the job, whose verdict must be that one, and which must fail with a text; "" means that
-// it passes.
+// wants runs the job, with the expected verdict and the text with which it fails; "" means that it
+// passes.
 func (j *job) wants(verdict, fails string) {
 	j.t.Helper()
 	out, err := j.run()
@@ -308,7 +308,7 @@ func (j *job) wants(verdict, fails string) {
 	}
 }
 
-// release packs this test's program as the release v9.9.9, and serves a changed archive and
+// release packs the program of this test as the release v9.9.9, and serves a changed archive and
 // incomplete sums too.
 func release(t *testing.T) (folder string) {
 	t.Helper()
@@ -342,9 +342,9 @@ func release(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestAction runs the steps in action.yml as an ordinary user in their own root file system. The
-// root has the programs that the steps need and the action's files. Its network has nothing but a
-// server for a release, which scripts/release.sh packed, and for GitHub's API.
+// TestAction runs the steps in action.yml as an ordinary user in a separate root file system. The
+// root has the programs needed by the steps and the action files. Its network has nothing but a
+// server for a release, packed by scripts/release.sh, and for the GitHub API.
 func TestAction(t *testing.T) {
 	t.Parallel()
 	defer func() {
@@ -453,8 +453,8 @@ func (r *runner) gates() {
 	}
 }
 
-// commentsOnce has jobs for pull request 7 after 100 other comments, among which a stranger's looks
-// like ours: one comment stays for each name. A job for a fork or a push writes no comment.
+// commentsOnce has jobs for pull request 7 after 100 other comments, one of them by a stranger and
+// similar to ours: one comment stays for each name. Jobs for forks and pushes write no comment.
 func (r *runner) commentsOnce() {
 	t := r.t
 	slow, fast := recordedRuns(t, "slow", 4, 3*time.Millisecond, nil), recordedRuns(t, "fast", 4, 2*time.Millisecond, nil)
@@ -478,7 +478,7 @@ func (r *runner) commentsOnce() {
 	if got := r.api.comments[101].Body; !strings.HasPrefix(got, "<!-- dbtester-compare -->\n### Compare: better") {
 		t.Errorf("the comment is %q, want the second verdict", got)
 	}
-	// The second workflow in docs/ci.md has the report from the fork's job and a number.
+	// The second workflow in docs/ci.md has the report from the job of the fork and a number.
 	out, err := r.shell(actionDir+"/scripts/action.sh comment", "OUTPUT="+fork.artifacts["dbtester-compare"], "TOKEN=secret", "PULL_REQUEST=7")
 	if n := len(r.api.calls); err != nil || r.api.calls[n-1] != "update 102" || n != 4 {
 		t.Errorf("the comment of a fork: %v, calls %q:\n%s", err, r.api.calls, out)
@@ -502,7 +502,7 @@ func (r *runner) commentsOnce() {
 	}
 }
 
-// verifies has jobs whose release is not what its sums name, or is not there.
+// verifies has jobs whose release differs from its sums, or is missing.
 func (r *runner) verifies() {
 	for name, text := range map[string]string{
 		"changed": "is not the file that SHA256SUMS names", "unnamed": "is not the file that SHA256SUMS names", "none": "is not the file that SHA256SUMS names",

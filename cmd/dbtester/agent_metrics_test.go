@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/certs"
 )
 
-// exposed are several agents' metrics at the same time, as Prometheus' parser reads them.
+// exposed are the metrics of several agents at the same time, as parsed by Prometheus.
 type exposed []map[string]*dto.MetricFamily
 
 func scrapeAll(t *testing.T, addresses []string) (all exposed) {
@@ -31,8 +31,8 @@ func scrapeAll(t *testing.T, addresses []string) (all exposed) {
 	return all
 }
 
-// sum adds up a metric's counters, gauges and histogram counts that have all the labels, given as
-// name and value in turn.
+// sum adds up the counters, gauges and histogram counts of a metric that have all the labels, given
+// as name and value in turn.
 func (e exposed) sum(name string, labels ...string) (sum float64) {
 	for _, agent := range e {
 		for _, m := range agent[name].GetMetric() {
@@ -52,15 +52,15 @@ func (e exposed) sum(name string, labels ...string) (sum float64) {
 	return sum
 }
 
-// exposes returns the URL for an agent's metrics.
+// exposes returns the URL for the metrics of an agent.
 func (c *command) exposes() string {
 	c.t.Helper()
 	_, at, _ := strings.Cut(c.says(`agent exposes its metrics" address=https?://\S+`), "address=")
 	return at
 }
 
-// TestAgentMetrics: when a run with a fault ends, agents and generators expose the numbers that are
-// on record. Nothing listens at an agent without the flag.
+// TestAgentMetrics: at the end of a run with a fault, agents and generators expose the recorded
+// numbers. Nothing listens at an agent without the flag.
 func TestAgentMetrics(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -154,7 +154,7 @@ databases:
 	}
 }
 
-// Agents' metrics have the same defences as a run's page, and the same certificates.
+// Agent metrics have the same defences as the live page, and the same certificates.
 func TestAgentMetricsCallers(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

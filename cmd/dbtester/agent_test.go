@@ -82,8 +82,8 @@ func wantTwoColumns(p place, file string, runs []*results.Folder) {
 	}
 }
 
-// TestAgentStops ends an agent under a load: its member stops cleanly, and the run
-// continues without it.
+// TestAgentStops ends an agent under load: its member stops cleanly, and the run continues without
+// it.
 func TestAgentStops(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -113,7 +113,7 @@ func TestAgentStops(t *testing.T) {
 	}
 }
 
-// marked reports whether a run has a mark that makes it invalid.
+// marked reports whether db has a mark that makes it invalid.
 func marked(db *results.DatabaseRun, code string) bool {
 	for _, m := range db.Validity {
 		if m.Code == code && m.Invalid {
@@ -138,7 +138,7 @@ func TestLeaseExpires(t *testing.T) {
 	c.signal(syscall.SIGKILL)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
 	for _, a := range agents {
-		a.says(`session stopped.*lease expired`) // after the member's end: its data is measured between
+		a.says(`session stopped.*lease expired`) // after the end of the member: its data is measured between
 	}
 	if m := manifest(t, p.runs()[0]); m.State != results.StateRunning {
 		t.Errorf("the killed run is %s", m.State)

@@ -129,8 +129,8 @@ func TestAnalyzeRemote(t *testing.T) {
 	wantRelativeImages(t, "report")
 }
 
-// wantRelativeImages checks that a report's README names files in the report, so they are found
-// wherever the folder is copied.
+// wantRelativeImages checks that the README names files in the report, so they are found wherever
+// the folder is copied.
 func wantRelativeImages(t *testing.T, report string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(report, "README.md"))
@@ -149,7 +149,7 @@ func wantRelativeImages(t *testing.T, report string) {
 	}
 }
 
-// wantTypes checks that a browser can show a report's files from the store.
+// wantTypes checks that browsers can show the report files from the store.
 func wantTypes(t *testing.T, e *storagetest.Emulator, folder string) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -196,7 +196,7 @@ func TestAnalyzeNoRemoteRun(t *testing.T) {
 	}
 }
 
-// downloaded is a copy of a store's content at an address.
+// downloaded is a copy of the store contents at address.
 func downloaded(t *testing.T, address string) string {
 	t.Helper()
 	b, err := remotestorage.Open(context.Background(), address, remotestorage.Options{})
@@ -211,7 +211,7 @@ func downloaded(t *testing.T, address string) string {
 	return dir
 }
 
-// treeOf lists a folder's files with their hashes.
+// treeOf lists the files in dir with their hashes.
 func treeOf(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := tree(dir)

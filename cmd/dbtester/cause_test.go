@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestCause slows a member's disk during the step with the most clients: the report names its syncs
-// or, on a busy machine, nothing else but processors.
+// TestCause slows the disk of a member during the step with the most clients: the report names its
+// syncs or, on a busy machine, nothing else but processors.
 func TestCause(t *testing.T) {
 	notShort(t)
 	t.Parallel()

@@ -57,7 +57,7 @@ func TestKeepsFromWriting(t *testing.T) {
 	}
 }
 
-// The JSON has the text's numbers with their units in the names.
+// The JSON has the same numbers as the text, with their units in the names.
 func TestCheckDiskJSON(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -36,8 +36,8 @@ const (
 // releases are the releases that the classic entries run instead of unavailable ones.
 var releases = map[string]string{"zookeeper": "3.9.5", "consul": "1.16.0"}
 
-// classicSmall are the changes that make any classic file small: numbers, memory and the client's
-// folder. Consul's and ZooKeeper's clients cannot share connections.
+// classicSmall are the changes that make any classic file small: numbers, memory and the client
+// folder. Clients of Consul and ZooKeeper cannot share connections.
 var classicSmall = [][2]string{
 	{`request_number: \d+`, `request_number: 300`},
 	{`([^_])connection_number: [1-9]\d+`, `${1}connection_number: 10`},
@@ -173,8 +173,8 @@ func (c *classicCase) run(t *testing.T) string {
 	return fmt.Sprintf("| %s | %s | %s | %d of %d | %.0f s |\n", c.file, c.store, strings.Join(ran, "; "), len(images), len(c.columns), time.Since(began).Seconds())
 }
 
-// open makes the store, names its bucket in the file, and returns the commands' environment, the
-// bucket's URL, and a check that the bucket has a file.
+// open makes the store, names its bucket in the file, and returns the environment for commands, the
+// bucket URL, and a check that the bucket has a file.
 func (c *classicCase) open(t *testing.T, p place) (env []string, url string, has func(name string)) {
 	const bucket = "dbtester-results"
 	switch c.store {
@@ -195,7 +195,7 @@ func (c *classicCase) open(t *testing.T, p place) (env []string, url string, has
 	return nil, "", nil
 }
 
-// images returns the names of the README's remote images, below their folder. Every image that the
+// images returns the names of remote images in the README, below their folder. Every image that the
 // file names must exist.
 func (c *classicCase) images(t *testing.T, p place, folder string) (names []string) {
 	t.Helper()

@@ -104,7 +104,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 		"home/etcd-v3.2.0-go1.8.3-client-system-metrics.csv", "home/etcd-v3.3.0-go1.9.3-client-latency-distribution-summary.csv")
 	local := c.out.String()
 
-	// Elsewhere it reads the bucket's files, and says so.
+	// Elsewhere it reads the files in the bucket, and reports that.
 	p.remove("2018Q1")
 	p.remove("home")
 	c = with("analyze", "--max-bytes", "100", "--config", "classic.yaml", "--out", "bounded")
@@ -130,7 +130,7 @@ func TestClassicFromEndToEnd(t *testing.T) {
 	}
 }
 
-// classicObjects are the names of one database's objects.
+// classicObjects are the names of the objects of one database.
 func classicObjects(tag string) (names []string) {
 	for _, name := range []string{
 		"client-control.log", "client-system-metrics.csv", "client-system-metrics-interpolated.csv", "client-latency-throughput-timeseries.csv",
@@ -143,7 +143,7 @@ func classicObjects(tag string) (names []string) {
 	return names
 }
 
-// objects lists a bucket's objects below 2018Q1/write.
+// objects lists the bucket objects below 2018Q1/write.
 func objects(t *testing.T, p place, e *storagetest.Emulator) (names []string) {
 	t.Helper()
 	reply := e.Get(t, "/storage/v1/b/"+e.Bucket+"/o?maxResults=1000")

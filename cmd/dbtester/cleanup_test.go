@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// A cleanup's credentials go only to the endpoints in the file that the user names, or come from
-// flags. They never go to endpoints in a run's folder.
+// Credentials for a cleanup go only to endpoints in the file named by the user, or come from flags.
+// They never go to endpoints in a run folder.
 func TestCleanupCredentials(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	text := "title: mine\nload: {requests: 10, rate: 10}\nauth: {user: bench, password_env: DBTESTER_TEST_PASSWORD}\ndatabases: {etcd: {endpoints: ['127.0.0.1:2379'], tag: etcd}}\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomeOf returns the outcome for some trials with some databases. Each trial's last database is
-// not valid.
+// outcomeOf returns the outcome for some trials with some databases. The last database in each
+// trial is not valid.
 func outcomeOf(trials, databases int) *control.Outcome {
 	out := &control.Outcome{}
 	for t := range trials {
@@ -27,8 +27,8 @@ func outcomeOf(trials, databases int) *control.Outcome {
 	return out
 }
 
-// The lines about a run's folders and databases keep a bound, and invalid ones come first if
-// not all fit.
+// The lines about run folders and databases keep a bound, and invalid ones come first if not all
+// fit.
 func TestVerdictLines(t *testing.T) {
 	for _, tt := range []struct {
 		trials, databases, n int
@@ -54,8 +54,7 @@ func TestVerdictLines(t *testing.T) {
 	}
 }
 
-// A search that found no capacity ends with exit code 3 and its reason, but does not hide
-// that a run failed.
+// A search without a capacity ends with exit code 3 and its reason, but does not hide a failed run.
 func TestNoCapacity(t *testing.T) {
 	out := outcomeOf(2, 1)
 	out.Verdicts[1].Unfound = control.Unfound{What: "capacity", Why: "it lies below 12.5 requests/s"}

@@ -46,7 +46,7 @@ func (p place) mustBeCollected(file string) {
 	wantText(p.t, "a second collection", c.err.String(), `nothing of the run is to be fetched: it is interrupted`)
 }
 
-// TestCollect kills control in a load and fetches the agents' records.
+// TestCollect kills control in a load and fetches the records from the agents.
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

@@ -57,8 +57,7 @@ func portsFree(hosts []string) bool {
 	return true
 }
 
-// place is a test's own folder. No process that names it may live longer than
-// the test.
+// place is a separate folder for one test. Processes that name it must not outlive the test.
 type place struct {
 	t   testing.TB
 	dir string
@@ -92,7 +91,7 @@ func (p place) experiment(name string, hosts []string, load string) string {
 	return path
 }
 
-// processes returns, by pid, the arguments of processes that name the place and contain a word.
+// processes returns, by pid, the arguments of processes that name the place and contain word.
 // Zombies have no arguments.
 func (p place) processes(word string) map[int]string {
 	found := map[int]string{}
@@ -153,7 +152,7 @@ func manifest(t testing.TB, f *results.Folder) *results.Manifest {
 	return m
 }
 
-// command is a dbtester that runs as its own process.
+// command is a dbtester in a separate process.
 type command struct {
 	t        testing.TB
 	cmd      *exec.Cmd
@@ -162,7 +161,7 @@ type command struct {
 	ended    chan struct{}
 }
 
-// watched holds a command's output, to be read while it runs.
+// watched holds the output of a command, to be read while it runs.
 type watched struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -241,7 +240,7 @@ func (c *command) exits(code int, within time.Duration) {
 	c.t.Logf("dbtester %s ended %.1fs after it began, %.1fs after that was waited for", c.cmd.Args[1], time.Since(c.began).Seconds(), time.Since(begin).Seconds())
 }
 
-// ofMachine are the codes of marks that a busy machine causes.
+// ofMachine are the codes of marks caused by busy machines.
 var ofMachine = [...]string{mark.Saturated, mark.Late, mark.Rate, mark.Stopped, mark.OtherLoad}
 
 // busy reports whether runs are not valid only because their clients were too slow.
@@ -253,7 +252,7 @@ func busy(text string) bool {
 	return found
 }
 
-// says waits until standard error matches a pattern and returns the match.
+// says waits until standard error matches pattern and returns the match.
 func (c *command) says(pattern string) string {
 	c.t.Helper()
 	expression := regexp.MustCompile(pattern)
@@ -278,7 +277,7 @@ func (c *command) loading() {
 	c.says(`clients?, [1-9][0-9,/]* requests`)
 }
 
-// notShort skips a test in make test-fast: it waits for half a minute or longer.
+// notShort skips a test of half a minute or longer in make test-fast.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -299,7 +298,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// wantText checks that a text matches every pattern.
+// wantText checks that text matches every pattern.
 func wantText(t testing.TB, what, text string, patterns ...string) {
 	t.Helper()
 	for _, pattern := range patterns {

@@ -31,7 +31,7 @@ func recordedRuns(t *testing.T, name string, n int, base time.Duration, change f
 	return folders
 }
 
-// TestCompare: a comparison's result determines its exit code.
+// TestCompare: the result of a comparison determines its exit code.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
@@ -114,7 +114,7 @@ func TestCompareFormats(t *testing.T) {
 		t.Fatalf("the formats of compare: exit code %d: %s", code, offered)
 	}
 	for _, format := range strings.Fields(offered) {
-		if strings.HasPrefix(format, ":") { // what the shell shall do
+		if strings.HasPrefix(format, ":") { // completion options for the shell
 			break
 		}
 		code, out, errs := program(t, "compare", "--format", format, a[0], "--to", b[0])
@@ -124,8 +124,8 @@ func TestCompareFormats(t *testing.T) {
 	}
 }
 
-// TestComparePlan: a length that depends on a guessed throughput is not planned, and differing
-// steps are separate stages.
+// TestComparePlan: lengths that depend on a guessed throughput are not planned, and differing steps
+// are separate stages.
 func TestComparePlan(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

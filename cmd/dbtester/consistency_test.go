@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestPrintVerdict: a run's verdict and violations are printed in words.
+// TestPrintVerdict: the verdict on a run and its violations are printed in words.
 func TestPrintVerdict(t *testing.T) {
 	dir := t.TempDir()
 	event := func(request, at int64) *judge.Event { return &judge.Event{Request: request, Client: 3, At: at} }

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// cutOffFor is how long control and an agent cannot reach each other: longer than the
-// agent's lease, and longer than three heartbeats take to fail.
+// cutOffFor is how long control and an agent cannot reach each other: longer than the agent lease,
+// and longer than three heartbeats take to fail.
 const cutOffFor = 20 * time.Second
 
 // TestCutOff cuts one agent off from control during a load. The member is lost and named, and the

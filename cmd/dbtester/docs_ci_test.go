@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// ciLines are the lines in ci.md, with a small program instead of etcd's source. The program is the
-// server in this binary.
+// ciLines are the lines in ci.md, with a small program instead of the etcd source. The program is
+// the server in this binary.
 func ciLines() tested {
 	return tested{(*page).repositories, []shown{
 		{begins: "git -C etcd worktree add ../etcd-main origin/main"},
@@ -26,8 +26,8 @@ func ciLines() tested {
 	}}
 }
 
-// repositories makes a repository instead of etcd's, and a clone with two more commits, the first
-// of which does not build.
+// repositories makes a repository instead of the one for etcd, and a clone with two more commits,
+// the first of which does not build.
 func (p *page) repositories() {
 	cache := os.Getenv("GOCACHE")
 	if cache == "" {

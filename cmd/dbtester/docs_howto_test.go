@@ -75,7 +75,8 @@ func questionLines() map[string]tested {
 	}
 }
 
-// written writes a page's experiment, changed, and prepares everything else that its lines need.
+// written writes the experiment from a page, changed, and prepares everything else needed by its
+// lines.
 func written(name string, besides func(*page), change ...string) func(*page) {
 	return func(p *page) {
 		p.write(name, p.yaml("title:", change...))

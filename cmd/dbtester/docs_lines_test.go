@@ -12,24 +12,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// shown defines how lines with the same beginning in a document's shell blocks are tested.
+// shown defines how to test lines with the same beginning in the shell blocks of a document.
 type shown struct {
 	begins string
 	// by is the test in this folder or in scripts, or the make target, that runs the lines. why is
 	// the reason why nothing does, and they are only parsed. Without either TestDocumentsRun runs
 	// them.
 	by, why string
-	// before prepares what the line needs and the document's others must not have.
+	// before prepares files that this line needs and others in the document must not have.
 	before func(*page)
-	// change has texts in the document, each followed by the test's replacement. HOST1 to HOST3 are
-	// loopback addresses.
+	// change has texts in the document, each followed by its replacement in the test. HOST1 to
+	// HOST3 are loopback addresses.
 	change []string
 	codes  []int  // exit codes that are as good as 0
 	until  string // the line is interrupted once standard error matches this
-	want   string // matches what the line prints
+	want   string // matches the printed text
 }
 
-// tested defines how a document's lines are tested. prepare makes the files that they name.
+// tested defines how to test the lines of a document. prepare makes the files that they name.
 type tested struct {
 	prepare func(*page)
 	lines   []shown
@@ -135,8 +135,7 @@ func troubleLines() tested {
 	}}
 }
 
-// how finds how a line is tested: the longest beginning counts. It returns -1 for a line
-// that nothing tests.
+// how finds how to test line: the longest beginning counts. It returns -1 for an untested line.
 func (d tested) how(line string) int {
 	found := -1
 	for i, s := range d.lines {
@@ -184,7 +183,7 @@ func TestDocumentLines(t *testing.T) {
 	}
 }
 
-// shellLines are the commands in a document's shell blocks.
+// shellLines are the commands in the shell blocks of a document.
 func shellLines(markdown string) (lines []string) {
 	for _, block := range blocks(markdown, "sh") {
 		for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
@@ -245,7 +244,7 @@ func TestDocumentSpans(t *testing.T) {
 	}
 }
 
-// TestHelpExamples parses the examples in the commands' help, and in their manual pages.
+// TestHelpExamples parses the examples in the help of commands, and in their manual pages.
 func TestHelpExamples(t *testing.T) {
 	seen := 0
 	for commands := []*cobra.Command{testRoot(nil)}; len(commands) > 0; commands = append(commands[1:], commands[0].Commands()...) {
@@ -266,7 +265,7 @@ func TestHelpExamples(t *testing.T) {
 	}
 }
 
-// parseFlags finds a command and reads its flags. Arguments may be missing, also the last flag's.
+// parseFlags finds a command and reads its flags. Arguments may be missing, also for the last flag.
 func parseFlags(args []string) error {
 	cmd, rest, err := testRoot(args).Find(args)
 	if err != nil || cmd.DisableFlagParsing {

@@ -18,10 +18,10 @@ type page struct {
 	place
 	document
 	hosts []string
-	env   []string // besides the test's
+	env   []string // besides the environment of the test
 }
 
-// TestDocumentsRun runs the shell lines that documented leaves to it: each document's lines one
+// TestDocumentsRun runs the shell lines that documented leaves to it: those of each document one
 // after another in a shell, with the changes listed there.
 func TestDocumentsRun(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
@@ -51,7 +51,7 @@ func TestDocumentsRun(t *testing.T) {
 	}
 }
 
-// line runs a line from the document as a shell does.
+// line runs one line from the document as a shell does.
 func (p *page) line(line string, how shown) {
 	p.t.Helper()
 	if how.before != nil {
@@ -81,7 +81,7 @@ func (p *page) line(line string, how shown) {
 	p.t.Logf("%s: %v", line, time.Since(c.began).Round(time.Millisecond))
 }
 
-// changed replaces texts in the document with the test's own.
+// changed replaces texts in the document with those of the test.
 func (p *page) changed(text string, change []string) string {
 	for i := 0; i+1 < len(change); i += 2 {
 		text = strings.ReplaceAll(text, change[i], change[i+1])
@@ -92,7 +92,7 @@ func (p *page) changed(text string, change []string) string {
 	return text
 }
 
-// yaml returns the document's YAML block that has a line with this beginning, changed.
+// yaml returns the YAML block in the document that has a line with this beginning, changed.
 func (p *page) yaml(begins string, change ...string) string {
 	p.t.Helper()
 	for _, block := range blocks(p.text, "yaml") {
@@ -125,8 +125,8 @@ func (p *page) mkdir(name string) {
 	}
 }
 
-// recorded makes a result folder from a load that takes some seconds, and few.yaml, with which its
-// report has one plot.
+// recorded makes a result folder from a load of some seconds, and few.yaml, with which its report
+// has one plot.
 func (p *page) recorded(name, id string) {
 	p.t.Helper()
 	p.experiment("few", p.hosts, "{requests: 1}")
@@ -140,14 +140,14 @@ func (p *page) copied(from, name string) {
 	}
 }
 
-// searchFile writes FILE: the page's experiment, with one member and few keys.
+// searchFile writes FILE: the experiment on the page, with one member and few keys.
 func (p *page) searchFile() {
 	p.write("FILE", p.yaml("hosts:", "127.0.0.1, 127.0.0.2, 127.0.0.3", "HOST1", "trials: 6", "trials: 1",
 		"keys: 10000", "clients: 20, keys: 100", ", consul: {version: 1.16.0}", ""))
 	p.startAgents(p.hosts[:1])
 }
 
-// kubeFiles writes the experiments that the page's commands read.
+// kubeFiles writes the experiments for the commands on the page.
 func (p *page) kubeFiles() {
 	for _, line := range shellLines(p.text) {
 		words := shellWords(line)
@@ -176,7 +176,7 @@ func (p *page) twoReports() {
 	}
 }
 
-// threeMachines writes the page's experiment, with certificates from this folder.
+// threeMachines writes the experiment on the page, with certificates from this folder.
 func (p *page) threeMachines() {
 	p.start("certs", "init", "--hosts", "10.0.0.2,10.0.0.3,10.0.0.4").exits(exitDone, patience)
 	p.write("three.yaml", p.yaml("title:", "/etc/dbtester/control", "certs/control"))
@@ -200,7 +200,7 @@ func (p *page) runningMember() {
 	etcd.says("ready to serve client requests")
 }
 
-// sharedCluster makes the page's experiment leave keys on a running cluster.
+// sharedCluster makes the experiment on the page leave keys on a running cluster.
 func (p *page) sharedCluster() {
 	p.runningMember()
 	p.write("shared.yaml", p.yaml("title:", "requests: 100000, clients: 100", "requests: 200, clients: 4",

@@ -46,7 +46,7 @@ func TestDocumentFragments(t *testing.T) {
 	}
 }
 
-// keys are a YAML text's top-level keys.
+// keys are the top-level keys in a YAML text.
 func keys(text string) (list []string) {
 	for _, m := range regexp.MustCompile(`(?m)^(\w+):`).FindAllStringSubmatch(text, -1) {
 		list = append(list, m[1])

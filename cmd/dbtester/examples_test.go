@@ -111,7 +111,7 @@ func checkFiles(t *testing.T, files []string) {
 	}
 }
 
-// absolute returns the files' absolute paths.
+// absolute returns the absolute paths of files.
 func absolute(t *testing.T, files []string) []string {
 	t.Helper()
 	paths := make([]string, len(files))

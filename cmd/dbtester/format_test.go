@@ -65,7 +65,7 @@ func TestPipesColumns(t *testing.T) {
 	}
 }
 
-// jsonNames are the names of a struct's fields in JSON.
+// jsonNames are the names of the fields in JSON.
 func jsonNames(of reflect.Type) (names []string) {
 	for _, f := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -23,7 +23,7 @@ type issuers struct {
 	agents []*command
 	ledger string   // its file
 	serves []string // its addresses
-	taps   []string // files with what the generators stream
+	taps   []string // files with the streams from the generators
 	addrs  []string // the generators', as control calls them
 }
 
@@ -45,7 +45,7 @@ func newIssuers(t *testing.T, n int) *issuers {
 	return s
 }
 
-// serve starts the ledger in a process's namespaces.
+// serve starts the ledger in the namespaces of a process.
 func (s *issuers) serve(pid int, host, file string) *command {
 	s.p.t.Helper()
 	for i := range 3 {
@@ -68,7 +68,7 @@ func (s *issuers) startAgents() {
 	}
 }
 
-// run starts this test's program in a process's namespaces.
+// run starts the program of this test in the namespaces of a process.
 func (s *issuers) run(program string, pid int, args ...string) *command {
 	s.p.t.Helper()
 	line := append(s.inside(pid), program)
@@ -89,7 +89,7 @@ func (s *issuers) control(load string) *command {
 	return s.start(s.client, "control", "--config", file, "--insecure")
 }
 
-// record is the only run's result, and its folder.
+// record is the result of the only run, and its folder.
 func (s *issuers) record() (*results.DatabaseRun, string) {
 	s.p.t.Helper()
 	runs := s.p.runs()
@@ -100,7 +100,7 @@ func (s *issuers) record() (*results.DatabaseRun, string) {
 	return db, runs[0].Path(db.Tag)
 }
 
-// requests returns the requests in the ledger without those for the prefix's claim, which control
+// requests returns the requests in the ledger without those for the prefix claim, which control
 // renews periodically.
 func (s *issuers) requests() []entry {
 	s.p.t.Helper()
@@ -175,7 +175,7 @@ func issueOn(t *testing.T, n int, load string, meanwhile func(*issuers, *command
 }
 
 // wantTogether checks that the generators in a run with rate 400 began together: by their own
-// clocks, and by the ledger's. The first request in part p is due p requests later.
+// clocks, and by that of the ledger. The first request in part p is due p requests later.
 func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	t := s.p.t
 	t.Helper()
@@ -203,7 +203,7 @@ func (s *issuers) wantTogether(db *results.DatabaseRun) {
 	}
 }
 
-// firstOf returns when each machine's first request came, after the given number in all.
+// firstOf returns when the first request from each machine came, after the given number in all.
 func firstOf(entries []entry, before int) map[string]int64 {
 	first := map[string]int64{}
 	for i, e := range entries {
@@ -232,10 +232,10 @@ func sameFiles(t *testing.T, dir string, u *union) {
 	}
 }
 
-// canonical returns a file's lines in sorted order, without comments.
+// canonical returns the lines of a file in sorted order, without comments.
 func canonical(t *testing.T, dir, name string) []string {
 	t.Helper()
-	if name == results.FileProgress { // a late record adds a row for its tick: readers add up
+	if name == results.FileProgress { // late records add a row for their tick: readers add up
 		rows, err := results.ReadProgress(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatalf("read the ticks: %v", err)
@@ -284,7 +284,7 @@ func (s *issuers) sends(c *command, n int) (sends bool) {
 	return sends
 }
 
-// wantLost checks that a generator is named as lost, and why.
+// wantLost checks that generator n is named as lost, and why.
 func (s *issuers) wantLost(db *results.DatabaseRun, n int, why string) {
 	t := s.p.t
 	t.Helper()
@@ -298,7 +298,7 @@ func (s *issuers) wantLost(db *results.DatabaseRun, n int, why string) {
 	}
 }
 
-// wantWhole checks that a generator issued that many requests, all answered.
+// wantWhole checks that generator n issued that many requests, all answered.
 func (s *issuers) wantWhole(db *results.DatabaseRun, n int, requests int64) {
 	s.p.t.Helper()
 	if g := db.Generators[n]; g.Lost != "" || g.Totals == nil || g.Totals.Offered != requests || !g.Totals.Reconcile() {

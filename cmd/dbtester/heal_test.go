@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Undos that a run recorded are printed. They are run only with permission, with the same undo in
-// the user's own file, and with a yes.
+// Recorded undos are printed. They are run only with permission, with the same undo in a file of
+// the user, and with a yes.
 func TestHeal(t *testing.T) {
 	dir := t.TempDir()
 	made := filepath.Join(dir, "made")

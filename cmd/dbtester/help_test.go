@@ -17,7 +17,7 @@ func helpOf(t *testing.T) map[string]string {
 	texts := map[string]string{}
 	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
 		if !c.IsAvailableCommand() && c.HasParent() || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
-			continue // cobra's own
+			continue // from cobra
 		}
 		var b bytes.Buffer
 		c.SetOut(&b)
@@ -48,7 +48,7 @@ func TestHelpWidth(t *testing.T) {
 	}
 }
 
-// Every command has an example; a command with others below it has the first example from each.
+// Every command has an example; commands with others below them have the first example from each.
 // TestHelpExamples parses them.
 func TestEveryCommandHasExample(t *testing.T) {
 	for _, c := range withChildren(newRoot(&app{registry: all.Registry()})) {
@@ -114,7 +114,7 @@ func TestCompletion(t *testing.T) {
 }
 
 // A shell completes every value, or the value is listed here as a file, a folder, an address, a
-// number or the user's own text.
+// number or free text.
 func TestValuesAreCompleted(t *testing.T) {
 	own := map[string]bool{}
 	for _, name := range strings.Fields(`a a-source agent-flag agent-log agent-port allow-targets b b-source cache

@@ -31,8 +31,8 @@ func wholeHostile() bool { return os.Getenv("DBTESTER_HOSTILE") != "" }
 // hostileRun is an untrusted run folder, next to files that it must not reach.
 type hostileRun struct {
 	t *testing.T
-	// dir is the run's folder, other the folder of a run with which it is compared, outside its
-	// links' target, and store where uploads go.
+	// dir is the run folder, other the folder of another run for comparison, outside the target of
+	// links, and store the destination of uploads.
 	dir, other, outside, store string
 	dialed                     *counted
 }
@@ -154,7 +154,7 @@ func hole(size int64) func(string) error {
 	}
 }
 
-// hostileVerb is a command that acts on a run's folder.
+// hostileVerb is a command for run folders.
 type hostileVerb struct {
 	name string
 	args func(h *hostileRun, to string) []string
@@ -323,7 +323,7 @@ func tryHostile(t *testing.T, v hostileVerb, folder hostileFolder, dialed *count
 	return code
 }
 
-// holds returns the first file below a folder that has a text, or "".
+// holds returns the first file below dir with that text, or "".
 func holds(t *testing.T, dir, text string) (found string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -346,7 +346,7 @@ func holds(t *testing.T, dir, text string) (found string) {
 // command panics, does not return, or uses much more memory than usual.
 func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
-	const most = 4 << 30 // a small run's report takes a tenth
+	const most = 4 << 30 // reports on small runs take a tenth
 	type result struct {
 		code      int
 		out, errs string
@@ -379,8 +379,8 @@ func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 	return r.code, r.out, r.errs
 }
 
-// Untrusted experiment files are rendered or refused: without a panic, in bounded time, with
-// only the experiment's objects, and without control sequences for a terminal.
+// Untrusted experiment files are rendered or refused: without a panic, in bounded time, with only
+// the objects for the experiment, and without control sequences for a terminal.
 func TestHostileFiles(t *testing.T) {
 	if !wholeHostile() && !apart(t) {
 		return
@@ -464,7 +464,7 @@ func mutatedFile(text string, random *rand.Rand) string {
 	return strings.Join(lines, "")
 }
 
-// wantObjects fails for a manifest with an object that an experiment has no use for.
+// wantObjects fails for manifests with objects useless in an experiment.
 func wantObjects(t *testing.T, text string) {
 	t.Helper()
 	d, err := yaml.NewLoader(strings.NewReader(text))

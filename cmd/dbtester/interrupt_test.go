@@ -64,7 +64,7 @@ func TestInterruptTwice(t *testing.T) {
 	}
 	c.signal(syscall.SIGINT)
 	c.says(`stopping; repeat`)
-	time.Sleep(2 * oneSignal) // a person's second signal, not the same one twice
+	time.Sleep(2 * oneSignal) // a second signal from a person, not the same one twice
 	c.signal(syscall.SIGINT)
 	c.exits(exitInterrupted, patience)
 	eventually(t, "no member runs", func() bool { return len(p.members()) == 0 })
@@ -160,7 +160,7 @@ func TestNobodyReads(t *testing.T) {
 	}
 	p.tidy()
 	code, err := os.ReadFile(p.path("code"))
-	if got := strings.TrimSpace(string(code)); err != nil || got != strconv.Itoa(exitDone) && got != strconv.Itoa(exitInvalid) { // a busy machine's run may be invalid
+	if got := strings.TrimSpace(string(code)); err != nil || got != strconv.Itoa(exitDone) && got != strconv.Itoa(exitInvalid) { // runs on a busy machine may be invalid
 		t.Errorf("control ended with %q: %v", got, err)
 	}
 	if m := manifest(t, p.runs()[0]); m.State != results.StateComplete || len(m.Databases[0].Members[0].Files) == 0 {

@@ -28,8 +28,8 @@ func junitRun(t *testing.T, code int, args ...string) testSuite {
 	return s
 }
 
-// A comparison's case fails if a metric is worse, is skipped if nothing is decided, and is an error
-// if a run is not valid.
+// The case for a comparison fails if a metric is worse, is skipped if nothing is decided, and is an
+// error if a run is not valid.
 func TestJUnitComparison(t *testing.T) {
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
@@ -50,7 +50,7 @@ func TestJUnitComparison(t *testing.T) {
 	}
 }
 
-// A report's case fails for an invalid database and for a need that no database meets.
+// The case for a report fails for an invalid database and for a need that no database meets.
 func TestJUnitReport(t *testing.T) {
 	good := recordedRuns(t, "a", 1, 2*time.Millisecond, nil)[0]
 	if s := junitRun(t, exitDone, "analyze", "--out", t.TempDir(), good); s.Failures != 0 || s.Cases[0].Class != "dbtester.valid" {

@@ -26,7 +26,7 @@ import (
 const nobody = 65534
 
 // intruder calls every verb of the agent at an address in plaintext and prints each result. The
-// second argument is the id of a run that the agent serves.
+// second argument is the id of a run served by the agent.
 func intruder() {
 	conn, err := grpc.NewClient("passthrough:///"+os.Args[1], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -83,8 +83,7 @@ func asNobody(t *testing.T, home, name string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// openHouse is a folder that another user can use, with the program in it under two
-// names.
+// openHouse is a folder for another user, with the program in it under two names.
 func openHouse(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dbtester-nobody-")
@@ -234,7 +233,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// --insecure admits anyone, and the agent, control's manifest and the report say so.
+// --insecure admits anyone, and the agent, the manifest and the report state that.
 func TestInsecure(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)

@@ -25,7 +25,7 @@ import (
 )
 
 // TestLive watches a whole run in which a member is killed. A browser sees its figures grow and the
-// page become the report, and a scraper's last values equal the records.
+// page become the report, and the last scraped values equal the records.
 func TestLive(t *testing.T) {
 	notShort(t)
 	t.Parallel()
@@ -116,7 +116,7 @@ func wantSeen(t *testing.T, b *chromium.Browser, expression string) {
 	})
 }
 
-// scrapes holds a scraper's last data.
+// scrapes holds the last scraped data.
 type scrapes struct {
 	mu   sync.Mutex
 	text string
@@ -152,7 +152,7 @@ func scrape(address string) (string, error) {
 	return string(text), err
 }
 
-// last is the last scrape, as Prometheus' parser reads it.
+// last is the last scrape, as parsed by Prometheus.
 func (s *scrapes) last(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
 	s.mu.Lock()
@@ -195,7 +195,7 @@ func TestLiveWithCertificates(t *testing.T) {
 }
 
 // wantOnlyControl fails unless control is answered, and an agent and a caller without a certificate
-// from a folder are not.
+// from dir are not.
 func wantOnlyControl(t *testing.T, dir, agent, address string) {
 	t.Helper()
 	ca, err := os.ReadFile(filepath.Join(dir, "control", certs.FileCA))

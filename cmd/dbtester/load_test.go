@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A load without a file equals a run with the file that it prints. Its keys lie below the run's own
-// prefix, and a cleanup removes them.
+// A load without a file equals a run with the printed file. Its keys lie below a prefix for this
+// run, and a cleanup removes them.
 func TestLoadWithoutFile(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

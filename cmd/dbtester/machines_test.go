@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/all"
 )
 
-// TestMachineCommands parses every dbtester command in the machine scripts' output: the agent's
+// TestMachineCommands parses every dbtester command in the output of machine scripts: the agent
 // unit, and the commands for machines in a cloud.
 func TestMachineCommands(t *testing.T) {
 	for name, pattern := range map[string]string{
@@ -58,7 +58,7 @@ func TestMachinePorts(t *testing.T) {
 	}
 }
 
-// scriptText is a file's text by its path from the scripts folder.
+// scriptText is the text of a file by its path from the scripts folder.
 func scriptText(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "scripts"}, elements...)...))
@@ -68,7 +68,7 @@ func scriptText(t *testing.T, elements ...string) string {
 	return string(text)
 }
 
-// TestTroubleshooting searches the sources for each message and mark in the tables' first column in
+// TestTroubleshooting searches the sources for each message and mark in the first table columns in
 // docs/troubleshooting.md, so a changed message is also changed there.
 func TestTroubleshooting(t *testing.T) {
 	source := goSource(t)

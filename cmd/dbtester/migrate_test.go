@@ -49,8 +49,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// shownOf is an experiment as config show prints it, without what only a classic file has: paths
-// for analyze, and versions that are labels.
+// shownOf is an experiment as config show prints it, without keys found only in classic files:
+// paths for analyze, and versions that are labels.
 func shownOf(t *testing.T, file string) string {
 	t.Helper()
 	e, _, err := config.Read(file, all.Registry().All())

@@ -15,11 +15,11 @@ import (
 )
 
 // network is a client machine and three database machines: network namespaces, joined by a bridge
-// in the client's.
+// in the one for the client.
 type network struct {
 	p      place
-	client int   // process in the client's namespace
-	agents []int // in the database machines' namespaces
+	client int   // process in the client namespace
+	agents []int // in the namespaces of database machines
 	hosts  []string
 }
 
@@ -29,8 +29,8 @@ func newNetwork(t *testing.T) *network {
 	return newNetworkOf(t, 3)
 }
 
-// newNetworkOf makes a client machine and that many others. It skips the test if this
-// process lacks the permission.
+// newNetworkOf makes a client machine and that many others. It skips the test if this process lacks
+// the permission.
 func newNetworkOf(t *testing.T, machines int) *network {
 	t.Helper()
 	for _, tool := range []string{"unshare", "nsenter", "ip"} {
@@ -58,7 +58,7 @@ func newNetworkOf(t *testing.T, machines int) *network {
 	return n
 }
 
-// own is a flag list whose first is for users that are not root.
+// own is a flag list whose first element is for users other than root.
 func (n *network) own(user string, flags ...string) []string {
 	if os.Getuid() == 0 {
 		return flags
@@ -66,7 +66,7 @@ func (n *network) own(user string, flags ...string) []string {
 	return append([]string{user}, flags...)
 }
 
-// inside is how a command line in a process's namespaces begins.
+// inside is the beginning of a command line in the namespaces of a process.
 func (n *network) inside(pid int) []string {
 	line := append([]string{"nsenter", "--target", strconv.Itoa(pid)}, n.own("--user", "-n")...)
 	if os.Getuid() != 0 {
@@ -97,7 +97,7 @@ func (n *network) machine(line ...string) int {
 	return cmd.Process.Pid
 }
 
-// in runs a command in a process's namespaces.
+// in runs a command in the namespaces of a process.
 func (n *network) in(pid int, args ...string) {
 	n.p.t.Helper()
 	line := append(n.inside(pid), args...)
@@ -157,7 +157,7 @@ func TestThreeMachines(t *testing.T) {
 	wantText(t, "the report", c.out.String(), `SHARED-HOST +\| +3 members \+ client`, `shared by 3 members( \+ client)?: counted once`)
 }
 
-// wantSamples checks the members' samples: each has its own machine's network, and all have the
+// wantSamples checks the member samples: each has the network of its own machine, and all have the
 // same disk.
 func (n *network) wantSamples(run *results.Folder, db *results.DatabaseRun) {
 	t := n.p.t

@@ -95,7 +95,7 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 	return list
 }
 
-// needFaults skips a test if this machine cannot have a fault kind.
+// needFaults skips a test if this machine cannot have these fault kinds.
 func needFaults(t *testing.T, kinds ...string) {
 	t.Helper()
 	for _, name := range kinds {
@@ -107,7 +107,7 @@ func needFaults(t *testing.T, kinds ...string) {
 	}
 }
 
-// Members that share one machine's addresses are cut from one another by their control groups.
+// Members that share the addresses of one machine are cut from one another by their control groups.
 // Nothing is left afterwards.
 func TestPartitionLocal(t *testing.T) {
 	notShort(t)

@@ -42,9 +42,9 @@ databases:
 	}
 }
 
-// The leader's disk is full: each member has a file system mounted for it, as an ordinary user may
-// in its own namespaces. All are empty in the end. The dry run refuses faults that such disks
-// cannot have, with the fault's place or the flag's name.
+// The disk of the leader is full: each member has a file system mounted for it, as an ordinary user
+// may in separate namespaces. All are empty in the end. The dry run refuses faults impossible on
+// such disks, with the place of the fault or the name of the flag.
 func TestGivenDisk(t *testing.T) {
 	notShort(t)
 	t.Parallel()

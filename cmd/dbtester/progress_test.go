@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// second is a load's progress after some seconds with 100 requests each.
+// second is the progress of a load after n seconds with 100 requests each.
 func second(n int64) control.Update {
 	p := load.Progress{
 		Elapsed: time.Duration(n) * time.Second, Done: 100 * n, Ended: 100, Offered: 100, Span: time.Second,
@@ -47,7 +47,7 @@ func TestProgressInFile(t *testing.T) {
 	})
 }
 
-// The line ends with the known facts about the members' machines.
+// The line ends with the known facts about the member machines.
 func TestProgressOfServers(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)
@@ -58,7 +58,7 @@ func TestProgressOfServers(t *testing.T) {
 	}
 }
 
-// The line has the step's number if there are several.
+// The line has the step number if there are several.
 func TestProgressOfStep(t *testing.T) {
 	var out bytes.Buffer
 	u := second(1)
@@ -92,8 +92,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	})
 }
 
-// On a terminal a step is in the one line that is rewritten. Events stay, and with --verbose
-// steps do too.
+// On a terminal a step is in the one rewritten line. Events stay, and with --verbose steps do too.
 func TestProgressSteps(t *testing.T) {
 	show := func(verbose bool) string {
 		var out bytes.Buffer
@@ -107,7 +106,7 @@ func TestProgressSteps(t *testing.T) {
 		p.end()
 		return out.String()
 	}
-	rest := func(out string) string { // what stays on the terminal
+	rest := func(out string) string { // text that stays on the terminal
 		var kept strings.Builder
 		for _, line := range strings.SplitAfter(out, "\n") {
 			kept.WriteString(line[strings.LastIndex(line, "\r")+1:])
@@ -130,8 +129,8 @@ func TestProgressSteps(t *testing.T) {
 	}
 }
 
-// Messages between two seconds in a step do not change the steps' total length; another database or
-// trial starts over.
+// Messages between two seconds in a step do not change the total length of the steps; another
+// database or trial starts over.
 func TestProgressLeft(t *testing.T) {
 	at := func(trial int, tag string, step int, elapsed time.Duration) control.Update {
 		u := second(1)
@@ -167,7 +166,7 @@ func TestProgressLeft(t *testing.T) {
 	}
 }
 
-// A second in which a step began or ended shows the step's rate, not the whole second's.
+// A second in which a step began or ended shows the rate in the step, not in the whole second.
 func TestProgressPart(t *testing.T) {
 	var out bytes.Buffer
 	p := newProgress(&out, false)

@@ -21,7 +21,7 @@ func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	t.Parallel() // no other test in this process uses the quickstart's hosts
+	t.Parallel() // no other test in this process uses the same hosts
 	eventually(t, "the ports of 127.0.0.1 to 127.0.0.3 are free", func() bool {
 		return portsFree([]string{"127.0.0.1", "127.0.0.2", "127.0.0.3"})
 	})
@@ -84,7 +84,7 @@ func wantFigures(t *testing.T, report string) {
 	}
 }
 
-// wantFilled checks that every cell in a table has a value, a text, or the reason why it is empty.
+// wantFilled checks that every table cell has a value, a text, or the reason why it is empty.
 func wantFilled(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -121,7 +121,7 @@ func wantFilled(t *testing.T, path string) {
 	}
 }
 
-// dependsOnKernel reports whether a row exists only on machines that have its metric.
+// dependsOnKernel reports whether a row exists only on machines with its metric.
 func dependsOnKernel(row string) bool {
 	return slices.ContainsFunc(metric.System().Metrics(), func(m metric.Metric) bool {
 		return m.Optional && (row == "SERVER-"+m.Column || row == "MEMBER-MAX-"+m.Column)
@@ -275,8 +275,8 @@ SHARED-HOST
 `), "\n")
 }
 
-// wantMoves checks that a series has more than 15 points at different positions, and
-// more than one value.
+// wantMoves checks that a series has more than 15 points at different positions, and more than one
+// value.
 func wantMoves(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Open(path)

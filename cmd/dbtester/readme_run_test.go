@@ -19,7 +19,7 @@ type reader struct {
 }
 
 // TestReadmeRuns runs every command in the README and docs/commands.md except those that .ci/run
-// does, make and quickstart, and a release's download.
+// does, make and quickstart, and the download of a release.
 func TestReadmeRuns(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("installs a release of etcd, unless it is in the cache")
@@ -53,7 +53,7 @@ func TestReadmeRuns(t *testing.T) {
 	}
 }
 
-// run runs one command, with the reader's own names for the README's.
+// run runs one command, with names of the reader in place of those in the README.
 func (r *reader) run(args []string) {
 	r.t.Helper()
 	for i, arg := range args {
@@ -71,7 +71,7 @@ func (r *reader) run(args []string) {
 		return
 	case args[0] == "selfcheck":
 		args = append(args, "--duration", "1s")
-	case slices.Contains(args, "--selfcheck"): // which checks before each database's load
+	case slices.Contains(args, "--selfcheck"): // which checks before each load
 		args = append(args, "--database-id", "etcd__second")
 	}
 	c := r.start(args...)
@@ -84,7 +84,7 @@ func (r *reader) run(args []string) {
 // own returns the reader's own name for a name in the README.
 func (r *reader) own(arg string) string {
 	switch {
-	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // the reader's own bucket is a folder here
+	case arg == "gs://bucket/folder", arg == "gs://bucket/report": // the bucket of the reader is a folder here
 		return "file://" + r.bucket()
 	case arg == "gs://bucket/folder/TITLE/TIME":
 		return "file://" + r.bucket() + "/" + strings.TrimPrefix(r.lastRun(), "results/")
@@ -111,7 +111,7 @@ func (r *reader) own(arg string) string {
 	return arg
 }
 
-// bucket is the reader's bucket: a folder.
+// bucket is the bucket of the reader: a folder.
 func (r *reader) bucket() string {
 	r.t.Helper()
 	dir := r.path("bucket")
@@ -135,7 +135,7 @@ func (r *reader) lastRun() string {
 	return path
 }
 
-// edit names the reader's machines in a new experiment file, and reduces its load.
+// edit names the machines of the reader in a new experiment file, and reduces its load.
 func (r *reader) edit(file string) {
 	r.t.Helper()
 	text, err := os.ReadFile(r.path(file))

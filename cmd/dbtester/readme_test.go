@@ -107,7 +107,7 @@ func blocks(markdown, language string) (list []string) {
 	return list
 }
 
-// commandLines are the single commands in a document's shell blocks.
+// commandLines are the single commands in the shell blocks of a document.
 func commandLines(markdown, language string) (list []string) {
 	for _, block := range blocks(markdown, language) {
 		block = strings.ReplaceAll(block, "\\\n", " ")
@@ -119,7 +119,7 @@ func commandLines(markdown, language string) (list []string) {
 	return list
 }
 
-// jobLines are the dbtester and make commands that a job's steps in YAML run.
+// jobLines are the dbtester and make commands in the steps of a YAML job.
 func jobLines(markdown string) (list []string) {
 	for _, block := range blocks(markdown, "yaml") {
 		block = regexp.MustCompile(`>-\n\s+`).ReplaceAllString(block, "")
@@ -131,8 +131,8 @@ func jobLines(markdown string) (list []string) {
 	return list
 }
 
-// shellWords are a simple command's words, without settings before it, redirections, what follows a
-// pipe, and a comment.
+// shellWords are the words of a simple command, without settings before it, redirections, pipes,
+// and comments.
 func shellWords(line string) (words []string) {
 	for _, word := range regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1) {
 		switch {
@@ -209,7 +209,7 @@ func findScript(words []string) error {
 	return nil
 }
 
-// The documents' test finds wrong lines.
+// Wrong lines in documents are found.
 func TestParseCommand(t *testing.T) {
 	for line, good := range map[string]bool{
 		"dbtester quickstart":                                true,

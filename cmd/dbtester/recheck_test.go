@@ -40,8 +40,8 @@ func shortHistory(key, read, violations int64) judge.History {
 	}}
 }
 
-// TestRecheck: children check each key's recorded requests within limits, and differences from the
-// run's verdict are reported.
+// TestRecheck: children check the recorded requests on each key within limits, and differences from
+// the verdict of the run are reported.
 func TestRecheck(t *testing.T) {
 	t.Parallel()
 	self, err := exec.LookPath("dbtester")
@@ -104,8 +104,8 @@ func TestRecheckKey(t *testing.T) {
 	}
 }
 
-// TestRecheckKeyAlone: a child whose standard input ends, as it does when the process that started
-// it was killed, ends without a verdict.
+// TestRecheckKeyAlone: if the standard input of a child ends, as when its parent was killed, the
+// child ends without a verdict.
 func TestRecheckKeyAlone(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), consistency.FileHistory)
@@ -132,7 +132,7 @@ func TestRecheckKeyAlone(t *testing.T) {
 	}
 }
 
-// TestSampledRun: an etcd run's requests on three keys are recorded, and Porcupine agrees with the
+// TestSampledRun: requests on three keys in an etcd run are recorded, and Porcupine agrees with the
 // verdict. The limits are checked before anything else.
 func TestSampledRun(t *testing.T) {
 	t.Parallel()

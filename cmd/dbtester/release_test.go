@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestRealRelease installs an etcd that is not the built-in one into the user's cache, where the
-// next run finds it, and measures three members with it. The first time takes a minute of CPU time
-// and needs the network; CI never skips it.
+// TestRealRelease installs an etcd other than the built-in one into the user cache, where the next
+// run finds it, and measures three members with it. The first time takes a minute of CPU time and
+// needs the network; CI never skips it.
 func TestRealRelease(t *testing.T) {
 	if testing.Short() && os.Getenv("CI") != "true" {
 		t.Skip("builds a release of etcd, unless it is in the cache")

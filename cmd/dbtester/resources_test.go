@@ -27,7 +27,7 @@ func TestResources(t *testing.T) {
 	}
 	p, hosts := newPlace(t), freeHosts(t)[:1]
 	agents := p.startAgents(hosts)
-	// The agents are this process's children, so their groups have the same parent.
+	// The agents are children of this process, so their groups have the same parent.
 	groups := filepath.Join(filepath.Dir(filepath.Dir(parent.Dirs("run", "member")[0])), "*", "*-1")
 	file := p.experiment("limited", hosts, "{duration: 10m, clients: 8, connections: 8}\nresources: {cpus: 0.25, memory: 2GiB, period: 20ms}")
 
@@ -66,7 +66,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// group returns the directory, by a pattern, for the group with the place's only member.
+// group returns the directory, by pattern, for the group with the only member in the place.
 func (p place) group(pattern string) string {
 	p.t.Helper()
 	pids := p.members()
@@ -104,7 +104,7 @@ func throttled(t *testing.T, dir string) int {
 	return n
 }
 
-// quota returns a group's CPU quota and its period, in microseconds.
+// quota returns the CPU quota of a group and its period, in microseconds.
 func quota(t *testing.T, dir string) string {
 	t.Helper()
 	var texts []string

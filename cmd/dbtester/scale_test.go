@@ -41,7 +41,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// loadAverage returns this machine's load averages over 1, 5 and 15 minutes.
+// loadAverage returns the load averages of this machine over 1, 5 and 15 minutes.
 func loadAverage(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("/proc/loadavg")
@@ -51,7 +51,7 @@ func loadAverage(t *testing.T) string {
 	return strings.Join(strings.Fields(string(data))[:3], ", ")
 }
 
-// scaleLength is how long each run's load is.
+// scaleLength is how long the load lasts in each run.
 const scaleLength = 14 * time.Second
 
 // measureScale returns a row in the table.
@@ -100,7 +100,7 @@ func measureScale(t *testing.T, n, rate int) string {
 		perSecond(sentAfter-sent), perSecond(receivedAfter-received), float64(recorded(db))/1e3)
 }
 
-// recorded returns how many bytes a run's records have.
+// recorded returns how many bytes were recorded.
 func recorded(db *results.DatabaseRun) (bytes int64) {
 	for _, d := range db.Digests.ByFile {
 		bytes += d.Bytes
@@ -108,8 +108,8 @@ func recorded(db *results.DatabaseRun) (bytes int64) {
 	return bytes
 }
 
-// used returns the CPU time that control, the server and the agents have used so far, and the bytes
-// that control's machine has sent and received.
+// used returns the CPU time of control, the server and the agents so far, and the bytes sent and
+// received by control's machine.
 func (s *issuers) used(c, server *command) (times []time.Duration, sent, received int64) {
 	s.p.t.Helper()
 	for _, p := range append([]*command{c, server}, s.agents...) {
@@ -149,7 +149,7 @@ func processorTime(t testing.TB, pid int) (sum time.Duration) {
 	return sum
 }
 
-// statusKB is a field in a process's status, in kB.
+// statusKB is a field in the status of a process, in kB.
 func statusKB(t testing.TB, pid int, field string) int64 {
 	t.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -81,7 +81,7 @@ func experiments(t *testing.T) []string {
 	return list
 }
 
-// schemaViolations checks a file's text by a schema.
+// schemaViolations checks text by a schema.
 func schemaViolations(t *testing.T, schema map[string]any, text, name string) []string {
 	t.Helper()
 	var v any

@@ -82,7 +82,7 @@ func scriptTree(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(list), 0o644))
 }
 
-// tree lists every path below a folder, with every file's hash.
+// tree lists every path below dir, with the hash of every file.
 func tree(dir string) (string, error) {
 	var b strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

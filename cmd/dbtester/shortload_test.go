@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// TestShortLoad applies a load that may last less than a second to an etcd: its CPU time
-// is counted, up to the load's end.
+// TestShortLoad applies a load of possibly less than a second to an etcd: its CPU time is counted,
+// up to the end of the load.
 func TestShortLoad(t *testing.T) {
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)[:1]

@@ -22,21 +22,21 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// outside knows how stale a cluster's members are: it counts in its own key, and shares no code
-// with dbtester.
+// outside measures how stale the members of a cluster are: it counts in its own key, and shares no
+// code with dbtester.
 type outside struct {
-	// put writes a number, and get returns the number in a member's own copy.
+	// put writes a number, and get returns the number in the copy on one member.
 	put func(host string, n int) error
 	get func(host string) (int, error)
 
 	mu      sync.Mutex
-	written []time.Time // when each number's write ended
+	written []time.Time // when the write of each number ended
 	// longest is the longest time for which a returned value had been replaced, and gap the longest
 	// time between two reads from one member or two writes.
 	longest, gap time.Duration
 }
 
-// ask returns an answer's body if its status is 200.
+// ask returns the body of an answer if its status is 200.
 func ask(verb, url string, body []byte) ([]byte, error) {
 	req, err := http.NewRequest(verb, url, bytes.NewReader(body))
 	if err != nil {
@@ -55,7 +55,7 @@ func ask(verb, url string, body []byte) ([]byte, error) {
 	return data, err
 }
 
-// outsideEtcd uses etcd's JSON over HTTP.
+// outsideEtcd uses the etcd API with JSON over HTTP.
 func outsideEtcd() *outside {
 	call := func(host, verb string, request map[string]any) (data []byte, err error) {
 		body, err := json.Marshal(request)
@@ -83,7 +83,7 @@ func outsideEtcd() *outside {
 	}
 }
 
-// outsideConsul uses Consul's HTTP interface.
+// outsideConsul uses the HTTP API of Consul.
 func outsideConsul() *outside {
 	const key = ":8500/v1/kv/outside"
 	return &outside{
@@ -117,7 +117,7 @@ func (o *outside) write(hosts []string, stop <-chan struct{}) {
 	}
 }
 
-// read reads a member's own copy until stop is closed.
+// read reads the copy on one member until stop is closed.
 func (o *outside) read(host string, stop <-chan struct{}) {
 	last := time.Now()
 	for ; !over(stop); time.Sleep(5 * time.Millisecond) {
@@ -156,8 +156,8 @@ func TestStaleFollowerOfConsul(t *testing.T) {
 	staleFollower(t, "consul: {version: "+releases["consul"]+", install: true}", outsideConsul())
 }
 
-// staleFollower cuts a member off. Its reads' measured staleness equals that by independent code,
-// to within the time between two requests, and it is no violation.
+// staleFollower cuts a member off. The measured staleness of its reads equals that by independent
+// code, to within the time between two requests, and it is no violation.
 func staleFollower(t *testing.T, database string, o *outside) {
 	t.Helper()
 	notShort(t)
@@ -209,7 +209,7 @@ databases:
 	}
 	longest := time.Duration(v.Counts.Staleness)
 	t.Logf("%d of %d reads were stale, for %v at most; outside it was %v, known to %v", v.Counts.StaleReads, v.Counts.Judged, longest, o.longest, o.gap)
-	const betweenReads = 500 * time.Millisecond // on one key over one connection, some 60 a second less those that wait for a time-out
+	const betweenReads = 500 * time.Millisecond // on one key over one connection, some 60 a second, fewer during time-outs
 	if o.gap > betweenReads || c.cmd.ProcessState.ExitCode() != exitDone && busy(c.err.String()) {
 		t.Log("on this machine that is not known well enough to compare")
 		return

@@ -42,7 +42,7 @@ func publishedRun(t *testing.T, name, dir string) {
 }
 
 // TestSubmitDocument runs the commands in docs/submit.md, one after another, in a tree with the
-// script that make calls. They make a report on a published record with its verdict, in the report
+// script called by make. They make a report on a published record with its verdict, in the report
 // list.
 func TestSubmitDocument(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestSubmitDocument(t *testing.T) {
 	}
 }
 
-// TestSubmitExits: what submit prints, and its exit codes.
+// TestSubmitExits checks the output of submit, and its exit codes.
 func TestSubmitExits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func TestSubmitExits(t *testing.T) {
 	}
 }
 
-// publishedAnswer returns the answer in a folder's report.
+// publishedAnswer returns the answer in the report below folder.
 func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grade) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", folder, "all-aggregated.json"))
@@ -168,7 +168,7 @@ func publishedAnswer(t *testing.T, folder string) (answers.Answer, headline.Grad
 	return report.Headline.Answer, report.Headline.Grade
 }
 
-// TestReadmeVerdict: the report's answer and grade are below the README's picture.
+// TestReadmeVerdict: the README has the answer and grade of the report below the picture.
 func TestReadmeVerdict(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
@@ -180,7 +180,7 @@ func TestReadmeVerdict(t *testing.T) {
 		t.Fatal("the README shows no picture of test-results")
 	}
 	answer, grade := publishedAnswer(t, string(picture[1]))
-	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) } // as the report's README
+	line := func(s string) string { return plaintext.Markdown(plaintext.Line(s)) } // as in the README of the report
 	for _, want := range []string{"> **" + line(answer.Sentence) + "** " + line(answer.Basis) + "\n", "> " + line(grade.String()) + "\n"} {
 		if !bytes.Contains(readme, []byte(want)) {
 			t.Errorf("the README must have the line %q of %s", want, picture[1])
@@ -188,8 +188,8 @@ func TestReadmeVerdict(t *testing.T) {
 	}
 }
 
-// TestReadmeDownload: the archive that the README downloads has a name that scripts/release.sh
-// makes, for a version that the changelog has.
+// TestReadmeDownload: the archive downloaded in the README has a name made by scripts/release.sh,
+// for a version in the changelog.
 func TestReadmeDownload(t *testing.T) {
 	t.Parallel()
 	text := func(name string) string {

@@ -54,7 +54,7 @@ func TestBrowsers(t *testing.T) {
 	}
 }
 
-// The answer's lines are bold, and no others.
+// The lines of the answer are bold, and no others.
 func TestPaint(t *testing.T) {
 	if got := (looks{}).paint(bold, "x"); got != "x" {
 		t.Errorf("without colour: %q", got)

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/control"
 )
 
-// A member's log, an agent or a manifest must not move its reader's cursor.
+// Member logs, agents and manifests must not move the cursor of their reader.
 func TestTerminalEscapes(t *testing.T) {
 	const hostile = "etcd: \x1b[2J\x1b]0;owned\x07 panicked"
 	var errw, status, rewritten bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// union sums the generators' streams in a step with one phase. Only this file computes it.
+// union sums the streams of all generators in a step with one phase. Only this file computes it.
 type union struct {
 	seconds map[int64]*unionSecond
 	ticks   []results.Progress
@@ -36,11 +36,11 @@ type unionSecond struct {
 	histograms map[results.Series]*hdrhistogram.Histogram
 }
 
-// unionOf reads the wiretaps' files.
+// unionOf reads the files written by wiretaps.
 func unionOf(t *testing.T, taps []string) *union {
 	t.Helper()
 	u := &union{seconds: map[int64]*unionSecond{}, members: map[results.MemberSeries]*load.MemberTotal{}}
-	keys := make([]map[int64]int64, len(taps)) // that each had created when a second ended
+	keys := make([]map[int64]int64, len(taps)) // created by each until the end of a second
 	for n, path := range taps {
 		var d loadwire.Decoder
 		keys[n] = map[int64]int64{}
@@ -125,7 +125,7 @@ func (u *union) add(t *testing.T, s load.Second, keys map[int64]int64) {
 	u.ticks = append(u.ticks, s.Progress...)
 }
 
-// addRow adds an operation's counts and gauges.
+// addRow adds the counts and gauges of an operation.
 func (s *unionSecond) addRow(r results.Interval) {
 	r.GapNS = 0
 	i := slices.IndexFunc(s.rows, func(o results.Interval) bool { return o.Operation == r.Operation })

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// An upload that fails after a run names the command that repeats only the upload, and that
-// command's words survive a shell.
+// A failed upload after a run names the command that repeats only the upload, and the words in it
+// survive a shell.
 func TestFailedUploadNamesItsRepair(t *testing.T) {
 	run := filepath.Join(t.TempDir(), "a title", "20260102T150405Z")
 	if err := os.MkdirAll(run, 0o755); err != nil {

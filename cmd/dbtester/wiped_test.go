@@ -90,7 +90,7 @@ databases:
 	checkWitnessFile(t, filepath.Join(folder, record.Tag, consistency.FileWitness))
 }
 
-// wipe empties the data directory that a member's arguments name.
+// wipe empties the data directory named in member arguments.
 func (p place) wipe(args string) {
 	p.t.Helper()
 	_, dir, found := strings.Cut(args, "--data-dir=")
@@ -106,7 +106,7 @@ func (p place) wipe(args string) {
 	}
 }
 
-// checkWitnessFile checks a witness file with its own JSON parsing: each of two values has a
+// checkWitnessFile checks a witness file with independent JSON parsing: each of two values has a
 // request that ended before a request for the other was sent.
 func checkWitnessFile(t *testing.T, path string) {
 	t.Helper()

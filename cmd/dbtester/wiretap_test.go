@@ -26,8 +26,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/agentlink"
 )
 
-// wiretap forwards the calls for a generator to its agent, and writes each Run's stream to a file:
-// wiretap LISTEN AGENT FILE.
+// wiretap forwards the calls for a generator to its agent, and writes the stream of each Run to a
+// file: wiretap LISTEN AGENT FILE.
 func wiretap() {
 	file, err := os.Create(os.Args[3])
 	fatal(err)
@@ -67,7 +67,7 @@ func (t statusTap) Status(ctx context.Context, req *pb.StatusRequest) (*pb.Statu
 	return t.agent.Status(ctx, req)
 }
 
-// tap is a wiretap's service.
+// tap is the service of a wiretap.
 type tap struct {
 	pb.UnimplementedGeneratorServer
 	agent pb.GeneratorClient
@@ -129,7 +129,7 @@ func pass[M any](from grpc.ServerStreamingClient[M], err error, send func(*M) er
 	return err
 }
 
-// eachTapped calls a function with the messages in a wiretap's file.
+// eachTapped calls do with the messages in a wiretap file.
 func eachTapped(t *testing.T, path string, do func(*pb.RunResponse)) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -149,9 +149,9 @@ func eachTapped(t *testing.T, path string, do func(*pb.RunResponse)) {
 	}
 }
 
-// ledger is a server that speaks as much of etcd's protocol as a load needs, and writes a line for
-// each request: ledger FILE ADDRESS... All addresses serve one store. With - for FILE it writes
-// nothing, and stores [fewKeys] keys, the first being the prefix's claim.
+// ledger is a server that speaks as much of the etcd protocol as a load needs, and writes a line
+// for each request: ledger FILE ADDRESS... All addresses serve one store. With - for FILE it writes
+// nothing, and stores [fewKeys] keys, the first being the prefix claim.
 func ledger() {
 	l := &ledgerServer{keys: map[string][]byte{}}
 	if os.Args[1] != "-" {
@@ -180,7 +180,7 @@ type ledgerServer struct {
 type entry struct {
 	At      int64 // unix nanoseconds
 	From    string
-	Request string // operation, key and the value's hash
+	Request string // operation, key and value hash
 }
 
 func (l *ledgerServer) note(ctx context.Context, op string, key, value []byte) {

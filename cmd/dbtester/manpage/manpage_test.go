@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// tree is a program with a command, one below it and one that is hidden.
+// tree is a program with a command, one below it and a hidden one.
 func tree() *cobra.Command {
 	nothing := func(*cobra.Command, []string) {}
 	root := &cobra.Command{Use: "tool", Short: "Work", CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
@@ -95,7 +95,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A folder that can't be made is an error that names it.
+// If a folder can't be made, the error names it.
 func TestWriteNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
