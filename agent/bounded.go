@@ -73,7 +73,7 @@ func (b bounded) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return unary(ctx, b.service.agent, "Close", b.service.agent.ctx, req, b.service.Close)
 }
 
-// life returns a context that ends when a run's session is to stop. If the run has no session, or
+// life returns a context that ends when the run's session is to stop. If the run has no session, or
 // its session has stopped, it returns the agent's context: then there is nothing to wait for.
 func (a *Agent) life(run string) context.Context {
 	a.mu.Lock()

@@ -33,7 +33,7 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 	return g, nil
 }
 
-// nameOf returns the name of a member's group. Members count from 0.
+// nameOf returns the name of the member's group. Members count from 0.
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
 // facts returns the machine resources a member with the limits can use.

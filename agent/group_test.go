@@ -211,7 +211,7 @@ func TestRestartRemovesGroups(t *testing.T) {
 	}
 }
 
-// addGroup puts a group's directories into a record.
+// addGroup puts the group's directories into a record.
 func addGroup(t *testing.T, file string, dirs []string) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -102,7 +102,7 @@ func sharesMachine(m database.Member) bool {
 	return false
 }
 
-// attended is a session's member while it runs, and the victim of its faults. Only the session's
+// attended is the session's member while it runs, and the victim of its faults. Only the session's
 // goroutine uses it.
 type attended struct {
 	life

@@ -53,8 +53,8 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 	return stream.Send(&pb.InstallProgress{Release: release})
 }
 
-// beginInstall returns a run's open session, and adds the install to the agent's wait group: Close
-// waits for it. The session must be open, so that no member is measured during a build.
+// beginInstall returns the run's open session, and adds the install to the agent's wait group:
+// Close waits for it. The session must be open, so that no member is measured during a build.
 func (a *Agent) beginInstall(run string) (*session, error) {
 	s, err := a.own(run)
 	if err != nil {

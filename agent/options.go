@@ -21,7 +21,7 @@ const DefaultLease = tenant.DefaultLease
 // DefaultGrace is how long a verb may take to answer after its wait has ended.
 const DefaultGrace = 900 * time.Millisecond
 
-// Options are an agent's inputs. They do not change after [New].
+// Options are the agent's inputs. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this agent can run.
 	Registry *database.Registry

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// fileDisk is the file that holds a member's own disk, in the session directory.
+// fileDisk is the file that holds the member's own disk, in the session directory.
 const fileDisk = "disk.img"
 
 // holdDisk locks the disk the user has mounted for the member, if there is one.

@@ -13,7 +13,7 @@ import (
 // errIdle reports that no session is open.
 var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
 
-// own returns a run's session and renews its lease. The error says why the run has no session.
+// own returns the run's session and renews its lease. The error says why the run has no session.
 func (a *Agent) own(run string) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -85,7 +85,7 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover undoes a session's faults, kills the children that still run, and removes their
+// endLeftover undoes the session's faults, kills the children that still run, and removes their
 // control group. Pids from another boot, or with other start ticks, belong to other processes,
 // which it leaves alone.
 func (a *Agent) endLeftover(l leftover) error {

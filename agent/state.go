@@ -118,7 +118,7 @@ type tenancy struct {
 	expired  bool // the lease has ended, or the control has left what stopped: the next Open may have the agent
 }
 
-// faulted is what faults did to a session's member.
+// faulted is what faults did to the session's member.
 type faulted struct {
 	disk   *owndisk.Disk  // the member's own, or nil
 	faults []fault.Record // in request order
@@ -265,5 +265,5 @@ const (
 	fileRecord = "session.json"
 )
 
-// logFile returns the path to a command's log in the session directory.
+// logFile returns the path to the command's log in the session directory.
 func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }

@@ -18,7 +18,7 @@ func (h *harness) takeOver(run string, want *pb.StartRequest) error {
 	return err
 }
 
-// leave sends a run's last heartbeat.
+// leave sends the run's last heartbeat.
 func (h *harness) leave(run string) {
 	h.t.Helper()
 	if _, err := h.Heartbeat(h.t.Context(), &pb.HeartbeatRequest{RunId: run, Leaving: true}); err != nil {

@@ -71,7 +71,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	return p, errors.Join(errs...)
 }
 
-// decodeOptions decodes a driver's options as control does.
+// decodeOptions decodes the driver's options as control does.
 func decodeOptions(data []byte, driver database.Driver) error {
 	if err := yamlfile.DecodeOptions(data, driver); err != nil {
 		return err

@@ -145,7 +145,7 @@ func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	}
 }
 
-// preload writes a part's keys.
+// preload writes the part's keys.
 func preload(t *testing.T, c pb.GeneratorClient, perRequest int32) (last int64) {
 	t.Helper()
 	stream, err := c.Preload(t.Context(), &pb.PreloadRequest{RunId: "run1", Clients: 4, Connections: 4, PerRequest: perRequest, Members: members})
@@ -186,7 +186,7 @@ func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step 
 	return ends
 }
 
-// take passes a generator's records on until its step ends. Samples begin with the header only in
+// take passes the generator's records on until its step ends. Samples begin with the header only in
 // the first step.
 func take(t *testing.T, stream interface {
 	Recv() (*pb.RunResponse, error)

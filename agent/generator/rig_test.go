@@ -215,7 +215,7 @@ func mustPrepare(t *testing.T, c pb.GeneratorClient, req *pb.PrepareRequest) *pb
 	return resp
 }
 
-// mustConnect opens a step's connections.
+// mustConnect opens the step's connections.
 func mustConnect(t *testing.T, c pb.GeneratorClient, run string, step *pb.LoadStep) *pb.ConnectResponse {
 	t.Helper()
 	resp, err := c.Connect(t.Context(), &pb.ConnectRequest{RunId: run, Step: step, Members: members})

@@ -46,7 +46,7 @@ func (s *session) show(tag string) {
 	s.server.shown = s.shown
 }
 
-// second counts a second's records.
+// second counts the second's records.
 func (s *shown) second(second load.Second) {
 	if s != nil {
 		s.load.Second(second)

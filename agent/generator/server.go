@@ -100,7 +100,7 @@ var errNotAllowed = status.Error(codes.PermissionDenied, "this agent does not is
 // errFree reports that no session is open.
 var errFree = status.Error(codes.FailedPrecondition, "no load is prepared on this generator")
 
-// own returns a run's session and renews its lease. The error says why the run has no session.
+// own returns the run's session and renews its lease. The error says why the run has no session.
 func (s *Server) own(run string) (*session, error) {
 	if !s.opts.Allowed {
 		return nil, errNotAllowed

@@ -107,7 +107,7 @@ func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) e
 	return nil
 }
 
-// done ends a verb's use of the session.
+// done ends the verb's use of the session.
 func (s *session) done(state pb.LoadState) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options are a generator's inputs. They do not change after [New].
+// Options are the generator's inputs. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this generator can be a client for.
 	Registry *database.Registry
@@ -174,7 +174,7 @@ var (
 // errClosed ends a session because the generator is closed.
 var errClosed = errors.New("the agent is closing")
 
-// outbox receives a stream's messages.
+// outbox receives the stream's messages.
 type outbox[M any] struct {
 	session *session
 	queue   chan *M

@@ -87,7 +87,7 @@ const (
 	mostRate  = 100_000_000_000
 )
 
-// slowed owns a delay's resources until it is over. The queue is nil if packets are only dropped.
+// slowed owns the delay's resources until it is over. The queue is nil if packets are only dropped.
 type slowed struct {
 	table *nft.Table
 	queue *queue.Queue
@@ -102,7 +102,7 @@ func (s slowed) Close() error {
 	return err
 }
 
-// hold delays a victim's packets until the fault is over.
+// hold delays the victim's packets until the fault is over.
 func hold(_ context.Context, v Victim, r Record) (string, error) {
 	p, err := r.decoded()
 	if err != nil {

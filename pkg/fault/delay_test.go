@@ -90,7 +90,7 @@ func inOwn(t *testing.T) bool {
 	return true
 }
 
-// slowly delays a server's packets.
+// slowly delays the server's packets.
 func slowly(t *testing.T, to netip.AddrPort, l queue.Line, share int) slowed {
 	t.Helper()
 	s, err := slow("slow", both(to), l, share)

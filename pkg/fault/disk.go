@@ -62,7 +62,7 @@ func disk() Kind {
 	}
 }
 
-// intercepted are a member's calls that a fault changes.
+// intercepted are the member's calls that a fault changes.
 type intercepted struct{ tap *tap.Tap }
 
 // Close lets the calls pass again.
@@ -71,7 +71,7 @@ func (i intercepted) Close() error {
 	return nil
 }
 
-// intercept sets the effect on a member's calls.
+// intercept sets the effect on the member's calls.
 func intercept(v Victim, r Record, e tap.Effect) (string, error) {
 	switch t := v.Tap(); {
 	case len(r.Processes) == 0:

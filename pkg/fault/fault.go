@@ -128,7 +128,7 @@ type Victim interface {
 	Disk() (owndisk.Disk, bool)
 	// Network returns where the members listen.
 	Network() (Network, error)
-	// Hold keeps a fault's resources until it is over, by the fault's id. LetGo closes them, and
+	// Hold keeps the fault's resources until it is over, by the fault's id. LetGo closes them, and
 	// the session closes them when it ends. Held returns them, or nil.
 	Hold(id string, held io.Closer)
 	Held(id string) io.Closer
@@ -189,7 +189,7 @@ func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err err
 	return k.undo(ctx, v, r)
 }
 
-// decoded returns a record's parameters.
+// decoded returns the record's parameters.
 func (r Record) decoded() (p Parameters, err error) {
 	if len(r.Parameters) == 0 {
 		return p, nil

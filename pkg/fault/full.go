@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// filled is a member's disk that a fault fills.
+// filled is the member's disk that a fault fills.
 type filled struct{ disk owndisk.Disk }
 
 // Close frees the disk's space.
 func (f filled) Close() error { return f.disk.Drain() }
 
-// fill fills a member's disk to its last block.
+// fill fills the member's disk to its last block.
 func fill(ctx context.Context, v Victim, r Record) (string, error) {
 	d, ok := v.Disk()
 	if !ok {

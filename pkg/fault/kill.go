@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// kill ends a member's commands with SIGKILL, and starts them again on their data.
+// kill ends the member's commands with SIGKILL, and starts them again on their data.
 func kill() Kind {
 	return Kind{
 		Name:    "kill",
@@ -20,7 +20,7 @@ func kill() Kind {
 	}
 }
 
-// end ends a member's commands.
+// end ends the member's commands.
 func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error) {
 	if len(r.Processes) == 0 {
 		return "", errNotRunning
@@ -36,7 +36,7 @@ func end(ctx context.Context, v Victim, r Record, graceful bool) (string, error)
 	return fmt.Sprintf("%d of %d processes ended", len(r.Processes), len(r.Processes)), nil
 }
 
-// again restarts a member's commands after the fault ended them.
+// again restarts the member's commands after the fault ended them.
 func again(ctx context.Context, v Victim, r Record) (string, error) {
 	if !v.Ended(r.ID) {
 		return "", nil // it was never applied

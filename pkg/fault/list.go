@@ -40,7 +40,7 @@ func Find(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
 }
 
-// Check returns a record's kind, or why the record is no valid request.
+// Check returns the record's kind, or why the record is no valid request.
 func Check(r Record) (Kind, error) {
 	k, err := Find(r.Kind)
 	if err != nil {

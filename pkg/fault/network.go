@@ -125,7 +125,7 @@ func (s stream) rule(in bool) nft.Rule {
 	return r
 }
 
-// streams returns the streams between a listener's ports and peers.
+// streams returns the streams between the listener's ports and peers.
 func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []stream) {
 	if len(peers) == 0 {
 		peers = []netip.Addr{{}}
@@ -184,7 +184,7 @@ func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	return n.Name + "-" + r.ID, rules, err
 }
 
-// drop drops a victim's packets until the fault is over.
+// drop drops the victim's packets until the fault is over.
 func drop(v Victim, r Record, share int) (string, error) {
 	name, rules, err := tableOf(v, r)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // pauses is the name of the fault kind that pauses a member.
 const pauses = "pause"
 
-// pause stops a member's processes with SIGSTOP. The control group freezer is no alternative: in
+// pause stops the member's processes with SIGSTOP. The control group freezer is no alternative: in
 // version 1 groups a frozen process ignores SIGKILL.
 func pause() Kind {
 	return Kind{
@@ -47,8 +47,8 @@ func pause() Kind {
 	}
 }
 
-// pausedByOthers splits a fault's processes into those the victim's other pauses keep stopped, and
-// the rest.
+// pausedByOthers splits the fault's processes into those the victim's other pauses keep stopped,
+// and the rest.
 func pausedByOthers(v Victim, r Record) (paused, rest []Process) {
 	kept := map[Process]bool{}
 	for _, o := range v.Lasting() {

@@ -9,8 +9,8 @@ import (
 // longestVersion bounds a release's name, in bytes.
 const longestVersion = 64
 
-// restart ends a member's commands as its agent does when a session ends, and starts them again at
-// once: those from another release if there is a version.
+// restart ends the member's commands as its agent does when a session ends, and starts them again
+// at once: those from another release if there is a version.
 func restart() Kind {
 	return Kind{
 		Name:      "restart",

@@ -26,7 +26,7 @@ func askGit(ctx context.Context, git, dir string, args ...string) ([]byte, error
 	return output(ctx, git, append(off, args...)...)
 }
 
-// harmless are the keys in a checkout's own configuration that make git run nothing.
+// harmless are the keys in the checkout's own configuration that make git run nothing.
 var harmless = pattern.New(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|longpaths|abbrev|compression|sparsecheckout|sparsecheckoutcone|fscache|protecthfs|protectntfs|quotepath|whitespace)|lfs\.repositoryformatversion|extensions\.(objectformat|refstorage|partialclone|preciousobjects|noop)|(remote|branch|fetch|push|pull|merge|rebase|gc|pack|index|init|user|color|advice|status|log|tag|maintenance|github|gui|submodule|receive|rerere|http|feature|repack|clone|checkout|commit|format|i18n|url)\..*)$`)
 
 // runs are keys below the harmless sections whose values git runs.

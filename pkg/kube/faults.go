@@ -25,7 +25,7 @@ func faultsOf(e *config.Experiment) (kinds []string) {
 	return slices.Compact(kinds)
 }
 
-// faultProblems returns why pods cannot have an experiment's faults, with their places: each once,
+// faultProblems returns why pods cannot have the experiment's faults, with their places: each once,
 // also if several databases have the fault.
 func faultProblems(e *config.Experiment) (problems []string) {
 	for _, db := range e.Databases {

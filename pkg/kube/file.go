@@ -47,7 +47,7 @@ func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
 	return data, nil
 }
 
-// pods numbers a file's hosts that become the pods in one set, from 0, by how they are written.
+// pods numbers the file's hosts that become the pods in one set, from 0, by how they are written.
 type pods struct {
 	set, namespace string
 	known          map[string]int
@@ -57,7 +57,7 @@ func newPods(set, namespace string) pods {
 	return pods{set: set, namespace: namespace, known: map[string]int{}}
 }
 
-// of returns the name of a host's pod.
+// of returns the name of the host's pod.
 func (p pods) of(host string) string {
 	n, ok := p.known[host]
 	if !ok {
@@ -150,7 +150,7 @@ func (p pods) is(host string) bool {
 	return ok && strings.HasSuffix(name, "."+p.set+"."+p.namespace+".svc")
 }
 
-// address returns the node with a host's address, or nil.
+// address returns the node with the host's address, or nil.
 func address(item *yaml.Node) *yaml.Node {
 	if item.Kind == yaml.AliasNode {
 		item = item.Alias
@@ -199,7 +199,7 @@ func (p pods) host(item *yaml.Node) {
 	at.Style = 0
 }
 
-// value returns the value of a mapping's key, or nil.
+// value returns the value of the mapping's key, or nil.
 func value(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias

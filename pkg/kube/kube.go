@@ -111,7 +111,7 @@ func replicas(set string, hosts []config.Host) int {
 	return n
 }
 
-// renderer makes an experiment's objects.
+// renderer makes the experiment's objects.
 type renderer struct {
 	Options
 	needs

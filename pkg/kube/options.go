@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Options describe an experiment's pods, in addition to its file.
+// Options describe the experiment's pods, in addition to its file.
 type Options struct {
 	// Namespace has all objects.
 	Namespace string

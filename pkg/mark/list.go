@@ -20,7 +20,7 @@ func Of(code string) (k Kind, declared bool) {
 	return kinds[at], true
 }
 
-// EffectOf returns a mark's effect. Without values it is the effect of its code's first sentence.
+// EffectOf returns the mark's effect. Without values it is the effect of its code's first sentence.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -33,9 +33,9 @@ func EffectOf(code string, v Values, w Words) Effect {
 	return s.Effect(v)
 }
 
-// Text returns a mark's sentence, "" if the code is not declared or no sentence fits. In a declared
-// sentence {name} is a value or a word, and {name|noun} is a count with its noun. A part in
-// brackets is omitted if a name in it is not given. Measured values have two significant digits,
+// Text returns the mark's sentence, "" if the code is not declared or no sentence fits. In a
+// declared sentence {name} is a value or a word, and {name|noun} is a count with its noun. A part
+// in brackets is omitted if a name in it is not given. Measured values have two significant digits,
 // counts have all.
 func Text(code string, v Values, w Words) string {
 	k, _ := Of(code)
@@ -46,8 +46,8 @@ func Text(code string, v Values, w Words) string {
 	return strings.TrimSpace(s.fill(v, w))
 }
 
-// Form returns the index of a mark's sentence, from 0; -1 if no sentence fits. Marks with one code
-// are alike if they have the same form.
+// Form returns the index of the mark's sentence, from 0; -1 if no sentence fits. Marks with one
+// code are alike if they have the same form.
 func Form(code string, v Values, w Words) int {
 	k, _ := Of(code)
 	return k.form(v, w)

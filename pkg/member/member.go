@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
-// Options are a member's inputs.
+// Options are the member's inputs.
 type Options struct {
 	Plan database.Plan
 	// Dir is the absolute path to the member's directory. The plan's relative paths are below it,
@@ -152,5 +152,5 @@ func (m *Member) handles() []*process.Handle {
 	return slices.Clone(m.children)
 }
 
-// log returns the path to a command's log.
+// log returns the path to the command's log.
 func (o Options) log(name string) string { return filepath.Join(o.LogDir, name+".log") }

@@ -94,8 +94,8 @@ func (m *Member) death() error {
 	return errors.Join(dead...)
 }
 
-// argv returns a command's whole argument vector. The executable is an absolute path, or is looked
-// up in PATH if it has no slash.
+// argv returns the command's whole argument vector. The executable is an absolute path, or is
+// looked up in PATH if it has no slash.
 func (o Options) argv(c database.Command) []string {
 	if c.Self {
 		return append(append([]string{}, o.Self...), c.Args...)

@@ -23,8 +23,8 @@ const (
 	GroupIOPressureFull     Name = "group_io_pressure_full_seconds"
 )
 
-// groupCPU reads a group's cpu.stat, in either version. Each ancestor group may have its own limit
-// and throttle independently.
+// groupCPU reads the group's cpu.stat, in either version. Each ancestor group may have its own
+// limit and throttle independently.
 func groupCPU() Source {
 	return Source{
 		File: "cpu.stat", OldFile: "cpu.stat", Controller: "cpu", Above: true,
@@ -154,7 +154,7 @@ func groupIOPressure() Source {
 		Metric{Name: GroupIOPressureSome, Column: "CGROUP-IO-PRESSURE-SOME-SECONDS"}, Metric{Name: GroupIOPressureFull, Column: "CGROUP-IO-PRESSURE-FULL-SECONDS"})
 }
 
-// groupPressure reads a group's pressure, which version 1 lacks.
+// groupPressure reads the group's pressure, which version 1 lacks.
 func groupPressure(of, resource string, some, full Metric) Source {
 	file := of + ".pressure"
 	for _, m := range []*Metric{&some, &full} {

@@ -45,8 +45,8 @@ func tcpEvents() Source {
 	}
 }
 
-// parseProtocol finds a protocol's counters, in a line with names followed by a line with numbers.
-// Counters the kernel does not list stay unknown.
+// parseProtocol finds the protocol's counters, in a line with names followed by a line with
+// numbers. Counters the kernel does not list stay unknown.
 func parseProtocol(data []byte, protocol string, into []Reading, names ...string) error {
 	titles, rest := cutProtocol(data, protocol)
 	numbers, _ := cutProtocol(rest, protocol)

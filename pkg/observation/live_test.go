@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// written returns a group's readable seconds; nil before its file exists.
+// written returns the group's readable seconds; nil before its file exists.
 func written(t *testing.T, g Group, dir string) []Second {
 	t.Helper()
 	seconds, err := Read(g, dir)

@@ -49,7 +49,7 @@ type Group struct {
 	Values []Value
 }
 
-// File returns the name of the per-second file in a tag's folder.
+// File returns the name of the per-second file in the tag's folder.
 func (g Group) File() string { return g.Name + ".csv" }
 
 // Log returns the name of the file with the histograms for times, by second.

@@ -6,9 +6,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Stream writes a group's seconds as they become final, and adds them up. Its memory does not grow
-// with their number, and a killed process leaves the written seconds. It is not safe for concurrent
-// use.
+// Stream writes the group's seconds as they become final, and adds them up. Its memory does not
+// grow with their number, and a killed process leaves the written seconds. It is not safe for
+// concurrent use.
 type Stream struct {
 	sums
 	dir   string
@@ -17,7 +17,7 @@ type Stream struct {
 	err   error   // from the first failed write
 }
 
-// NewStream returns a stream into a tag's folder, which opens the group's files with the first
+// NewStream returns a stream into the tag's folder, which opens the group's files with the first
 // second. Times must not belong to a second before start.
 func NewStream(g Group, dir string, start time.Time) *Stream {
 	return &Stream{sums: newSums(g), dir: dir, start: start}
@@ -53,7 +53,7 @@ func (s *Stream) Close() error {
 	return s.files.Close()
 }
 
-// sums adds up a group's seconds.
+// sums adds up the group's seconds.
 type sums struct {
 	group   Group
 	numbers []Number // without histograms

@@ -25,7 +25,7 @@ type Total struct {
 	P99     time.Duration `json:"p99_ns,omitempty"`
 }
 
-// Total returns a group's totals over seconds, by value name.
+// Total returns the group's totals over seconds, by value name.
 func (g Group) Total(seconds []Second) map[string]Total {
 	all := newSums(g)
 	all.add(seconds)

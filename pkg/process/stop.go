@@ -36,7 +36,7 @@ func (s stage) String() string {
 	return [...]string{"", "interrupt", "terminate", "kill"}[s]
 }
 
-// signal returns a stage's signal.
+// signal returns the stage's signal.
 func (s stage) signal() unix.Signal {
 	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
 }
@@ -65,7 +65,7 @@ func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	return Exit{Code: -1, After: stageKill.String()}
 }
 
-// await sends a stage's signal and reports whether the child ended within the deadline.
+// await sends the stage's signal and reports whether the child ended within the deadline.
 func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) bool {
 	if ctx.Err() != nil {
 		select {

@@ -89,7 +89,7 @@ var mediaTypes = map[string]string{
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".yaml": "application/yaml",
 }
 
-// TypeOf returns a file's media type by its name.
+// TypeOf returns the file's media type by its name.
 func TypeOf(name string) string {
 	ext := path.Ext(name)
 	if t := mediaTypes[ext]; t != "" {

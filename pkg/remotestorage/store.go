@@ -63,7 +63,7 @@ type Bucket struct {
 	location location
 }
 
-// objects calls a bucket's service, by whole keys. It is safe for concurrent use.
+// objects calls the bucket's service, by whole keys. It is safe for concurrent use.
 type objects interface {
 	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
 	// follows, nil after the last one. The first page is [blob.FirstPageToken].

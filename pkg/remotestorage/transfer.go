@@ -45,7 +45,7 @@ type Folder struct {
 	Last string
 }
 
-// RunName returns the store name for a run's folder on this machine: the last two elements of its
+// RunName returns the store name for the run's folder on this machine: the last two elements of its
 // path, which are the experiment's title and the start time. The time alone could be another
 // experiment's.
 func RunName(dir string) (string, error) {

@@ -105,12 +105,12 @@ func (r *Reader) FromFlags(mapping *Node) {
 	}
 }
 
-// Place returns a node's place as file:line:col.
+// Place returns the node's place as file:line:col.
 func (r *Reader) Place(at *Node) string {
 	return fmt.Sprintf("%s:%d:%d", r.file, at.Line, at.Column)
 }
 
-// Record stores a value's place under its path, such as load.rate.
+// Record stores the value's place under its path, such as load.rate.
 func (r *Reader) Record(path string, node *Node) {
 	if node == nil {
 		return

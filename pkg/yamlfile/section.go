@@ -204,7 +204,7 @@ func (s Section[S]) Field(name string) Field[S] {
 	panic("yamlfile: the key " + name + " is not declared")
 }
 
-// Filled returns a mapping's values, with the fixed default of every key it does not give.
+// Filled returns the mapping's values, with the fixed default of every key it does not give.
 func (s Section[S]) Filled(w Written[S]) S {
 	out := w.Is
 	for _, f := range s.Fields {

@@ -17,11 +17,11 @@ func (w Written[S]) Given() bool { return w.Node != nil }
 // Has reports whether the mapping gives a key.
 func (w Written[S]) Has(key string) bool { return w.Place(key).Set() }
 
-// NodeOf returns the node of a key's value, or nil if the mapping does not give it.
+// NodeOf returns the node of the key's value, or nil if the mapping does not give it.
 func (w Written[S]) NodeOf(key string) *Node { return w.Place(key).At }
 
-// Place returns the place of a key's value, with the key used in the file. It panics if the key is
-// not declared.
+// Place returns the place of the key's value, with the key used in the file. It panics if the key
+// is not declared.
 func (w Written[S]) Place(key string) Place {
 	if w.declared != nil && !w.declared[key] {
 		panic("yamlfile: the key " + key + " is not declared")

@@ -69,7 +69,7 @@ type Check struct {
 	OK                          bool
 }
 
-// Findings collects a case's checks.
+// Findings collects the case's checks.
 type Findings struct{ Checks []Check }
 
 func (f *Findings) add(ok bool, what, truth, got, tolerance string) {

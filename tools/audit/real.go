@@ -186,7 +186,7 @@ func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster 
 // as 1,000, and the server's own nodes.
 const layout = 1010
 
-// loading waits until a load's first second is recorded. It returns false if control ended before
+// loading waits until the load's first second is recorded. It returns false if control ended before
 // that.
 func loading(dir string, ended <-chan struct{}) bool {
 	tick := time.NewTicker(20 * time.Millisecond)

@@ -172,7 +172,7 @@ func (r *Report) Cell(name string) (Cell, bool) {
 	return Cell{}, false
 }
 
-// Value returns a row's number; NaN if the row or the number is missing.
+// Value returns the row's number; NaN if the row or the number is missing.
 func (r *Report) Value(name string) float64 {
 	c, _ := r.Cell(name)
 	if c.Value == nil {
@@ -181,7 +181,7 @@ func (r *Report) Value(name string) float64 {
 	return *c.Value
 }
 
-// Text returns a row's text, or "no such row".
+// Text returns the row's text, or "no such row".
 func (r *Report) Text(name string) string {
 	c, ok := r.Cell(name)
 	if !ok {
@@ -204,7 +204,7 @@ func (r *Report) Named(words ...string) (names []string) {
 	return names
 }
 
-// Record holds the files in a run's folder. It knows only names: files, columns and keys.
+// Record holds the files in the run's folder. It knows only names: files, columns and keys.
 type Record struct {
 	Folder    string // the database's
 	Totals    map[string]float64

@@ -22,7 +22,7 @@ type auditor struct {
 	scale   Scale
 }
 
-// Verdict holds a case's checks.
+// Verdict holds the case's checks.
 type Verdict struct {
 	Case   Case
 	Checks []Check
@@ -168,7 +168,7 @@ func newest(dir string) (string, error) {
 	return filepath.Join(dir, entries[len(entries)-1].Name()), err
 }
 
-// folderOf returns a run's result folder.
+// folderOf returns the run's result folder.
 func folderOf(r *Run) string { return filepath.Dir(r.Record.Folder) }
 
 func lastLine(s string) string {

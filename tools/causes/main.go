@@ -19,7 +19,7 @@ import (
 
 func main() { experiment.Main("causes", causes) }
 
-// series holds a plant's runs: those with facts, and why others failed. old counts runs with an
+// series holds the plant's runs: those with facts, and why others failed. old counts runs with an
 // experiment that has changed since.
 type series struct {
 	plant

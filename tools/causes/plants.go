@@ -130,7 +130,7 @@ func stopped() string {
 	return faults(list...)
 }
 
-// experiment returns an experiment's text. Clients connect to the leader, so members forward no
+// experiment returns the experiment's text. Clients connect to the leader, so members forward no
 // requests.
 func (p plant) experiment(s store) string {
 	length, coolDown := warmUp+cmp.Or(p.measured, measured), time.Duration(0)

@@ -91,7 +91,7 @@ func unrecorded() *cause.Facts {
 	return f
 }
 
-// recordOf reads a run's facts, and its report's verdict, from its folder.
+// recordOf reads the run's facts, and its report's verdict, from its folder.
 func recordOf(dir string) (r record, err error) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {

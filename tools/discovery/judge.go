@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record has a database's fields in the manifest that are compared.
+// record has the database's fields in the manifest that are compared.
 type record struct {
 	LoadEnd    time.Time `json:"load_end"`
 	Discovered *struct {
@@ -46,7 +46,7 @@ type change struct {
 	FanOut   time.Duration `json:"fan_out_ns"`
 }
 
-// read reads the record for a run's one database from its manifest.
+// read reads the record for the run's one database from its manifest.
 func read(path string) (r record, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ type death struct {
 // apart returns the larger difference.
 func (d death) apart() time.Duration { return max(d.first.Abs(), d.last.Abs()) }
 
-// verdict sums up a store's runs.
+// verdict sums up the store's runs.
 type verdict struct {
 	name      string
 	tolerance time.Duration
@@ -96,7 +96,7 @@ type verdict struct {
 	unanswered, late int64
 }
 
-// compare compares a run's record with the prober's watches through each member.
+// compare compares the run's record with the prober's watches through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
 	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,

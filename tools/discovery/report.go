@@ -56,7 +56,7 @@ func reportFailed(out io.Writer, list []verdict) {
 	}
 }
 
-// cells formats a death's times.
+// cells formats the death's times.
 func (d death) cells(tolerance time.Duration) string {
 	switch {
 	case !d.known:

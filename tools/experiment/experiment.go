@@ -211,7 +211,7 @@ func Await(ctx context.Context, dir, kind string) bool {
 	return false
 }
 
-// Table reads a record's table: each row's values by column name.
+// Table reads the record's table: each row's values by column name.
 func Table(path string) (rows []map[string]string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -235,10 +235,10 @@ func Table(path string) (rows []map[string]string, err error) {
 	return rows, nil
 }
 
-// Numbers reads a table's numbers and keeps the first error.
+// Numbers reads the table's numbers and keeps the first error.
 type Numbers struct{ Err error }
 
-// Of returns the number in a row's column.
+// Of returns the number in the row's column.
 func (n *Numbers) Of(row map[string]string, column string) float64 {
 	v, err := strconv.ParseFloat(row[column], 64)
 	if err != nil && n.Err == nil {

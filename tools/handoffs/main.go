@@ -53,7 +53,7 @@ databases:
   %s: {%stag: it}
 `
 
-// count sums up a recipe's turns.
+// count sums up the recipe's turns.
 type count struct{ rounds, handOffs, overlaps, disorder, other int }
 
 func (c *count) add(o count) {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// records has the parts of a run's manifest that are judged, and the run's folder.
+// records has the parts of the run's manifest that are judged, and the run's folder.
 type records struct {
 	dir       string
 	Databases []database
 }
 
-// database counts a database's sessions and locks.
+// database counts the database's sessions and locks.
 type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
@@ -95,7 +95,7 @@ type locks struct {
 	Left int64
 }
 
-// read reads a run's records. Each database must have some sessions or locks.
+// read reads the run's records. Each database must have some sessions or locks.
 func read(manifest string) (*records, error) {
 	text, err := os.ReadFile(manifest)
 	if err != nil {

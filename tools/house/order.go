@@ -68,7 +68,7 @@ func (found arrowSet) uses() map[string][]string {
 	return uses
 }
 
-// order is how a package's files lie on floors. A file lies one floor above the highest file it
+// order is how the package's files lie on floors. A file lies one floor above the highest file it
 // uses. Files are visited by name, depth first; an arrow to a file whose visit has begun and not
 // ended closes a cycle and runs back up.
 type order struct {

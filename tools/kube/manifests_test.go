@@ -102,7 +102,7 @@ func decode(text string) (objects []any, err error) {
 	return objects, nil
 }
 
-// check checks what an experiment's objects promise, each and together.
+// check checks what the experiment's objects promise, each and together.
 func check(t *testing.T, objects []any) {
 	t.Helper()
 	claims := map[string]bool{}

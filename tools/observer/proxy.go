@@ -172,7 +172,7 @@ const (
 	headBytes               = 9
 )
 
-// frame has the fields of a frame's header. size is the length of the payload.
+// frame has the fields of the frame's header. size is the length of the payload.
 type frame struct {
 	kind, flags byte
 	stream      uint32

@@ -139,7 +139,7 @@ func read(report string) (t times, ok float64, err error) {
 	return t, found["OK"], nil
 }
 
-// observed returns the times by a proxy's stamps. At a rate, requests are due evenly, from the
+// observed returns the times by the proxy's stamps. At a rate, requests are due evenly, from the
 // latest start that is not after any request's arrival.
 func observed(log []stamps, rate int) times {
 	slices.SortFunc(log, func(a, b stamps) int { return a.arrived.Compare(b.arrived) })

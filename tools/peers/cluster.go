@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// cluster has a database's members on loopback addresses.
+// cluster has the database's members on loopback addresses.
 type cluster struct {
 	version   string
 	dir       string

@@ -108,7 +108,7 @@ func (l *floorLoop) events(wait time.Duration) (int, error) {
 	return 0, fmt.Errorf("wait for connections: %w", failed)
 }
 
-// read returns a connection's bytes: the incomplete frame from the last read, and the new bytes.
+// read returns the connection's bytes: the incomplete frame from the last read, and the new bytes.
 func (l *floorLoop) read(conn int32) ([]byte, error) {
 	c := l.conns[conn]
 	l.touched = append(l.touched, c)
@@ -155,7 +155,8 @@ func dialFloor(endpoint, method string) (*floorConn, error) {
 	return c, nil
 }
 
-// floorHeads returns the header blocks for a method's requests: the second has nothing but indexes.
+// floorHeads returns the header blocks for the method's requests: the second has nothing but
+// indexes.
 func floorHeads(host, method string) (first, later []byte) {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -178,7 +179,7 @@ const (
 	frameHead                       = 9
 )
 
-// frame appends a frame's header to the unsent bytes.
+// frame appends the frame's header to the unsent bytes.
 func (c *floorConn) frame(kind, flags byte, stream uint32, size int) {
 	c.out = append(c.out, byte(size>>16), byte(size>>8), byte(size), kind, flags)
 	c.out = binary.BigEndian.AppendUint32(c.out, stream)

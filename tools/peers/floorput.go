@@ -89,7 +89,7 @@ func newFloorRequest(key, value int) floorRequest {
 	return floorRequest{message, len(message) - len(body) + at}
 }
 
-// number writes a request's number into the end of its key.
+// number writes the request's number into the end of its key.
 func (r floorRequest) number(n int64) {
 	for i := r.key + floorKey - 1; n > 0; i-- {
 		r.message[i] = '0' + byte(n%10)

@@ -95,7 +95,7 @@ func (p page) choose(names []string) ([]part, error) {
 
 const heading = "## "
 
-// sections returns a page's sections by their titles, each without its heading.
+// sections returns the page's sections by their titles, each without its heading.
 func sections(text string) map[string]string {
 	found, title := map[string]string{}, ""
 	for line := range strings.Lines(text) {

@@ -22,7 +22,7 @@ type row struct {
 	runs  []usage
 }
 
-// verdicts states for each of a row's bars whether it is met.
+// verdicts states for each of the row's bars whether it is met.
 func (r row) verdicts(rows []row) string {
 	var texts []string
 	for _, b := range r.bars {

@@ -118,7 +118,7 @@ func (s *series) one(ctx context.Context, program, dir string) error {
 	return s.count(manifest)
 }
 
-// record has a manifest's fields about the keys that were read back, and about failed faults.
+// record has the manifest's fields about the keys that were read back, and about failed faults.
 type record struct {
 	Databases []struct {
 		Consistency struct {

@@ -226,7 +226,7 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return body, err
 }
 
-// query returns a query's one value.
+// query returns the query's one value.
 func query(ctx context.Context, text string) (float64, error) {
 	body, err := get(ctx, "http://"+prometheusAt+"/api/v1/query?query="+url.QueryEscape(text))
 	if err != nil {
@@ -249,13 +249,13 @@ func query(ctx context.Context, text string) (float64, error) {
 	return strconv.ParseFloat(value, 64)
 }
 
-// row compares a query's result with the recorded value.
+// row compares the query's result with the recorded value.
 type row struct {
 	query       string
 	got, record float64
 }
 
-// totals are a load's recorded counts.
+// totals are the load's recorded counts.
 type totals struct {
 	Offered, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late float64
 }

@@ -48,7 +48,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeBill writes an executable's bill: the executable, the standard library and every module in
+// writeBill writes the executable's bill: the executable, the standard library and every module in
 // it, ordered by path. The executable does not record dependencies between modules, so the bill
 // does not have them.
 func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
@@ -92,7 +92,7 @@ func linked(info *debug.BuildInfo) []*debug.Module {
 	return list
 }
 
-// purl returns a module's package URL. The type golang has paths in lower case.
+// purl returns the module's package URL. The type golang has paths in lower case.
 func purl(module, version string) string {
 	url := "pkg:golang/" + strings.ToLower(module)
 	if version != "" {

@@ -48,7 +48,7 @@ func run(args []string, out io.Writer) error {
 	return writeBill(out, info, about{version: *version, created: *created, sha256: sum})
 }
 
-// sumOf returns a file's SHA-256 in hex.
+// sumOf returns the file's SHA-256 in hex.
 func sumOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

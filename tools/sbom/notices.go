@@ -125,7 +125,7 @@ func (p place) texts() ([]file, error) {
 	return list, nil
 }
 
-// wanted reports whether a file's text goes with executables, by its path in the module.
+// wanted reports whether the file's text goes with executables, by its path in the module.
 func wanted(name string) bool {
 	dir, base := path.Split(name)
 	switch {

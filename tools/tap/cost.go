@@ -67,7 +67,7 @@ func measure(ctx context.Context, program, dir, text string) (f figures, err err
 	return read(filepath.Dir(path))
 }
 
-// read reads the figures from a database's folder.
+// read reads the figures from the database's folder.
 func read(folder string) (f figures, err error) {
 	faults, err := experiment.Table(filepath.Join(folder, "faults.csv"))
 	if err != nil {

@@ -92,7 +92,7 @@ func look(ctx context.Context, url string) (seconds int) {
 	return seconds
 }
 
-// read reads the figures from a run's folder.
+// read reads the figures from the run's folder.
 func read(dir string) (f figures, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {

@@ -104,7 +104,7 @@ func during(samples []sample, from, to time.Time) (int64, error) {
 	return list[len(list)/2], nil
 }
 
-// rssAnon returns a process's anonymous resident memory, in bytes.
+// rssAnon returns the process's anonymous resident memory, in bytes.
 func rssAnon(pid int) (int64, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

@@ -84,7 +84,7 @@ func beside(program string) experiment.Trial {
 // The rows in a report that are compared.
 const latencyP50, latencyP99 = "Latency p50", "Latency p99"
 
-// latencies returns a run's percentiles by its report, in milliseconds.
+// latencies returns the run's percentiles by its report, in milliseconds.
 func latencies(program, manifest string) (experiment.Report, error) {
 	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
 	if err != nil {

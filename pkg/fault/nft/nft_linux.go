@@ -335,7 +335,7 @@ func (t *Table) Counted() (n Counted, err error) {
 	return n, nil
 }
 
-// counters returns a rule's first and last counts, and whether it drops packets.
+// counters returns the rule's first and last counts, and whether it drops packets.
 func counters(list []expr.Any) (first, last uint64, drops bool) {
 	seen := false
 	for _, e := range list {

@@ -198,7 +198,7 @@ func (q *Queue) read() {
 	}
 }
 
-// packet parses a packet's message.
+// packet parses the packet's message.
 func packet(data []byte) (id uint32, bytes int, err error) {
 	const head = 4
 	if len(data) < head {

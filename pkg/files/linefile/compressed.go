@@ -96,7 +96,7 @@ type compressedFile struct {
 	last   byte
 }
 
-// openCompressed opens a file's compressed form.
+// openCompressed opens the file's compressed form.
 func openCompressed(path string) (*compressedFile, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Marshal encodes a struct's keys followed by the other keys in alphabetical order. The struct's
+// Marshal encodes the struct's keys followed by the other keys in alphabetical order. The struct's
 // own MarshalJSON must not call it, or it would recurse.
 func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
 	data, err := Encode(v)

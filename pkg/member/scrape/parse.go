@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wanted maps a source's raw names to the wanted metrics.
+// wanted maps the source's raw names to the wanted metrics.
 type wanted map[string]wantedMetric
 
 type wantedMetric struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// Origin is where a member's server comes from.
+// Origin is where the member's server comes from.
 type Origin int
 
 const (
@@ -41,7 +41,7 @@ type Want struct {
 	Install bool
 }
 
-// Choice holds a member's executables.
+// Choice holds the member's executables.
 type Choice struct {
 	Origin Origin
 	// Version is the release without a leading "v".

@@ -19,7 +19,7 @@ import (
 // both limits processor time and memory.
 var both = resources.Limits{CPUs: 0.25, Period: 100 * time.Millisecond, MemoryBytes: 2 << 30}
 
-// wantFiles checks a fake's files.
+// wantFiles checks the fake's files.
 func (f *fake) wantFiles(want map[string]string) {
 	f.t.Helper()
 	for file, text := range want {

@@ -79,7 +79,7 @@ func (f *fake) group(dir string, pids ...int) {
 	f.put(dir+"/cgroup.procs", strings.Join(lines, "\n"))
 }
 
-// fill makes a group's files.
+// fill makes the group's files.
 func (f *fake) fill(dir string) {
 	rel, err := filepath.Rel(f.root, dir)
 	if err != nil {

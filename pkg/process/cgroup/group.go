@@ -23,7 +23,7 @@ type Group struct {
 	parts  []part
 }
 
-// part is a group's directory in one tree.
+// part is the group's directory in one tree.
 type part struct {
 	tree
 	dir string
@@ -85,7 +85,7 @@ func (p *Parent) descendOnce(t tree, run, name string) (string, error) {
 	return dir, p.kernel.mkdir(dir)
 }
 
-// limit writes the limits for a tree's controllers. Swapped-out memory would not count fully, so
+// limit writes the limits for the tree's controllers. Swapped-out memory would not count fully, so
 // swap is disabled where the kernel allows that.
 func (g *Group) limit(t tree, dir string) error {
 	micros := func(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
@@ -175,7 +175,7 @@ func (g *Group) Use() resources.Use {
 	return u
 }
 
-// count reads a controller's number, given the file names in both versions: the number after key,
+// count reads the controller's number, given the file names in both versions: the number after key,
 // or the only number.
 func (g *Group) count(controller, unified, old, key string) int64 {
 	for _, p := range g.parts {

@@ -38,7 +38,7 @@ func Of(command string, pid int) (Facts, error) {
 	return of(filepath.Join("/proc", strconv.Itoa(pid)), command)
 }
 
-// of reads a process's folder in /proc.
+// of reads the process's folder in /proc.
 func of(proc, command string) (Facts, error) {
 	f := Facts{Command: command}
 	data, limit := os.ReadFile(filepath.Join(proc, "limits"))
@@ -99,7 +99,7 @@ func jvm(executable string) (string, error) {
 	return parseRelease(data)
 }
 
-// parseRelease returns the version and the vendor from a runtime's file "release".
+// parseRelease returns the version and the vendor from the runtime's file "release".
 func parseRelease(data []byte) (string, error) {
 	values := map[string]string{}
 	for line := range bytes.Lines(data) {

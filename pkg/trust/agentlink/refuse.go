@@ -23,7 +23,7 @@ const recordHandshake = 0x16
 // tlsAlert is a TLS record that ends a connection: "unexpected message".
 var tlsAlert = []byte{0x15, 3, 3, 0, 2, 2, 10}
 
-// sayNo sends a connection's last bytes before it is closed, and lingers.
+// sayNo sends the connection's last bytes before it is closed, and lingers.
 func sayNo(conn net.Conn, last []byte) {
 	if _, err := conn.Write(last); err == nil {
 		linger(conn)

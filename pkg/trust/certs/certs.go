@@ -53,7 +53,7 @@ const maxHosts = 64
 // mark returns the URI an agent's or control's certificate carries.
 func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
 
-// RoleOf returns a certificate's role. It does not check who signed it.
+// RoleOf returns the certificate's role. It does not check who signed it.
 func RoleOf(c *x509.Certificate) Role {
 	if c.IsCA {
 		return RoleCA
@@ -66,7 +66,7 @@ func RoleOf(c *x509.Certificate) Role {
 	return RoleNone
 }
 
-// HostsOf returns a certificate's addresses: its names, then its IP addresses.
+// HostsOf returns the certificate's addresses: its names, then its IP addresses.
 func HostsOf(c *x509.Certificate) []string {
 	hosts := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {

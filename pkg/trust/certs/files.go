@@ -22,7 +22,7 @@ const maxFile = 1 << 20
 // key.
 type Files struct{ CA, Cert, Key string }
 
-// In returns the files in a party's folder, as written by [Folder].
+// In returns the files in the party's folder, as written by [Folder].
 func In(dir string) Files {
 	return Files{CA: filepath.Join(dir, FileCA), Cert: filepath.Join(dir, FileCert), Key: filepath.Join(dir, FileKey)}
 }

@@ -33,7 +33,7 @@ type Source struct {
 // warnEvery is the interval between log messages about a certificate that is in use and ends soon.
 const warnEvery = 24 * time.Hour
 
-// Open reads a party's files, which must be valid now. log receives later problems; nil discards
+// Open reads the party's files, which must be valid now. log receives later problems; nil discards
 // them.
 func Open(files Files, role Role, log *slog.Logger) (*Source, error) {
 	return open(files, role, log, time.Now)

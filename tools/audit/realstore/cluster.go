@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// members is a cluster's size.
+// members is the cluster's size.
 const members = 3
 
 // Store says how to start and query one member of a database. Members are numbered from 1, and
@@ -44,7 +44,7 @@ type Cluster struct {
 	dead      []bool
 }
 
-// readyWithin limits a cluster's start. A cold JVM on a busy machine takes long.
+// readyWithin limits the cluster's start. A cold JVM on a busy machine takes long.
 const readyWithin = 90 * time.Second
 
 // Start runs three members with their files below dir, on addresses in 127.0.0.0/8, and returns

@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// store holds a cluster's keys. It is safe for concurrent use.
+// store holds the cluster's keys. It is safe for concurrent use.
 type store struct {
 	mu     sync.Mutex
 	keys   map[string][]byte
