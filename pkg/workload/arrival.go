@@ -38,7 +38,7 @@ const (
 // Bind decides which client sends a request at a rate. The set is closed.
 type Bind string
 
-// The ways to bind requests to clients. Empty means BindAny, and resolved loads have it so.
+// The ways to bind requests to clients. Empty means BindAny, as in resolved loads.
 const (
 	// BindAny gives a request to the next client that is free.
 	BindAny Bind = "any"

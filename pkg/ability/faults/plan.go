@@ -45,7 +45,7 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 }
 
 // Bouts splits a repeat's faults, in the order in which they are due, into groups that are planned
-// to overlap or touch: a fault begins a new bout if all faults before it are over when it is due,
+// to overlap or touch. A fault begins a new bout if all faults before it are over when it is due,
 // unless it may overlap with them.
 func Bouts(plan []Due, members int) (bouts [][]Due) {
 	var end time.Duration // when the current bout is planned to be over

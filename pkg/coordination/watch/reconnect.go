@@ -80,7 +80,7 @@ func (w *Watching) renew(ctx context.Context, stage int, c *connection) (on data
 	return c.on, cut, caught, done
 }
 
-// use returns when a connection is open, after counting up its adding.
+// use returns when a connection is open, having added one to adding.
 func (c *connection) use(ctx context.Context) error {
 	for {
 		c.of.mu.Lock()
