@@ -10,7 +10,7 @@ import (
 //
 //	etcd       user and password; the client requests a token with them
 //	Consul     the password is the ACL token, there is no user
-//	ZooKeeper  a digest of user:password, which owns every znode that the client
+//	ZooKeeper  a digest of user:password, which owns every znode the client
 //	           creates
 //
 // A password leaves this struct only through its field. Printed, logged or encoded, an

@@ -36,7 +36,7 @@ func (k *keeper) Get(_ context.Context, key []byte, _ workload.ReadMode) ([]byte
 	return []byte("value of " + string(key)), nil
 }
 
-// Concurrent calls have separate names, and names that a client may have kept do not change.
+// Concurrent calls have separate names, and names a client may have kept do not change.
 func TestBelowNames(t *testing.T) {
 	const callers, calls = 8, 200
 	k := &keeper{seen: map[string]int{}}

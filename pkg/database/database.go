@@ -1,6 +1,6 @@
-// Package database is the contract between dbtester and the systems that it measures:
-// the facts about a database, how a driver plans a member, how a client applies one
-// operation, and how an operation ends.
+// Package database is the contract between dbtester and the systems it measures: the facts about a
+// database, how a driver plans a member, how a client applies one operation, and how an operation
+// ends.
 //
 // A driver plans and never executes: it returns files, commands and addresses as data for
 // the agent. Abilities beyond [Driver]'s three methods are optional interfaces in this package,
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Database is a system that dbtester can run: its name, facts known before anything starts, and a
+// Database is a system dbtester can run: its name, facts known before anything starts, and a
 // constructor for drivers.
 type Database struct {
 	// Name is the word before "__" in the ids of experiment files: "etcd".
@@ -43,9 +43,8 @@ type Info struct {
 	Lists []workload.RangeMode
 	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
-	// Tools names the executables that a plan can use in addition to this binary, as in
-	// [Member.Tools], the server itself first. Plan returns an error if a required tool
-	// is missing.
+	// Tools names the executables a plan can use in addition to this binary, as in [Member.Tools],
+	// the server itself first. Plan returns an error if a required tool is missing.
 	Tools []string
 	// Embedded is the release of the server in this binary; empty without one.
 	Embedded string
@@ -80,7 +79,7 @@ type Info struct {
 	NoWatches string
 }
 
-// Promise describes the consistency that a database promises for reads in one mode.
+// Promise describes the consistency a database promises for reads in one mode.
 type Promise struct {
 	// Linearizable reads return the latest value whose write ended before they were sent, or a
 	// later one. Their answers are judged; answers in other modes are only measured.
@@ -150,14 +149,14 @@ type Plan struct {
 	Commands []Command `json:"commands"`
 	// DataDirs are created empty before start and measured after stop.
 	DataDirs []string `json:"data_dirs"`
-	// Listen are the host:port addresses that the commands listen on, by TCP, or by UDP
-	// with the suffix [UDP]. The agent checks that they are free, and records them.
+	// Listen are the host:port addresses the commands listen on, by TCP, or by UDP with the suffix
+	// [UDP]. The agent checks that they are free, and records them.
 	Listen []string `json:"listen"`
 	// Mute means that members with this plan report neither their version nor the
 	// leader, although the driver can ask: an external proxy does not forward either.
 	Mute bool `json:"mute,omitempty"`
-	// Operations are the operations that members with this plan apply, if they are fewer
-	// than [Info.Operations]: an external proxy may lack some. Nil means all.
+	// Operations are the operations members with this plan apply, if they are fewer than
+	// [Info.Operations]: an external proxy may lack some. Nil means all.
 	Operations []workload.Op `json:"operations,omitempty"`
 	// LogRules find events in the members' logs when a run is analyzed.
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
@@ -204,7 +203,7 @@ type Validator interface {
 	Validate(h HostFacts) error
 }
 
-// CheckOptions reports every option of a driver that is wrong on any machine, joined.
+// CheckOptions reports every option of a driver that would be wrong on any machine, joined.
 func CheckOptions(driver any) error {
 	if v, ok := driver.(Validator); ok {
 		return v.Validate(HostFacts{})
@@ -233,8 +232,8 @@ type Embedded interface {
 }
 
 // Leader is a driver that finds the leader: its index in the target's endpoints. It
-// asks the members in parallel, and does not wait for answers that it does not need. During a load
-// it is called twice a second, and calls may overlap.
+// asks the members in parallel, and does not wait for answers it does not need. During a load it is
+// called twice a second, and calls may overlap.
 type Leader interface {
 	Leader(ctx context.Context, t Target) (int, error)
 }

@@ -5,8 +5,8 @@ import "sync/atomic"
 // Holder is a [Watches] whose connection can be slow on purpose.
 type Holder interface {
 	// Hold makes the connection stop reading at its next report until the channel is closed.
-	// Meanwhile it sends the keepalives that the database's own clients send. The caller closes
-	// the channel before it closes the connection.
+	// Meanwhile it sends the keepalives the database's own clients send. The caller closes the
+	// channel before it closes the connection.
 	Hold(until <-chan struct{})
 }
 

@@ -71,8 +71,7 @@ func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	return recipe.From(where, recipes)
 }
 
-// TooOldError is the error for a version before Oldest, the first version that a driver's
-// plans support.
+// TooOldError is the error for a version before Oldest, the first version a driver's plans support.
 type TooOldError struct{ Name, Version, Oldest string }
 
 func (e *TooOldError) Error() string {

@@ -12,7 +12,7 @@ import (
 
 // LockFacts are the facts about a database's locks, known before anything starts. One contender at
 // a time holds the lock of a name. A contender keeps its lock, or its place in the queue, with a
-// session that it renews by itself.
+// session it renews by itself.
 type LockFacts struct {
 	// What is the database's name for the object with which a contender holds a lock, such as
 	// "key of a lease".
@@ -31,7 +31,7 @@ type LockFacts struct {
 
 // The recipe names that databases share.
 const (
-	// LockLibrary is the recipe in the client library that the database's users have.
+	// LockLibrary is the recipe in the client library the database's users have.
 	LockLibrary = "library"
 	// LockDirect is the best known recipe that uses the protocol directly.
 	LockDirect = "direct"
@@ -154,8 +154,8 @@ type Locks interface {
 // because the holder's session had ended.
 var ErrLockLost = errors.New("the lock was not held any more")
 
-// Contender has a session that it renews by itself, and holds or waits for at most one lock. Its
-// methods are for one caller at a time.
+// Contender has a session it renews by itself, and holds or waits for at most one lock. Its methods
+// are for one caller at a time.
 type Contender interface {
 	// Acquire waits until it holds the lock of a name. If the recipe reports places, it calls
 	// placed, unless that is nil, once the members have confirmed its place. After an error, or if

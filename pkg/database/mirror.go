@@ -25,8 +25,8 @@ type MirrorValues struct {
 	bytes int
 }
 
-// mirrorBytes bounds the keys and values that a mirror holds: many times the data that a
-// load reads back within seconds.
+// mirrorBytes bounds the keys and values a mirror holds: many times the data a load reads back
+// within seconds.
 const mirrorBytes = 256 << 20
 
 // Put sets a key and keeps value. Once all keys and values have 256 MiB, new keys are

@@ -37,7 +37,7 @@ type Ranger interface {
 type Lister interface {
 	// List reads keys in such a mode, from key on in the database's order. A mode without a
 	// limit ignores it. List returns how many keys it read, and the total size in bytes of the
-	// values that it read. The error wraps [ErrNoRangeMode] if the server lacks the mode.
+	// values it read. The error wraps [ErrNoRangeMode] if the server lacks the mode.
 	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -56,8 +56,7 @@ type Swapper interface {
 // transactions.
 var ErrNoTransactions = errors.New("the server has no transactions")
 
-// Transactor writes keys in one transaction if they have the versions that the caller
-// expects.
+// Transactor writes keys in one transaction if they have the versions the caller expects.
 //
 // A version changes with every write to its key; it is the database's own number: etcd's mod
 // revision, ZooKeeper's data version plus one, Consul's modify index.
@@ -67,8 +66,8 @@ type Transactor interface {
 	// the new ones after success, by the current ones after a conflict, or by [UnknownVersion]
 	// where the answer lacks them. After other errors the versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
-	// Version returns the version of key, [NoVersion] if it does not exist. It misses no write that
-	// was answered before the call.
+	// Version returns the version of key, [NoVersion] if it does not exist. It misses no write
+	// answered before the call.
 	Version(ctx context.Context, key []byte) (int64, error)
 }
 
@@ -82,8 +81,8 @@ type ManyVersions interface {
 	Versions(ctx context.Context, keys [][]byte, versions []int64) error
 }
 
-// GuardedPut is one key in a transaction, its new value, and the version that it must have;
-// [NoVersion] means that the key must not exist.
+// GuardedPut is one key in a transaction, its new value, and the version it must have; [NoVersion]
+// means that the key must not exist.
 type GuardedPut struct {
 	Key, Value []byte
 	Version    int64
@@ -123,7 +122,7 @@ func supports(c Client, op workload.Op) (ok bool) {
 	return ok
 }
 
-// WithLocks returns the operations that clients and a [LockDialer]'s contenders apply.
+// WithLocks returns the operations clients and a [LockDialer]'s contenders apply.
 func WithLocks(ops []workload.Op) []workload.Op { return append(slices.Clone(ops), workload.OpLock) }
 
 // OperationsOf returns the operations that all clients can apply. A driver passes one

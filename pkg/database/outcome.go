@@ -30,7 +30,7 @@ const (
 	ClassOther         Class = "other"
 )
 
-// ErrNotFound is returned by Get for a key that does not exist.
+// ErrNotFound is returned by Get for a missing key.
 var ErrNotFound = &Error{Class: ClassNotFound, Outcome: workload.Failed, Err: errors.New("key not found")}
 
 // Error is the classified failure of one operation.
@@ -58,8 +58,8 @@ func MaybeApplied(c Class, err error) error {
 	return &Error{Class: c, Outcome: workload.Unknown, Err: err}
 }
 
-// Classify returns the outcome and class of a client's error, which may be nil. An error
-// that no driver classified is Unknown, the careful reading.
+// Classify returns the outcome and class of a client's error, which may be nil. An error no driver
+// classified is Unknown, the careful reading.
 func Classify(err error) (workload.Outcome, Class) {
 	if err == nil {
 		return workload.OK, ""
@@ -78,8 +78,8 @@ func Classify(err error) (workload.Outcome, Class) {
 }
 
 // Declined reports whether a failure of that class is an answer that the load itself makes likely:
-// a swap or a txn that lost its race, or, in a load that deletes keys, a request for a key that
-// does not exist. The database has answered it, so it has a response time.
+// a swap or a txn that lost its race, or, in a load that deletes keys, a request for a missing key.
+// The database has answered it, so it has a response time.
 func Declined(op workload.Op, class Class, deletes bool) bool {
 	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes && !op.OfSessions()
 }

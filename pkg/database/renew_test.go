@@ -9,7 +9,7 @@ import (
 )
 
 // A session is renewed at the interval. It is lost when a renewal says that it has ended, or a TTL
-// after sending the last renewal that was answered.
+// after sending the last renewal answered.
 func TestRenewer(t *testing.T) {
 	const every, ttl = time.Second, 3 * time.Second
 	for _, tt := range []struct {

@@ -109,15 +109,15 @@ type Registrar interface {
 	// Registry returns the facts about registrations, which are like those about sessions.
 	Registry() SessionFacts
 	// DialRegistry returns a [Sessions] that grants registrations; the caller closes it. The
-	// instance that a registration attaches is its key. One that has ended may begin again when it
-	// is renewed.
+	// instance a registration attaches is its key. One that has ended may begin again when it is
+	// renewed.
 	DialRegistry(ctx context.Context, t Target) (Sessions, error)
 	// AwaitRegistry returns once registrations at every member reach all others, which may take a
 	// while after the members' start.
 	AwaitRegistry(ctx context.Context, t Target) error
 }
 
-// ErrNoSession is wrapped by the error from a request for a session that has ended.
+// ErrNoSession is wrapped by the error from a request for an ended session.
 var ErrNoSession = errors.New("the session has ended")
 
 // Sessions grants sessions. Its methods are safe for concurrent use.
@@ -160,7 +160,7 @@ type Taker interface {
 // Change is a new key or the end of a key, by its name in [Session.Attach].
 type Change struct {
 	Key []byte
-	// New means that the key is new. Otherwise it has ended.
+	// New is true for a new key, false for the end of a key.
 	New bool
 	// At is when the change was known. Since is when it surely had not happened; it is zero if a
 	// member reports the change by itself.
@@ -170,7 +170,7 @@ type Change struct {
 // SessionID names a session of a [Leaser]. Bytes that a database does not use are 0.
 type SessionID [16]byte
 
-// NumberedSession returns the id of a session that a database numbers.
+// NumberedSession returns the id of a session a database numbers.
 func NumberedSession(number int64) (id SessionID) {
 	binary.BigEndian.PutUint64(id[:], uint64(number))
 	return id

@@ -20,8 +20,8 @@ type MemoryFitter interface {
 // Pacer is a driver that knows roughly how fast its database's clusters are.
 type Pacer interface {
 	// Pace returns the approximate throughput of three members on one machine with two processors,
-	// in a closed loop with that many clients. It estimates the durations that are printed before a
-	// run, and enters no result.
+	// in a closed loop with that many clients. It estimates the durations printed before a run, and
+	// enters no result.
 	Pace(clients int) Pace
 }
 
@@ -45,7 +45,7 @@ type Data struct {
 // Need compares the size of the data on a member with the limit of one resource.
 type Need struct {
 	Resource Resource
-	// Bytes is the size that the data needs.
+	// Bytes is the size the data needs.
 	Bytes int64
 	// Limit is the size in bytes at which the member fails; 0 means as much as its machine has.
 	Limit int64

@@ -9,8 +9,7 @@ import (
 type Target struct {
 	// Endpoints are the members' client addresses, each host:port, in the members' order.
 	Endpoints []string
-	// Prefer is the index in Endpoints of the only member that the connection may
-	// use; -1 allows all.
+	// Prefer is the index in Endpoints of the only member the connection may use; -1 allows all.
 	Prefer int
 	// Prefix is the name below which all the clients' keys lie; no operation, count or search
 	// touches other keys. Its elements, separated by "/", consist of letters, digits and "._-", and
@@ -24,7 +23,7 @@ type Target struct {
 	MaxBytes int
 }
 
-// Preferred returns the endpoints that a connection may use, at least one.
+// Preferred returns the endpoints a connection may use, at least one.
 func (t Target) Preferred() ([]string, error) {
 	switch {
 	case len(t.Endpoints) == 0:

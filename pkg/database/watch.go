@@ -17,7 +17,7 @@ const (
 	// WatchOneShot reports only the next change; the client then reads the key and sets the
 	// next watch.
 	WatchOneShot WatchKind = "one-shot"
-	// WatchBlocking is a read that the database answers when something has changed.
+	// WatchBlocking is a read the database answers when something has changed.
 	WatchBlocking WatchKind = "blocking"
 )
 
@@ -81,15 +81,14 @@ type Watches interface {
 	// may arrive before Add returns. All changes with a version above after are reported. An
 	// error that is [errors.ErrUnsupported] means that the members' release has no such watches.
 	Add(ctx context.Context, watcher int32, r WatchRange) (after int64, err error)
-	// Barrier returns when every watcher on the connection has received all writes that were
-	// answered before the call.
+	// Barrier returns when every watcher on the connection has received all writes answered before
+	// the call.
 	Barrier(ctx context.Context) error
 	// Close ends the watches, and returns after the last call of the receiver.
 	Close() error
 }
 
-// WatchResumer is [Watches] whose watchers can continue where they were on a connection that was
-// closed.
+// WatchResumer is [Watches] whose watchers can continue where they were on a closed connection.
 type WatchResumer interface {
 	// Resume does as [Watches.Add] for a watcher that has all changes up to the version after:
 	// later ones are reported. If the database has discarded some later ones, the watcher first
@@ -122,8 +121,8 @@ type WatchEvent struct {
 	Watcher int32
 	// Woken means that the watcher was notified without a change: the event has nothing else.
 	Woken bool
-	// Gap means that the database has discarded changes that the watcher was to get, up to Version.
-	// The event has nothing else.
+	// Gap means that the database has discarded changes the watcher was to get, up to Version. The
+	// event has nothing else.
 	Gap bool
 	// Key has no prefix.
 	Key []byte

@@ -29,8 +29,8 @@ const (
 
 // Answers checks a driver with the answers of a real member, which are below testdata/answers in
 // the calling package: first as recorded, then changed in hundreds of ways, each time one piece of
-// one answer. Calls must return without a panic, and without allocating the memory that an answer
-// claims to need. No member is started, except with -record, which rewrites the file:
+// one answer. Calls must return without a panic, and without allocating the memory an answer claims
+// to need. No member is started, except with -record, which rewrites the file:
 //
 //	go test ./pkg/database/NAME -run '^TestRecordedAnswers$' -record
 func Answers(t *testing.T, s Suite, name string) {

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// bulkCase: the largest bulk request that the driver promises is accepted, with small and with
-// large values. It writes exactly these keys, also below a prefix, and may be repeated.
+// bulkCase: the largest bulk request the driver promises is accepted, with small and with large
+// values. It writes exactly these keys, also below a prefix, and may be repeated.
 func bulkCase(t *testing.T, f *fixture) {
 	for _, tt := range []struct {
 		name     string

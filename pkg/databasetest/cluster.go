@@ -138,7 +138,7 @@ func (c *Cluster) Plan(index int) database.Plan {
 	return plan
 }
 
-// Logs returns the path of the log that a member's command writes.
+// Logs returns the path of the log a member's command writes.
 func (c *Cluster) Logs(index int, command string) string {
 	return filepath.Join(c.memberDir(index), "logs", command+".log")
 }

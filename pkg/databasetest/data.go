@@ -31,7 +31,7 @@ func writeReadCase(t *testing.T, f *fixture) {
 	}
 }
 
-// missingKeyCase: a key that was never written is not found, in every mode.
+// missingKeyCase: a key never written is not found, in every mode.
 func missingKeyCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	for _, mode := range f.info().Reads {
@@ -82,8 +82,8 @@ func sizesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// buffersCase: a client does not keep the caller's buffers after success, and values that it appends to a
-// buffer stay there.
+// buffersCase: a client does not keep the caller's buffers after success, and values it appends to
+// a buffer stay there.
 func buffersCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const n = 50

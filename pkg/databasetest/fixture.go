@@ -62,7 +62,7 @@ func (f *fixture) info() database.Info { return f.suite.Database.Info }
 // key returns an unused key.
 func (f *fixture) key() []byte { return fmt.Appendf(nil, "key-%08d", f.names.Add(1)) }
 
-// dial opens a connection that the test closes at its end.
+// dial opens a connection the test closes at its end.
 func (f *fixture) dial(t *testing.T, target database.Target) database.Client {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -111,9 +111,9 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 	})
 }
 
-// mayLag reports whether a read may miss a write that was answered before. Even a read after
-// a sync may: ZooKeeper's leader answers a sync before it has applied everything that it
-// committed (2 of 100 reads were stale on a busy machine).
+// mayLag reports whether a read may miss a write answered before. Even a read after a sync may:
+// ZooKeeper's leader answers a sync before it has applied everything that it committed (2 of 100
+// reads were stale on a busy machine).
 func mayLag(mode workload.ReadMode) bool {
 	return mode == workload.ReadStale || mode == workload.ReadSyncGet
 }

@@ -26,8 +26,8 @@ const mostAllocated = 512 << 20
 const liedPrefix = "lies/below"
 
 // liesCase: whatever a server answers, a driver returns an error or the content of the answer. It
-// neither panics nor allocates the memory that an answer claims to need. The answers come from a
-// member and are changed on their way.
+// neither panics nor allocates the memory an answer claims to need. The answers come from a member
+// and are changed on their way.
 func liesCase(t *testing.T, f *fixture) {
 	target := f.Target()
 	member := target.Endpoints[0]

@@ -121,7 +121,7 @@ func closeCase(t *testing.T, f *fixture) {
 }
 
 // loseFollowerCase: the cluster accepts writes without one follower. After its restart,
-// the client that was connected to it works again.
+// the client connected to it works again.
 func loseFollowerCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })

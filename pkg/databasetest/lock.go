@@ -15,7 +15,7 @@ import (
 // theirPrefix is the prefix for others' locks with the same names.
 const theirPrefix = "shared/run-10"
 
-// openLocks dials locks that the test closes at its end.
+// openLocks dials locks the test closes at its end.
 func openLocks(t *testing.T, f *fixture, prefix string, o database.LockOptions) database.Locks {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -34,7 +34,7 @@ func openLocks(t *testing.T, f *fixture, prefix string, o database.LockOptions) 
 	return l
 }
 
-// contend returns a contender that the test closes at its end.
+// contend returns a contender the test closes at its end.
 func contend(t *testing.T, l database.Locks) database.Contender {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// logLines compares the events that a driver's rules find in its servers' logs,
+// logLines compares the events a driver's rules find in its servers' logs,
 // testdata/logs/VERSION.log, with golden files next to them. Every rule must be usable and state
 // what its event means.
 func logLines(t *testing.T, f *fixture, m database.Member) {

@@ -96,7 +96,7 @@ func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) (s
 	return sample
 }
 
-// complete fails the test if a metric that the driver lists is unknown.
+// complete fails the test if a metric the driver lists is unknown.
 func complete(t *testing.T, member int, source database.MetricsSource, sample results.DatabaseSample) {
 	t.Helper()
 	for _, m := range source.Metrics {
@@ -110,7 +110,7 @@ func complete(t *testing.T, member int, source database.MetricsSource, sample re
 	}
 }
 
-// labelled waits until a member reports each number with labels that the driver lists, which are 0
+// labelled waits until a member reports each number with labels the driver lists, which are 0
 // before the first event. Only the leader reports some of them, and a member alone has no peers.
 func labelled(t *testing.T, sources []database.MetricsSource, config *tls.Config) {
 	t.Helper()

@@ -97,7 +97,7 @@ type neighbourhood struct {
 	was  map[string]string
 }
 
-// inhabit writes others' keys: numbers that a load would also write, and a few words.
+// inhabit writes others' keys: numbers a load would also write, and a few words.
 func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 	t.Helper()
 	n, err := strconv.Atoi(flag.Lookup("neighbour-keys").Value.String())
@@ -238,7 +238,7 @@ func belowPrefix(f *fixture, c database.Client) []belowOperation {
 }
 
 // belowOptional returns the operations that only some clients and drivers have, on the
-// keys that the operations of [belowPrefix] left.
+// keys the operations of [belowPrefix] left.
 func belowOptional(f *fixture, c database.Client, ours database.Target, key func(int64) []byte, mode workload.ReadMode) (ops []belowOperation) {
 	if d, ok := c.(database.Deleter); ok {
 		ops = append(ops, belowOperation{"delete", func(ctx context.Context, t *testing.T) {

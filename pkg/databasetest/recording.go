@@ -25,10 +25,10 @@ const playedWithin = 30 * time.Second
 type recording map[string]conversation
 
 // conversation holds the connections of one call in the order in which they were accepted, each
-// with the pieces that the member sent.
+// with the pieces the member sent.
 type conversation [][]piece
 
-// piece is data that a member sent in one read.
+// piece is data a member sent in one read.
 type piece struct {
 	// After is how many bytes the client had sent before on that connection.
 	After int    `json:"after"`

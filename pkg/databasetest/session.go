@@ -17,7 +17,7 @@ import (
 // session later is not tested for expiry.
 const slowestExpiry = 8 * time.Second
 
-// ends holds the keys that a watch saw ending, and the new keys.
+// ends holds the keys a watch saw ending, and the new keys.
 type ends struct {
 	mu         sync.Mutex
 	seen, came map[string]database.Change
@@ -61,7 +61,7 @@ func (e *ends) await(t *testing.T, key string) database.Change {
 // sessionDial dials sessions.
 type sessionDial func(context.Context, database.Target) (database.Sessions, error)
 
-// openSessions dials sessions that the test closes at its end.
+// openSessions dials sessions the test closes at its end.
 func openSessions(t *testing.T, f *fixture, dial sessionDial, prefix string) database.Sessions {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -289,8 +289,8 @@ func leasesCase(t *testing.T, f *fixture) {
 			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 			defer cancel()
 			var err error
-			// etcd's leader renews a lease that it has, also while another member already answered
-			// that the lease was revoked.
+			// etcd's leader renews a lease it has, also while another member already answered that
+			// the lease was revoked.
 			until(t, opWithin, 10*time.Millisecond, func() error {
 				if err = client.KeepAlive(ctx, one); !errors.Is(err, database.ErrNoSession) {
 					return fmt.Errorf("renewing a session that was ended returned %v, want %v", err, database.ErrNoSession)
@@ -323,7 +323,7 @@ func leasesExpire(f *fixture) bool {
 }
 
 // leaseEndsCase lets one session expire while another is renewed, which depends on the servers.
-// leasesCase checks the answers that clients get about an ended session.
+// leasesCase checks the answers clients get about an ended session.
 func leaseEndsCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	client := f.dial(t, f.Target()).(database.Leaser)

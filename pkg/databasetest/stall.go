@@ -22,8 +22,8 @@ const (
 
 // stallCase: requests to a member that is up but answers nothing end with their deadline,
 // or when they are cancelled, with the matching class. When the member answers again, the
-// same clients work, and no write that was reported as failed was applied. A proxy must do
-// the same for the server behind it.
+// same clients work, and no write reported as failed was applied. A proxy must do the same for the
+// server behind it.
 func stallCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	stall(t, f, "member", victim)

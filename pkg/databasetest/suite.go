@@ -1,5 +1,5 @@
 // Package databasetest is the conformance suite that every database passes, and the
-// small cluster that it runs on.
+// small cluster it runs on.
 //
 // A database's test package has a TestMain that calls [Main], so that plans for built-in servers
 // can run the test binary again, and a test that calls [Run].
@@ -40,9 +40,9 @@ type Suite struct {
 	// bytes, for databases where it depends on the member or on the credentials; nil means the
 	// driver's own limit.
 	ExactLimit func(t testing.TB, c *Cluster, keySize int) int
-	// ServerCount returns a number that grows by one with every write that the cluster's
-	// servers log for clients, whether or not it changed anything. It does not grow on an
-	// idle cluster. It is nil for databases without such a number.
+	// ServerCount returns a number that grows by one with every write the cluster's servers log for
+	// clients, whether or not it changed anything. It does not grow on an idle cluster. It is nil
+	// for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
 	// Held returns all keys of the cluster by their stored names, each with a text of its value and
 	// version as the servers report them. If it is nil, the driver's own clients read the values.
@@ -53,9 +53,9 @@ type Suite struct {
 	// Guarded means that members require credentials for their metrics, which agents do not
 	// have.
 	Guarded bool
-	// Version is the version that members must report; empty means any.
+	// Version is the version members must report; empty means any.
 	Version string
-	// Lacks are range modes that members of this release do not know.
+	// Lacks are range modes members of this release do not know.
 	Lacks []workload.RangeMode
 	// Part is the part of the suite that runs, if not all of it.
 	Part Part

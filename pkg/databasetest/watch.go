@@ -52,7 +52,7 @@ func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	return slices.DeleteFunc(slices.Clone(h.events), func(e database.WatchEvent) bool { return e.Watcher != watcher }), h.broken
 }
 
-// watchedPrefix has keys that are watched while other cases run, which have no keys below it.
+// watchedPrefix has keys watched while other cases run, which have no keys below it.
 const watchedPrefix = "shared/run-3"
 
 // watchesCase: with each kind of watch, watchers of a key, of all keys and, if possible, of ranges
@@ -130,7 +130,7 @@ func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target databas
 }
 
 // caughtUp reads the key that was written last from each member. Watchers on a member that is
-// behind would rightly receive writes that were answered before.
+// behind would rightly receive writes answered before.
 func caughtUp(t *testing.T, f *fixture, target database.Target, key []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -255,9 +255,8 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	}
 }
 
-// resumedWatches: watchers on a connection that was closed continue over another one after any
-// version, with and without changes meanwhile, and a barrier ends after the changes that they
-// missed.
+// resumedWatches: watchers on a closed connection continue over another one after any version, with
+// and without changes meanwhile, and a barrier ends after the changes that they missed.
 func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix

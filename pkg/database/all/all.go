@@ -1,4 +1,4 @@
-// Package all lists every database that dbtester can run, one line each.
+// Package all lists every database dbtester can run, one line each.
 package all
 
 import (

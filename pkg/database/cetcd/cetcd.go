@@ -29,7 +29,7 @@ type Options struct {
 	Transport   database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for consul"`
 }
 
-// New returns options that hold every default.
+// New returns options with every default.
 func New() *Options { return &Options{Server: *etcd.NewServer(), Transport: database.Lean} }
 
 var (
@@ -56,7 +56,7 @@ func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) 
 	return o.api().ServeMirror(ctx, l, hold)
 }
 
-// Validate reports every option that etcd or the client would refuse.
+// Validate reports every option etcd or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(o.Server.Validate(h), o.Transport.Validate())
 }

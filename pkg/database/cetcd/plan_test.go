@@ -47,7 +47,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// The proxy reads the arguments that a plan gives it.
+// The proxy reads the arguments a plan gives it.
 func TestFlags(t *testing.T) {
 	plan, err := New().Plan(members("::1"))
 	if err != nil {

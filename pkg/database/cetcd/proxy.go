@@ -29,7 +29,7 @@ type request struct {
 	*http.Request
 	key    string
 	params url.Values
-	woken  bool // by an event that the request waited for
+	woken  bool // by an event the request waited for
 }
 
 // has reports whether a parameter is present, with or without a value.
@@ -72,7 +72,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		return fmt.Errorf("encode answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(data) // an error means that the client is gone
+	_, _ = w.Write(data) // an error means the client is gone
 	return nil
 }
 

@@ -77,7 +77,7 @@ func writeRaw(w http.ResponseWriter, value []byte) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox")
 	w.Header().Set("Content-Length", strconv.Itoa(len(value)))
-	_, _ = w.Write(value) // an error means that the client is gone
+	_, _ = w.Write(value) // an error means the client is gone
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (l *listing) end(err error, emptyIsMissing bool) error {
 		return writeJSON(l.w, []string{})
 	}
 	_ = l.buffer.WriteByte(']')
-	_ = l.buffer.Flush() // an error means that the client is gone
+	_ = l.buffer.Flush() // an error means the client is gone
 	return nil
 }
 
@@ -252,7 +252,6 @@ func (p *proxy) block(r *request, many bool) error {
 	return err
 }
 
-// serializable reports whether etcd may answer a read without asking other members. A read that
-// an event woke must not be serializable: etcd sends events a moment before such reads see the
-// write.
+// serializable reports whether etcd may answer a read without asking other members. A read an event
+// woke must not be serializable: etcd sends events a moment before such reads see the write.
 func (r *request) serializable() bool { return r.has("stale") && !r.woken }

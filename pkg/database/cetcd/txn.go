@@ -109,7 +109,7 @@ func readTxn(r *request) ([]txnOp, error) {
 	return ops, nil
 }
 
-// txnOutcome returns the answer to operations that etcd made, or refused because of an index.
+// txnOutcome returns the answer to operations etcd made, or refused because of an index.
 func txnOutcome(ops []txnOp, resp *pb.TxnResponse) (a txnAnswer) {
 	for i, op := range ops {
 		if resp.Succeeded {

@@ -123,8 +123,7 @@ func (r *request) number(name string) (uint64, error) {
 	return n, nil
 }
 
-// index reads the index that a key must have. An index that etcd cannot reach becomes
-// one that no key has.
+// index reads the index a key must have. An index etcd cannot reach becomes one that no key has.
 func (r *request) index() (int64, error) {
 	n, err := r.number("cas")
 	if err != nil {

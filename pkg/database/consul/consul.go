@@ -14,15 +14,15 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Name identifies the database in experiment files and in the registry. The only tool that it
-// needs has the same name.
+// Name identifies the database in experiment files and in the registry. The only tool it needs has
+// the same name.
 const Name = "consul"
 
 // maxValue is the largest value in bytes that a server with default options accepts.
 const maxValue = 512 << 10
 
-// fsyncEach states when a write is on disk: Consul syncs every batch that it appends to
-// its raft log, and no option changes that.
+// fsyncEach states when a write is on disk: Consul syncs every batch it appends to its raft log,
+// and no option changes that.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
 
 // Options are the settings for Consul's server, named as in its configuration, and for its client.
@@ -37,7 +37,7 @@ type Options struct {
 	Flags                 []string           `yaml:"flags,omitempty" doc:"more flags for the server, each as -name or -name=value; -hcl=TEXT sets any part of the configuration"`
 }
 
-// New returns options that hold every default.
+// New returns options with every default.
 func New() *Options {
 	return &Options{
 		RaftMultiplier:        1,

@@ -28,8 +28,7 @@ func suite(t testing.TB) databasetest.Suite {
 }
 
 // kvEntries returns how many log entries changed, or could have changed, a key: the largest
-// number that a member has applied. The plain index also counts the members' writes about
-// themselves.
+// number a member has applied. The plain index also counts the members' writes about themselves.
 func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	var most int64

@@ -49,7 +49,7 @@ func (m members) askFirst(ctx context.Context, f func(member int, c *client) err
 // same member.
 //
 // Consul has no timeout for key-value requests: its "wait" is for blocking queries only. A member
-// continues with a request that the client gave up until it notices that the connection is closed.
+// continues with a request the client gave up until it notices that the connection is closed.
 //
 // The password in the target's credentials is the ACL token. It must allow writing key_prefix "",
 // or the target's prefix. To find versions and the leader, it must also allow reading agent_prefix

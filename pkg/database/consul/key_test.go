@@ -34,8 +34,8 @@ func TestEncodeKey(t *testing.T) {
 	}
 }
 
-// Any key can be recovered from its stored name, and no name has an element that an HTTP
-// server would rewrite.
+// Any key can be recovered from its stored name, and no name has an element an HTTP server would
+// rewrite.
 func TestEncodeKeyIsLossless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.OneOf(

@@ -16,7 +16,7 @@ import (
 
 // Requests with a body above expectBytes wait for "100 Continue" before they send it.
 // A server that refuses a large body closes the connection during the transfer, and its
-// answer is lost. No value that a server accepts by default is that large.
+// answer is lost. No value a server accepts by default is that large.
 const (
 	expectBytes  = maxValue
 	expectWithin = time.Second
@@ -29,7 +29,7 @@ func maxBody(value int) int64 {
 	return 2*int64(value) + fields
 }
 
-// errFalse is the error for an unconditional write that the server answered with false.
+// errFalse is the error for an unconditional write the server answered with false.
 var errFalse = errors.New("the server answered false: it did not make the change")
 
 // parseBool parses the body of the answer to a write.
@@ -125,7 +125,7 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 }
 
 // pathTxn accepts transactions. A put with "?cas=" would suffice for one key, but its answer
-// lacks the index that the next transaction must name.
+// lacks the index the next transaction must name.
 const pathTxn = "/v1/txn"
 
 const (

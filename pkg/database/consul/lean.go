@@ -175,7 +175,7 @@ type pair struct {
 	Flags, ModifyIndex uint64
 }
 
-// pair reads a key. It misses no write that was answered before the call.
+// pair reads a key. It misses no write answered before the call.
 func (c *lean) pair(ctx context.Context, key []byte) (pair, error) {
 	text, err := c.read(ctx, nil, key, "consistent")
 	if err != nil {

@@ -237,8 +237,7 @@ func testLeanContexts(t *testing.T, o way) {
 // idleFor exceeds the idle time after which a connection is checked.
 const idleFor = 20 * time.Millisecond
 
-// A connection that the server closed while it was idle is replaced before the next
-// request.
+// A connection the server closed while it was idle is replaced before the next request.
 func TestLeanIdleClose(t *testing.T) { overLean(t, testLeanIdleClose) }
 
 func testLeanIdleClose(t *testing.T, o way) {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// leanConn carries one HTTP/1.1 exchange at a time over a connection that it keeps
-// alive and reopens when needed. It never sends a request twice.
+// leanConn carries one HTTP/1.1 exchange at a time over a connection it keeps alive and reopens
+// when needed. It never sends a request twice.
 type leanConn struct {
 	exchange.Conn
 	draft   exchange.Draft

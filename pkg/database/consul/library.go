@@ -57,7 +57,7 @@ func (m members) open(member int) (*client, error) {
 }
 
 // openLibrary returns a client of Consul's own library for one member over the standard transport,
-// and the configuration that the library completed. Nothing is connected yet.
+// and the configuration the library completed. Nothing is connected yet.
 func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.Client, *api.Config, error) {
 	transport, err := standard(t.TLS, maxBody, conns)
 	if err != nil {
@@ -74,7 +74,7 @@ func endpoint(t database.Target, member int) (string, error) {
 	return t.Endpoints[member], nil
 }
 
-// library returns a client of Consul's own library for one member, and the configuration that the
+// library returns a client of Consul's own library for one member, and the configuration the
 // library completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	address, err := endpoint(t, member)

@@ -22,7 +22,7 @@ var (
 	_ database.Contender  = (*libraryContender)(nil)
 )
 
-// lockFacts returns the facts about locks: a lock is a key that a session acquires.
+// lockFacts returns the facts about locks: a lock is a key a session acquires.
 func lockFacts() *database.LockFacts {
 	const fence = "the index of the key (ModifyIndex) when it was acquired"
 	return &database.LockFacts{
@@ -124,7 +124,7 @@ func (s *sessions) begin(ctx context.Context, ttl, delay time.Duration) (*sessio
 	return &session{on: s, id: made.ID, ttl: ttl}, nil
 }
 
-// Close deletes the keys that no session holds.
+// Close deletes the keys no session holds.
 func (c *contenders) Close() error {
 	s, err := c.open()
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *contenders) Close() error {
 	return errors.Join(err, s.Close())
 }
 
-// deleteFree deletes the keys that no session holds, unless they change meanwhile.
+// deleteFree deletes the keys no session holds, unless they change meanwhile.
 func (s *sessions) deleteFree(ctx context.Context) error {
 	pairs, _, err := s.api.KV().List(s.prefix, (&api.QueryOptions{}).WithContext(ctx))
 	if err != nil {
@@ -165,10 +165,10 @@ func (s *sessions) keyOf(name []byte) (string, error) {
 	return s.prefix + key, nil
 }
 
-// cleanWithin bounds the time to release a key that an abandoned wait may hold.
+// cleanWithin bounds the time to release a key an abandoned wait may hold.
 const cleanWithin = 5 * time.Second
 
-// free releases a key that the session may hold.
+// free releases a key the session may hold.
 func (s *session) free(ctx context.Context, key string) {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
 	defer cancel()
@@ -184,7 +184,7 @@ func (s *session) release(ctx context.Context, key string) error {
 	return classify(ctx, err)
 }
 
-// contender is a session and the key that it holds.
+// contender is a session and the key it holds.
 type contender struct {
 	session   *session
 	renewer   *database.Renewer
@@ -396,7 +396,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	return database.Held{At: at, Fence: fence, Lost: lost}, nil
 }
 
-// fence returns the index of a key that the session holds.
+// fence returns the index of a key the session holds.
 func (c *libraryContender) fence(ctx context.Context, key string) (int64, error) {
 	pair, _, err := c.session.on.api.KV().Get(key, (&api.QueryOptions{}).WithContext(ctx))
 	switch {

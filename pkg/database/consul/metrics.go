@@ -32,8 +32,8 @@ func (o *Options) Reports(t database.Target, member int) database.MetricsSource 
 	return s
 }
 
-// reports returns the metrics that a member serves on its client port. Consul's additional numbers
-// for the last ten seconds are not used.
+// reports returns the metrics a member serves on its client port. Consul's additional numbers for
+// the last ten seconds are not used.
 func reports(endpoint string, secure bool) database.MetricsSource {
 	u := neturl.URL{Scheme: "http", Host: endpoint, Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
 	if secure {

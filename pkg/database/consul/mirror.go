@@ -83,7 +83,7 @@ func (m *mirror) get(w http.ResponseWriter, r *http.Request, key string) {
 	m.hold()
 	if r.URL.Query().Has("raw") {
 		w.Header().Set("Content-Type", "application/octet-stream")
-		_, _ = w.Write(value) // a client that is gone needs no answer
+		_, _ = w.Write(value) // a vanished client needs no answer
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

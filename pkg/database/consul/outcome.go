@@ -144,7 +144,7 @@ func reasons() []reason {
 		{"Raft leader not found in server lookup mapping", database.ClassUnavailable, true},
 		{"Not ready to serve consistent reads", database.ClassUnavailable, true},
 		{"No known Consul servers", database.ClassUnavailable, true},
-		// A limit or a token check, at the agent or at the leader that it queried.
+		// A limit or a token check, at the agent or at the leader it queried.
 		{"rate limit exceeded", database.ClassThrottled, true},
 		{"Permission denied", database.ClassDenied, true},
 		{"ACL not found", database.ClassDenied, true},

@@ -312,7 +312,7 @@ func (f *inFibers) Swap(ctx context.Context, key, old, value []byte) (err error)
 	return err
 }
 
-// openTo returns a client for a server that the test plays.
+// openTo returns a client for a server the test plays.
 func openTo(t *testing.T, o way, handler http.HandlerFunc) allOps {
 	t.Helper()
 	server := httptest.NewServer(handler)

@@ -39,7 +39,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	})
 }
 
-// Version returns the version that a member reports.
+// Version returns the version a member reports.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	var self agent
 	err := o.members(t).ask(member, func(c *client) error { return c.getJSON(ctx, "/v1/agent/self", &self) })
@@ -68,8 +68,8 @@ func (a agent) server() string { return net.JoinHostPort(a.Member.Addr, a.Member
 type leaderAnswer struct{ leader, self string }
 
 // Leader asks the endpoints in parallel for the leader's address and their own, until a
-// majority agrees, and returns the member that the majority names as leader. It fails if
-// that member did not answer.
+// majority agrees, and returns the member the majority names as leader. It fails if that member did
+// not answer.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (answer leaderAnswer, err error) {
 		var self agent
@@ -160,14 +160,14 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 	return highest, nil
 }
 
-// filteredHeader marks answers without the keys that the token may not read.
+// filteredHeader marks answers without the keys the token may not read.
 const filteredHeader = "X-Consul-Results-Filtered-By-ACLs"
 
 // list reads all names one by one, so that memory does not grow with their number. A name without
 // the prefix is an error.
 func (c *client) list(ctx context.Context, t database.Target, each func(name []byte)) (n int64, err error) {
-	// Consul omits names that the token may not read, and without a token it sends no header
-	// about that. So a client must be allowed to read at least one key.
+	// Consul omits names the token may not read, and without a token it sends no header about that.
+	// So a client must be allowed to read at least one key.
 	_, _, err = c.kv.Get(t.KeyPrefix()+probeKey, (&api.QueryOptions{AllowStale: true}).WithContext(ctx))
 	if err != nil {
 		return 0, classify(ctx, err)

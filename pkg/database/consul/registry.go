@@ -75,7 +75,7 @@ func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database
 	return r, nil
 }
 
-// newRegistry returns a registry that is not connected.
+// newRegistry returns an unconnected registry.
 func newRegistry(t database.Target) (*registry, error) {
 	r := &registry{
 		target: t, through: max(t.Prefer, 0),

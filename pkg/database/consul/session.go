@@ -220,5 +220,5 @@ func uuid(id database.SessionID) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// errNoSession returns the error for a request about a session that does not exist.
+// errNoSession returns the error for a request about a missing session.
 func errNoSession() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

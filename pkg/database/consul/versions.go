@@ -23,7 +23,7 @@ type indexed struct {
 }
 
 // pages divides ascending keys into pages whose numbers differ only in their last digits, so
-// one listing reads exactly one page. prefix is nil for keys that are read one by one.
+// one listing reads exactly one page. prefix is nil for keys read one by one.
 func pages(keys [][]byte, perKey int, read func(from, to int, prefix []byte) error) error {
 	most := 0
 	for each := perKey*4/3 + pageFields; 10*each <= pageBytes && most < pageDigits; each *= 10 {
@@ -61,7 +61,7 @@ func ownNames(keys [][]byte) bool {
 }
 
 // settleVersions sets the versions of keys from a listing, both ascending. It requests the index of
-// a missing key separately: a listing omits keys that the token may not read.
+// a missing key separately: a listing omits keys the token may not read.
 func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed []indexed, one database.Transactor) (err error) {
 	at := 0
 	for i, key := range keys {

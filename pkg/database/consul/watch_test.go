@@ -19,7 +19,7 @@ import (
 // watchedStore answers blocking queries for all keys as the test requires.
 type watchedStore struct {
 	mu      sync.Mutex
-	queries []string // the indexes that were waited for, or ""
+	queries []string // the indexes waited for, or ""
 	open    map[net.Conn]bool
 	// answer returns the index and the keys' versions, in key order; it answers nothing until the
 	// query is given up.

@@ -51,8 +51,8 @@ func stale(err error) bool {
 	return known == rpctypes.ErrInvalidAuthToken || known == rpctypes.ErrAuthOldRevision
 }
 
-// A request with a new token that the member does not know yet is retried up to
-// tokenRetries times, at intervals of tokenRetryAfter.
+// A request with a new token the member does not know yet is retried up to tokenRetries times, at
+// intervals of tokenRetryAfter.
 const (
 	tokenRetries    = 50
 	tokenRetryAfter = 10 * time.Millisecond

@@ -117,8 +117,8 @@ func BenchmarkKeepAlive(b *testing.B) {
 	b.Run("library held", func(b *testing.B) { benchmarkHeld(b, bareLibrary(b, c.Target())) })
 }
 
-// benchmarkHeld counts the renewals that the library makes by itself for 3000 leases with the
-// shortest TTL.
+// benchmarkHeld counts the renewals the library makes by itself for 3000 leases with the shortest
+// TTL.
 func benchmarkHeld(b *testing.B, library *clientv3.Client) {
 	const leases = 3000
 	ctx, cancel := context.WithCancel(b.Context())

@@ -31,7 +31,7 @@ import (
 // them in turn.
 //
 // Every transport sends a request's remaining time (grpc-timeout), so a member drops
-// work that the client no longer waits for.
+// work the client no longer waits for.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	if err := o.validTransport(); err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)

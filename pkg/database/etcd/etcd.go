@@ -36,7 +36,7 @@ const (
 	transportLibrary database.Transport = "clientv3"
 )
 
-// New returns options that hold every default.
+// New returns options with every default.
 func New() *Options {
 	return &Options{Server: *NewServer(), Transport: database.Lean, Pings: pingsAtOnce}
 }
@@ -58,7 +58,7 @@ var (
 	_ database.ExtraFlags    = (*Options)(nil)
 )
 
-// Validate reports every option that the server or the client would refuse.
+// Validate reports every option the server or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(o.Server.Validate(h), o.validTransport(), o.validPings())
 }

@@ -111,7 +111,7 @@ func (e escaping) Acquire(ctx context.Context, name []byte, placed func()) (data
 	return e.Contender.Acquire(ctx, []byte(queueName(name)), placed)
 }
 
-// contender is a lease, and the key that it holds.
+// contender is a lease, and the key it holds.
 type contender struct {
 	on        *leases
 	lease     *lease

@@ -56,7 +56,7 @@ func (p *lyingProxy) Put(ctx context.Context, req *pb.PutRequest) (*pb.PutRespon
 	return p.etcd.Put(ctx, req)
 }
 
-// statusProxy forwards the request that clients send when they dial.
+// statusProxy forwards the request clients send when they dial.
 type statusProxy struct {
 	pb.UnimplementedMaintenanceServer
 	etcd pb.MaintenanceClient
@@ -101,8 +101,8 @@ type judgedSink struct{ *judging.Load }
 func (judgedSink) Second(loading.Second) error { return nil }
 func (judgedSink) Total(loading.Total) error   { return nil }
 
-// TestLyingProxy: the errors that a proxy in front of etcd makes, in one request in 100, are found,
-// and etcd alone has no violation. Many errors, too, are all stale reads.
+// TestLyingProxy: the errors a proxy in front of etcd makes, in one request in 100, are found, and
+// etcd alone has no violation. Many errors, too, are all stale reads.
 func TestLyingProxy(t *testing.T) {
 	member := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.61"},

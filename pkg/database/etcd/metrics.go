@@ -21,7 +21,7 @@ func (o *Options) Reports(t database.Target, member int) database.MetricsSource 
 }
 
 // reports returns the metrics that every etcd from 3.4 to 3.7 serves on its client port. The
-// request needs no credentials; with TLS it needs the certificate that clients need.
+// request needs no credentials; with TLS it needs the certificate clients need.
 func reports(endpoint string, secure bool) database.MetricsSource {
 	u := neturl.URL{Scheme: "http", Host: endpoint, Path: "/metrics"}
 	if secure {

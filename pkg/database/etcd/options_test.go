@@ -96,7 +96,7 @@ func TestFsync(t *testing.T) {
 }
 
 // The server in this binary must understand a plan's flags, value for value, and must refuse flags
-// that it does not understand.
+// it does not understand.
 func TestParse(t *testing.T) {
 	o := New()
 	o.UnsafeNoFsync = true

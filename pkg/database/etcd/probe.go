@@ -31,7 +31,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 	})
 }
 
-// Version returns the version that a member reports.
+// Version returns the version a member reports.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	status, err := statusOf(ctx, t, member)
 	if err != nil {

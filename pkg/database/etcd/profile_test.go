@@ -33,7 +33,7 @@ func TestCPUProfile(t *testing.T) {
 		want, fail string
 	}{
 		{on, 1, "profile of 3", ""},
-		{off, 1, "profile of 3", ""}, // a cluster that was started by others
+		{off, 1, "profile of 3", ""}, // a cluster started by others
 		{on, 0, "", "profile etcd: the member answered 404 Not Found"},
 		{off, 0, "", "profile etcd: the member answered 404 Not Found (the option pprof is off)"},
 		{on, 2, "", "profile etcd: the member must be from 0 to 1, got 2"},

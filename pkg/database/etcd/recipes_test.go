@@ -42,7 +42,7 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// Each module in release/ requires the version that its folder names, and no other etcd modules.
+// Each module in release/ requires the version its folder names, and no other etcd modules.
 func TestReleaseModules(t *testing.T) {
 	versions := built()
 	if len(versions) == 0 {

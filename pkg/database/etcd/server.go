@@ -23,7 +23,7 @@ type Server struct {
 	Flags             []string      `yaml:"flags,omitempty" doc:"more flags for the server, each as --name=value"`
 }
 
-// NewServer returns settings that hold every default.
+// NewServer returns settings with every default.
 func NewServer() *Server {
 	return &Server{
 		SnapshotCount:     100_000,
@@ -66,8 +66,7 @@ func (s *Server) ExtraFlags() []string { return s.Flags }
 // above it.
 const maxQuota = 8 << 30
 
-// Validate reports every setting that etcd would refuse or that would make a
-// result meaningless.
+// Validate reports every setting etcd would refuse or that would make a result meaningless.
 func (s *Server) Validate(database.HostFacts) error {
 	var errs []error
 	problem := func(bad bool, format string, args ...any) {

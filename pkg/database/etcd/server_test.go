@@ -189,7 +189,7 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// asksOnly fails the test unless a connection uses the member that it prefers, or all.
+// asksOnly fails the test unless a connection uses the member it prefers, or all.
 func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transport, prefer int) {
 	t.Helper()
 	target := c.Target()
@@ -238,8 +238,7 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 	return resp.Header.MemberId
 }
 
-// A request that no connection took was surely not applied; one whose connection
-// was cut may have been.
+// A request no connection took was surely not applied; one whose connection was cut may have been.
 func TestLostServer(t *testing.T) {
 	t.Parallel()
 	byTransport(t, func(t *testing.T, transport database.Transport) {

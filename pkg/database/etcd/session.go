@@ -108,8 +108,8 @@ const (
 	watchAgain = 50 * time.Millisecond
 )
 
-// watching is a watch over successive streams. Each stream continues after the last revision that
-// the previous one has seen, so no change is missed.
+// watching is a watch over successive streams. Each stream continues after the last revision the
+// previous one has seen, so no change is missed.
 type watching struct {
 	on      *leases
 	ready   func() // nil after it was called

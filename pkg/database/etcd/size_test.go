@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// TestStoreSize compares with sizes that an etcd 3.6.16 member reported.
+// TestStoreSize compares with sizes an etcd 3.6.16 member reported.
 func TestStoreSize(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ writes, key, value, measured int64 }{

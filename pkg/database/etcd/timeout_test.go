@@ -34,8 +34,8 @@ func (s *timeoutServer) Put(ctx context.Context, _ *pb.PutRequest) (*pb.PutRespo
 	return &pb.PutResponse{}, nil
 }
 
-// Over every transport the server knows a request's deadline, so it does not work on a request that
-// the client has given up.
+// Over every transport the server knows a request's deadline, so it does not work on a request the
+// client has given up.
 func TestTimeoutReachesServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.16.2.1:0")
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// TestUpstreamOfTheBuiltIn compares with the defaults that the built-in server states
-// itself.
+// TestUpstreamOfTheBuiltIn compares with the defaults the built-in server states itself.
 func TestUpstreamOfTheBuiltIn(t *testing.T) {
 	t.Parallel()
 	s, own := NewServer(), embed.NewConfig()

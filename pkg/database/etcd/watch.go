@@ -71,7 +71,7 @@ type watches struct {
 	tasks    sync.WaitGroup // requests for the changes after a gap
 }
 
-// pending is a watch that etcd has not created yet.
+// pending is a watch etcd has not created yet.
 type pending struct {
 	answered chan begun // nil if no caller waits
 	after    int64      // the revision up to which it is complete, 0 for the one at which it is created

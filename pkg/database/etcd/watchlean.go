@@ -51,7 +51,7 @@ type leanWatch struct {
 	reported bool // since the last read
 }
 
-// mostEvents bounds the events that are reported at once, and so the memory for them.
+// mostEvents bounds the events reported at once, and so the memory for them.
 const mostEvents = 64
 
 // receive handles a message. Messages with events are parsed in place; others are rare.
@@ -79,7 +79,7 @@ func (l *leanWatch) receive(at time.Time, message []byte) error {
 	return l.to.told(&resp)
 }
 
-// report reports the events that have not been reported.
+// report reports the events not yet reported.
 func (l *leanWatch) report() {
 	if len(l.events) == 0 {
 		return

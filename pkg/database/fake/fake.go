@@ -60,7 +60,7 @@ func (o *Options) watchLaw() deliver.Law {
 	return deliver.Law{Delay: o.WatchDelay, Lie: o.WatchLie, Every: o.WatchLieEvery}
 }
 
-// New returns options that hold every default: no delay and no faults.
+// New returns options with every default: no delay and no faults.
 func New() *Options { return &Options{Expiry: expiry.Exact} }
 
 var (
@@ -154,16 +154,16 @@ type Lie string
 // The lies.
 const (
 	Honest Lie = ""
-	// Drop acknowledges a put that is not applied.
+	// Drop acknowledges a put without applying it.
 	Drop Lie = "drop"
 	// Older returns the previous value, a step back for clients that read the last one already.
 	// Stale does so for 5 ms after a write. Other returns another key's value.
 	Older Lie = "older"
 	Stale Lie = "stale"
 	Other Lie = "other"
-	// Phantom applies a put that is refused.
+	// Phantom applies a refused put.
 	Phantom Lie = "phantom"
-	// Undelete acknowledges a delete that is not applied.
+	// Undelete acknowledges a delete without applying it.
 	Undelete Lie = "undelete"
 	// Double applies a transaction although the key has another version than it names.
 	Double Lie = "double"

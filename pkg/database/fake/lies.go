@@ -10,7 +10,7 @@ const (
 	lateBy   = 2 * time.Millisecond
 )
 
-// now reports whether the lie applies to the next request that it concerns.
+// now reports whether the lie applies to the next request it concerns.
 func (s *server) now(l Lie) bool {
 	if s.Lie != l {
 		return false

@@ -76,7 +76,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 // Close does nothing.
 func (c *contenders) Close() error { return nil }
 
-// contender is a session and the lock that it holds.
+// contender is a session and the lock it holds.
 type contender struct {
 	on             *sessions
 	session        *session

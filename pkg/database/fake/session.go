@@ -203,7 +203,7 @@ func granted(data []byte) (id database.SessionID, err error) {
 	return database.NumberedSession(int64(binary.BigEndian.Uint64(data))), nil
 }
 
-// noSession returns the error for a request about a session that the leader does not have.
+// noSession returns the error for a request about a session the leader does not have.
 func noSession(err error) error {
 	if errors.Is(err, database.ErrNotFound) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)

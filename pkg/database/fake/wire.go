@@ -21,9 +21,9 @@ const (
 	opGet
 	opDelete
 	opHighest   // among keys whose size is the request's key, in decimal
-	opClean     // some keys that the request's key describes: their count
+	opClean     // some keys the request's key describes: their count
 	opRevision  // for a key, its version
-	opTxn       // a put whose value begins with the version that the key must have
+	opTxn       // a put whose value begins with the version the key must have
 	opGrant     // a session, whose TTL in milliseconds is the request's key: its number
 	opKeep      // a session, whose number the request's key is
 	opAttach    // the key behind a session's number in the request's key
@@ -34,11 +34,11 @@ const (
 	opLeave     // a session's turn or wait: not found if it had no turn
 	opWatch     // the key that the request's value is; see watch.go
 	opWatchAll  // the keys that begin with the request's value
-	opWatchPart // the keys in the range that the request describes
+	opWatchPart // the keys in the range the request describes
 	opMark      // comes back behind all events
 	opEvent     // a change, from the server
 	opResume    // a watch that was on another connection, see watch.go
-	opGap       // changes that the server has discarded, from the server
+	opGap       // changes the server has discarded, from the server
 	opTake      // as opAttach, unless another session has the key
 )
 

@@ -14,9 +14,9 @@
 //
 // Results with different key_parents do not compare.
 //
-// A proxy does not forward etcd's errors: it closes the connection. So a write that etcd refused,
-// for example because its space is exceeded, has the class connection lost and is unknown. The
-// reason is in the etcd's log, and among the run's events.
+// A proxy does not forward etcd's errors: it closes the connection. So a write etcd refused, for
+// example because its space is exceeded, has the class connection lost and is unknown. The reason
+// is in the etcd's log, and among the run's events.
 //
 // A proxy also accepts transactions of several keys, but it answers a conflict like any other
 // failure, so loads only have transactions of one key.
@@ -63,7 +63,7 @@ type Options struct {
 	Etcd etcd.Server `yaml:",inline" doc:"options of the etcd behind the proxy"`
 }
 
-// New returns options that hold every default.
+// New returns options with every default.
 func New() *Options {
 	return &Options{KeyParents: zookeeper.DefaultParents, Transport: database.Lean, Etcd: *etcd.NewServer()}
 }
@@ -96,7 +96,7 @@ func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() 
 // ExtraFlags returns the raw flags of the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
-// Validate reports every option that etcd or the client would refuse.
+// Validate reports every option etcd or the client would refuse.
 func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(zookeeper.ValidParents(o.KeyParents), o.Transport.Validate(), o.Etcd.Validate(h))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// access is the ACL for the znodes that a session creates.
+// access is the ACL for the znodes a session creates.
 type access []zk.ACL
 
 // accessOf returns the access to znodes created by a client with those credentials: for everyone

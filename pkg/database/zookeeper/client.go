@@ -95,7 +95,7 @@ func (c *client) checkSize(path, value []byte) error {
 
 // Get returns the value of key. With [workload.ReadSyncGet] it first waits until the server has
 // applied earlier writes. This works with a follower. ZooKeeper's leader answers a sync at once, so
-// a read from it can miss a write that it has committed but not applied.
+// a read from it can miss a write it has committed but not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
 }

@@ -30,8 +30,8 @@ const (
 )
 
 // sessionFacts returns the facts for servers with that tick. The leader ends sessions at ticks.
-// Every half tick a follower reports which clients it heard from, so a session that it serves may
-// last half a tick longer.
+// Every half tick a follower reports which clients it heard from, so a session it serves may last
+// half a tick longer.
 func sessionFacts(tick time.Duration) *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session with ephemeral znodes", Least: leastTicks * tick, Most: mostTicks * tick, Step: time.Millisecond,
@@ -137,7 +137,7 @@ func (s *session) childrenWatched(ctx context.Context, path string) (names []str
 		names   []string
 		changed <-chan zk.Event
 	}
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var got answer
 	err = s.do(ctx, func(c *zk.Conn) error {
 		names, _, changed, err := c.ChildrenW(path)

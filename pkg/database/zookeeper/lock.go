@@ -121,7 +121,7 @@ func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
 
-// place holds a contender's session and the lock that it requested last.
+// place holds a contender's session and the lock it requested last.
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
@@ -330,7 +330,7 @@ func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool
 
 // created returns the transaction that created a znode, and the session that owns it.
 func (s *session) created(ctx context.Context, path string) (zxid, owner int64, err error) {
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var got zk.Stat
 	err = s.do(ctx, func(c *zk.Conn) error {
 		there, stat, err := c.Exists(path)

@@ -41,8 +41,8 @@ func otherNames(list []database.ReportedMetric) (others []database.ReportedMetri
 	return others
 }
 
-// reports returns the metrics that a member reports for mntr. Versions before 3.6 have few
-// of them. Times are in whole milliseconds.
+// reports returns the metrics a member reports for mntr. Versions before 3.6 have few of them.
+// Times are in whole milliseconds.
 func reports(endpoint string) database.MetricsSource {
 	const millis = .001
 	return database.MetricsSource{

@@ -17,7 +17,7 @@ import (
 // that hangs.
 type network struct {
 	tls       *tls.Config     // nil for plaintext
-	maxPacket int             // bytes that a server may announce
+	maxPacket int             // bytes a server may announce
 	failed    chan error      // errors from attempts; those beyond its capacity are dropped
 	life      context.Context // ends when the session is closed: the library dials without a context
 	end       context.CancelFunc

@@ -87,7 +87,7 @@ func (p *packetLimit) verify() error {
 	return nil
 }
 
-// xid returns the number of the request that the packet answers, once its header has arrived.
+// xid returns the number of the request the packet answers, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
 // listRequests are the unanswered requests for a list. A connection's writer adds them, and its

@@ -32,8 +32,8 @@ var (
 )
 
 // Plan returns one command, named "zookeeper": the JVM on the server's jars. Every
-// version from 3.4 to 3.9 accepts these files; settings that are newer than the
-// version become system properties that are ignored. TLS needs 3.5.5 or newer.
+// version from 3.4 to 3.9 accepts these files; settings newer than the version become system
+// properties, which are ignored. TLS needs 3.5.5 or newer.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):

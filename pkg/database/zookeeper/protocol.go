@@ -48,8 +48,8 @@ const answerOverhead = 88
 // entry with permissions, "world" and "anyone".
 const openToAll = 4 + 4 + 4 + 5 + 4 + 6
 
-// putSize returns the size in bytes of a create request, the larger of the two requests that a put
-// may need. access is the encoded size of the ACL.
+// putSize returns the size in bytes of a create request, the larger of the two requests a put may
+// need. access is the encoded size of the ACL.
 func putSize(access, path, value int) int { return createOverhead + access + path + value }
 
 // MaxValue returns the largest value in bytes under a key of keySize bytes without escapes, for a
@@ -71,11 +71,11 @@ func (p Protocol) MaxTxnValue(keySize, keys int) int {
 // Dial opens one session and creates missing parents of the keys. It fails if no endpoint answers.
 // With Prefer set it uses only that endpoint, even after the connection was lost.
 //
-// With credentials, only clients with the same ones may use the znodes that it creates.
-// It fails if the parents of the keys belong to other credentials.
+// With credentials, only clients with the same ones may use the znodes it creates. It fails if the
+// parents of the keys belong to other credentials.
 //
-// ZooKeeper has no request timeout: a server continues with a request that the client gave up. It
-// only ends sessions from which it receives nothing.
+// ZooKeeper has no request timeout: a server continues with a request the client gave up. It only
+// ends sessions from which it receives nothing.
 //
 // The client's memory depends on Target.MaxBytes: with [database.Standard] it holds the
 // largest request and the largest answer, with [database.Lean] at most 20 KiB of either.

@@ -23,7 +23,7 @@ var release embed.FS
 const (
 	oldestVersion  = 3_004_000 // the first server that speaks this driver's protocol
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
-	moreJars       = 3_005_010 // the server's pom omits jars that it needs, or that write its log
+	moreJars       = 3_005_010 // the server's pom omits jars it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2
 	adminVersion   = 3_009_000 // the admin server takes snapshots
 )

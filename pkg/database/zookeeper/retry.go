@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// errNoGreeting is the error for a connection that the server closed at once, as a TLS port does
-// with plaintext.
+// errNoGreeting is the error for a connection the server closed at once, as a TLS port does with
+// plaintext.
 var errNoGreeting = errors.New("the server closed the connection without an answer (it may require TLS, or have too many connections)")
 
 // asNoAnswer wraps the error for a connection that ended before the server answered. It returns a

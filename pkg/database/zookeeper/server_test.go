@@ -102,8 +102,8 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 	return n
 }
 
-// The limit that clients keep to is the server's own: one byte more, from a client
-// that does not know it, costs the connection.
+// The limit clients keep to is the server's own: one byte more, from a client that does not know
+// it, costs the connection.
 func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(1, by)
 	key := []byte("k")
@@ -188,7 +188,7 @@ func putCost(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	}
 }
 
-// lastTransaction returns the newest transaction's number that a member applied.
+// lastTransaction returns the number of the newest transaction a member applied.
 func lastTransaction(t testing.TB, c *databasetest.Cluster, member int) int64 {
 	t.Helper()
 	text, err := ask(t.Context(), c.Target(), member, "srvr")

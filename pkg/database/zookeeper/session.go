@@ -21,8 +21,8 @@ const (
 )
 
 // session runs the calls of a go-zookeeper session. The library's calls take no context, so one
-// goroutine makes all of them. A call that timed out keeps that goroutine busy until its answer.
-// The next call would wait for that answer anyway, because a server answers a session's requests in
+// goroutine makes all of them. A timed-out call keeps that goroutine busy until its answer. The
+// next call would wait for that answer anyway, because a server answers a session's requests in
 // order.
 type session struct {
 	conn    *zk.Conn
@@ -180,7 +180,7 @@ func (s *session) get(ctx context.Context, to, path []byte) (value []byte, versi
 		version int32
 	}
 	at := string(path)
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var got answer
 	err = s.do(ctx, func(c *zk.Conn) error {
 		value, stat, err := c.Get(at)
@@ -230,7 +230,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 
 // names returns the names of a znode's children, or nil if it does not exist.
 func (s *session) names(ctx context.Context, path string) ([]string, error) {
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var names []string
 	err := s.do(ctx, func(c *zk.Conn) (err error) {
 		names, _, err = c.Children(path)
@@ -242,8 +242,7 @@ func (s *session) names(ctx context.Context, path string) ([]string, error) {
 	return names, nil
 }
 
-// readable reports whether a znode exists. A znode that the credentials may not read
-// is an error.
+// readable reports whether a znode exists. A znode the credentials may not read is an error.
 func readable(ctx context.Context, s requests, path string) (bool, error) {
 	_, _, err := s.get(ctx, nil, []byte(path))
 	if errors.Is(err, zk.ErrNoNode) {

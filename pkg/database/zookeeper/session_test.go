@@ -163,8 +163,7 @@ func TestHungServer(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// A session that the servers let expire is replaced by a new one, for the same
-// client.
+// A session the servers let expire is replaced by a new one, for the same client.
 func TestExpiredSession(t *testing.T) {
 	target := script{
 		func(c *talk) { c.welcome(1) }, // and cut

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// TestHeap compares with the heap that a 3.9.5 member had after a full collection.
+// TestHeap compares with the heap a 3.9.5 member had after a full collection.
 func TestHeap(t *testing.T) {
 	t.Parallel()
 	const kib = 1 << 10

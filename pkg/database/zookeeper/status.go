@@ -29,7 +29,7 @@ func (s status) leads(members int) bool {
 	return s.mode == "leader" || members == 1 && s.mode == "standalone"
 }
 
-// Version returns the version that a member reports, without its build.
+// Version returns the version a member reports, without its build.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	s, err := statusOf(ctx, t, member)
 	return s.version, err

@@ -110,7 +110,7 @@ func (c *client) Version(ctx context.Context, key []byte) (int64, error) {
 
 func (s *session) update(ctx context.Context, path, value []byte, version int32) (int32, error) {
 	at := string(path)
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var now int32
 	err := s.do(ctx, func(c *zk.Conn) error {
 		stat, err := c.Set(at, value, version)
@@ -134,7 +134,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 			ops = append(ops, &zk.SetDataRequest{Path: string(set.path), Data: set.value, Version: set.version})
 		}
 	}
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	var answers []zk.MultiResponse
 	failed := false
 	err := s.do(ctx, func(c *zk.Conn) error {
@@ -209,7 +209,7 @@ func (l *lean) update(ctx context.Context, path, value []byte, version int32) (i
 // Parts of a multi request and its answer.
 const (
 	opMulti       = 14
-	opFailed      = -1        // the type of an answer that is an error
+	opFailed      = -1        // the type of an error answer
 	multiHeader   = 4 + 1 + 4 // before every request: type, whether it is the end, error
 	requestHeader = 4 + 4     // xid, opcode
 	multiOverhead = requestHeader + multiHeader

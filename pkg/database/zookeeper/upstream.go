@@ -13,9 +13,9 @@ var (
 	_ database.MemoryFitter = (*Options)(nil)
 )
 
-// ZooKeeper's own defaults: from zoo_sample.cfg for the keys that a cluster must give
-// (tickTime, initLimit, syncLimit), from the server's code for the others, and from
-// bin/zkServer.sh for the heap, which from 3.5 on is ZK_SERVER_HEAP, 1000 MB.
+// ZooKeeper's own defaults: from zoo_sample.cfg for the keys a cluster must give (tickTime,
+// initLimit, syncLimit), from the server's code for the others, and from bin/zkServer.sh for the
+// heap, which from 3.5 on is ZK_SERVER_HEAP, 1000 MB.
 const (
 	upstreamHeap        = "1000m"
 	upstreamConnections = 60

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Validate reports every option that the JVM or ZooKeeper would refuse or
-// misunderstand, and a heap larger than this host's memory.
+// Validate reports every option the JVM or ZooKeeper would refuse or misunderstand, and a heap
+// larger than this host's memory.
 func (o *Options) Validate(h database.HostFacts) error {
 	errs := []error{o.validHeap(h)}
 	atLeast := func(name string, value, least int) {
@@ -48,7 +48,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 	return errors.Join(errs...)
 }
 
-// maxParents bounds the znodes that are created before a load and counted after it.
+// maxParents bounds the znodes created before a load and counted after it.
 const maxParents = 100_000
 
 // ValidParents refuses a number of parents outside its bounds.

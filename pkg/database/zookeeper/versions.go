@@ -94,7 +94,7 @@ func (l *lean) stat(xid int32) (version int32, err error) {
 }
 
 func (s *session) stats(ctx context.Context, paths [][]byte, versions []int32) error {
-	// A call that timed out writes to its own answer, which is never read.
+	// A timed-out call writes to its own answer, which is never read.
 	found, errs := make([]int32, len(paths)), make([]error, len(paths))
 	names := make([]string, len(paths))
 	for i, path := range paths {

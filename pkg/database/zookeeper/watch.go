@@ -247,7 +247,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 	return a.zxid, nil
 }
 
-// errUnimplemented is the answer to a request that a member does not know.
+// errUnimplemented is the answer to a request a member does not know.
 var errUnimplemented = serverError{-6}
 
 // addOnce reads a key with a watch.
@@ -288,10 +288,9 @@ func valueOf(body []byte) (value []byte, version int64, err error) {
 	return body[lengthField : lengthField+length], int64(binary.BigEndian.Uint64(stat[8:])), nil
 }
 
-// Barrier removes a znode that does not exist. The member answers when it has applied that
-// transaction and has sent the events for all earlier transactions. A sync would not suffice: the
-// leader answers it at once. If keys are read after events, a second removal is answered after
-// those reads.
+// Barrier removes a missing znode. The member answers when it has applied that transaction and has
+// sent the events for all earlier transactions. A sync would not suffice: the leader answers it at
+// once. If keys are read after events, a second removal is answered after those reads.
 func (w *watches) Barrier(ctx context.Context) error {
 	pass := w.remove
 	if w.byReads {
@@ -321,7 +320,7 @@ func (w *watches) read(ctx context.Context) error {
 	return nil
 }
 
-// remove removes a znode that does not exist.
+// remove removes a missing znode.
 func (w *watches) remove(ctx context.Context) error {
 	_, err := w.ask(ctx, opDelete, func(b []byte) []byte { return appendInt(appendBytes(b, w.keys.root+"/no-such-znode"), anyVersion) })
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {

@@ -34,7 +34,7 @@ func eventOf(path string, zxid int64) []byte {
 	return sealed(appendBytes(appendInt(appendInt(b, eventChanged), connected), path))
 }
 
-// valueAt returns the body in the answer to a read, with a value that a transaction wrote.
+// valueAt returns the body in the answer to a read, with a value a transaction wrote.
 func valueAt(zxid int64) []byte {
 	b := appendLong(appendLong(appendBytes([]byte(nil), "v"), 1), zxid)
 	return append(b, make([]byte, lengthField+1+statSize-len(b))...)

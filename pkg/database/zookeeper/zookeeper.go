@@ -60,7 +60,7 @@ type Options struct {
 	Flags                []string           `yaml:"flags,omitempty" doc:"more arguments for the JVM, such as -XX:+UseZGC or -Dzookeeper.NAME=VALUE"`
 }
 
-// New returns options that hold every default.
+// New returns options with every default.
 func New() *Options {
 	return &Options{
 		JavaXms:       "512M",

@@ -21,9 +21,9 @@ func Whole() bool { return os.Getenv(Env) != "" }
 
 // Row describes one disturbed run.
 type Row struct {
-	// Step is the step that the run was in, and Done the disturbance.
+	// Step is the step the run was in, and Done the disturbance.
 	Step, Done string
-	// Ended is how the run ended, Left the things that it left, and Next how the next run ended.
+	// Ended is how the run ended, Left the things it left, and Next how the next run ended.
 	Ended, Left, Next string
 }
 
@@ -34,8 +34,8 @@ type Table struct {
 	rows        []Row
 }
 
-// New returns a table that is written as NAME.md into the folder of [Env] when the test ends.
-// Without such a folder its rows are only logged.
+// New returns a table written as NAME.md into the folder of [Env] when the test ends. Without such
+// a folder its rows are only logged.
 func New(t testing.TB, name, title string) *Table {
 	m := &Table{name: name, title: title}
 	t.Cleanup(func() {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Renewed returns the error for a renewal that was answered with a TTL in seconds; 0 means that the
-// lease has ended.
+// Renewed returns the error for a renewal answered with a TTL in seconds; 0 means that the lease
+// has ended.
 func Renewed(ttl int64) error {
 	if ttl > 0 {
 		return nil
@@ -27,5 +27,5 @@ func WithoutLease(err error) error {
 	return err
 }
 
-// ended returns the error for a request about a lease that has ended.
+// ended returns the error for a request about an ended lease.
 func ended() error { return database.NotApplied(database.ClassNotFound, database.ErrNoSession) }

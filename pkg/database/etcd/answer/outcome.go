@@ -98,15 +98,15 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 			return database.ClassUnavailable, true
 		case context.DeadlineExceeded.Error():
 			// Releases before 3.5 return the error of the request's context as it is: the deadline
-			// that the client sent has passed, perhaps after the proposal.
+			// the client sent has passed, perhaps after the proposal.
 			return database.ClassTimeout, false
 		}
 	}
 	return database.ClassOther, false
 }
 
-// WithoutTxn adds [database.ErrNoTransactions] to the error for a transaction that the server does
-// not know, as a proxy or a server with only part of etcd's API may not.
+// WithoutTxn adds [database.ErrNoTransactions] to the error for a transaction the server does not
+// know, as a proxy or a server with only part of etcd's API may not.
 func WithoutTxn(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: %w", database.ErrNoTransactions, err))

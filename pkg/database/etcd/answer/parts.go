@@ -40,8 +40,8 @@ func (p *Parts) Sum() (keys int, size int64, err error) {
 	return p.Keys, p.Size, nil
 }
 
-// WithoutStream adds [database.ErrNoRangeMode] to the error for a streamed range that the server
-// does not know.
+// WithoutStream adds [database.ErrNoRangeMode] to the error for a streamed range the server does
+// not know.
 func WithoutStream(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: range_mode stream needs members of etcd 3.7 or later without etcd's gRPC proxy: %w", database.ErrNoRangeMode, err))

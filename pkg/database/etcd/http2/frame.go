@@ -29,8 +29,8 @@ const (
 
 	// HeadSize is the size of a frame without its payload.
 	HeadSize = 9
-	// MaxFrame is the largest payload in both directions: the least that a peer may
-	// set, and the setting's initial value.
+	// MaxFrame is the largest payload in both directions: the least a peer may set, and the
+	// setting's initial value.
 	MaxFrame = 16384
 	// MaxWindow bounds every window, and stream ids.
 	MaxWindow = 1<<31 - 1
@@ -38,7 +38,7 @@ const (
 	FirstWindow = 65535
 )
 
-// The settings that are read or sent.
+// The settings read or sent.
 const (
 	settingHeaderTable   = 0x1
 	settingPush          = 0x2
@@ -111,7 +111,7 @@ func (f Frame) Increment() (int64, error) {
 	return int64(binary.BigEndian.Uint32(f.Payload) & MaxWindow), nil
 }
 
-// GoAway returns the last stream that the server processes, and the reason it gives as an error.
+// GoAway returns the last stream the server processes, and the reason it gives as an error.
 func (f Frame) GoAway() (last uint32, why, err error) {
 	if f.Stream != 0 || len(f.Payload) < 8 {
 		return 0, nil, fmt.Errorf("GOAWAY of %d bytes on stream %d", len(f.Payload), f.Stream)
@@ -173,7 +173,7 @@ const (
 	CodeNotSecure   = 0xc
 )
 
-// ResetError returns the error for a stream that the server has reset.
+// ResetError returns the error for a stream the server has reset.
 func ResetError(code uint32) error {
 	kind := codes.Internal
 	switch code {

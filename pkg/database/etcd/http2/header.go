@@ -140,8 +140,7 @@ type knownBlock struct {
 	head  ReplyHead
 }
 
-// mostKnown bounds the blocks that are kept: usual replies have one at their start and
-// one at their end.
+// mostKnown bounds the blocks kept: usual replies have one at their start and one at their end.
 const mostKnown = 4
 
 // maxHeads bounds a header block and each field in it, in bytes.

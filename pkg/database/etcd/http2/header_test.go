@@ -83,8 +83,8 @@ func TestGRPCDuration(t *testing.T) {
 	}
 }
 
-// TestBuffers: a connection with nothing to send holds no buffer, and data that is appended while
-// a batch is written has its own memory.
+// TestBuffers: a connection with nothing to send holds no buffer, and data appended while a batch
+// is written has its own memory.
 func TestBuffers(t *testing.T) {
 	w := Writer{refill: func() {}}
 	send := func(size int) (batch []byte) {

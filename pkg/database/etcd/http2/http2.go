@@ -85,8 +85,8 @@ type Conn struct {
 // usualRead is the size of a read in bytes, unless the user of the connection sets it.
 const usualRead = 4 << 10
 
-// New returns a connection that is not connected yet. The user may change In.Usual and Pings.On
-// before the handshake.
+// New returns an unconnected connection. The user may change In.Usual and Pings.On before the
+// handshake.
 func New(timing Timing, heads *RequestHeads, carries Streams) *Conn {
 	c := &Conn{
 		timing: timing, carries: carries, Heads: heads,
@@ -157,7 +157,7 @@ func (c *Conn) fail(reason error) {
 		c.Refuse = reason
 	}
 	c.Mu.Unlock()
-	c.Look() // answers that have arrived are still read
+	c.Look() // arrived answers are still read
 }
 
 // Control handles the effect of a frame on the connection itself. An error ends the connection. The
@@ -178,8 +178,8 @@ func (c *Conn) Control(f Frame) error {
 	return nil // RFC 9113: unknown frames are ignored
 }
 
-// Took notes bytes of DATA that were taken. Control calls it for the frames that it gets. The
-// connection is locked.
+// Took notes bytes of DATA taken. Control calls it for the frames it gets. The connection is
+// locked.
 func (c *Conn) Took(bytes int64) {
 	// Updates come after 1 GiB each, so they are rare.
 	if c.credit += bytes; c.credit >= MaxWindow/2 {

@@ -50,7 +50,7 @@ func (l *LatePings) Rest(may bool) {
 }
 
 // rouse makes any byte wake the client until another PING is acknowledged with a request: an
-// answer to a keepalive ping is shorter than the bytes that the client sleeps through.
+// answer to a keepalive ping is shorter than the bytes the client sleeps through.
 func (l *LatePings) rouse() {
 	l.due = false
 	l.wake(1)

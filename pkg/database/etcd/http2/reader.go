@@ -16,7 +16,7 @@ type Reader struct {
 	buf       []byte         // nil while nothing is being read
 	memory    *buffer.Buffer // of buf, which was borrowed
 	have      int            // bytes in buf
-	at        int            // bytes of buf that were taken as frames
+	at        int            // bytes of buf taken as frames
 	heads     *ReplyHeads
 	settled   bool   // the server's settings have arrived
 	block     []byte // a header block without its end, with its first frame
@@ -32,7 +32,7 @@ func (r *Reader) Room() []byte {
 	return r.buf[r.have:]
 }
 
-// Add adds n bytes that were read into Room.
+// Add adds n bytes read into Room.
 func (r *Reader) Add(n int) { r.have += n }
 
 // borrow gives the reader a buffer of at least n bytes with the same content.
@@ -72,7 +72,7 @@ func (r *Reader) Next() (f Frame, ok bool, err error) {
 // Partial reports whether a partial frame is left.
 func (r *Reader) Partial() bool { return r.at < r.have }
 
-// Compact drops the frames that were taken, and makes room for one that does not fit.
+// Compact drops the frames taken, and makes room for one that does not fit.
 func (r *Reader) Compact() {
 	r.have, r.at = copy(r.buf, r.buf[r.at:r.have]), 0
 	if r.have == len(r.buf) {

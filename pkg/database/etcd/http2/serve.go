@@ -82,7 +82,7 @@ func (c *Conn) checkAlive() (next time.Duration, err error) {
 	return next, err
 }
 
-// end ends everything that is left, and returns why the connection ended.
+// end ends everything left, and returns why the connection ended.
 func (c *Conn) end(err error) error {
 	c.Mu.Lock()
 	c.Out.broken = true

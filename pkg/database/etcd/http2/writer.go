@@ -28,7 +28,7 @@ type Writer struct {
 	memory  *buffer.Buffer // of Pending, nil if it was not borrowed
 	sending *buffer.Buffer // of the batch that is being written
 	usual   int            // bytes of the last batch
-	left    []byte         // the rest of a batch that was written in part
+	left    []byte         // the rest of a batch written in part
 	taken   int64          // bytes that left Pending since the start
 	reached int64          // bytes that may have reached the server
 	writing bool
@@ -95,9 +95,8 @@ func (w *Writer) Start() { w.draining.Go(func() { w.Write(true) }) }
 func (w *Writer) Wait() { w.draining.Wait() }
 
 // Write writes the pending bytes, after a claim, without waiting for the network. A
-// goroutine writes the rest if the network does not take all at once, and the bytes
-// that others append meanwhile. With others, it first yields to them, so that one write carries
-// many requests.
+// goroutine writes the rest if the network does not take all at once, and the bytes others append
+// meanwhile. With others, it first yields to them, so that one write carries many requests.
 func (w *Writer) Write(others bool) {
 	if others {
 		runtime.Gosched()

@@ -47,8 +47,8 @@ const (
 //
 // The library's settings are its own, with four exceptions. It logs nothing, where it
 // writes a line for each failed attempt. MaxRequest raises its limit. Calls fail without
-// a connection as long as Dial lasts. And credentials that the members would not check are
-// an error, where the library leaves them out.
+// a connection as long as Dial lasts. And credentials the members would not check are an error,
+// where the library leaves them out.
 func Dial(ctx context.Context, config Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

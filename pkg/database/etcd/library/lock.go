@@ -29,10 +29,10 @@ type Contender struct {
 var _ database.Contender = (*Contender)(nil)
 
 const (
-	// cleanWithin bounds the time to remove a key that a failed wait may have left.
+	// cleanWithin bounds the time to remove a key a failed wait may have left.
 	cleanWithin = 5 * time.Second
-	// tokenTries and tokenRest are how often a lock is asked for with a token that a member does
-	// not know, and how far apart.
+	// tokenTries and tokenRest are how often a lock is asked for with a token a member does not
+	// know, and how far apart.
 	tokenTries = 10
 	tokenRest  = 100 * time.Millisecond
 )

@@ -30,7 +30,7 @@ func (c *incoming) Pause() <-chan struct{} {
 	return c.pause()
 }
 
-// Received implements [poller.Reader]: it handles the frames that are complete.
+// Received implements [poller.Reader]: it handles the complete frames.
 func (c *incoming) Received(n int) error {
 	if n == 0 {
 		c.link.In.Lend()
@@ -62,7 +62,7 @@ func (c *incoming) Received(n int) error {
 	return err
 }
 
-// consume handles all frames that were read at a time.
+// consume handles all frames read at a time.
 func (c *incoming) consume(at time.Time) error {
 	for {
 		f, ok, err := c.link.In.Next()
@@ -187,7 +187,7 @@ func (c *incoming) end(s *Stream, code uint32, why error) {
 	}
 }
 
-// forget ends a stream that the server has ended. The connection is locked.
+// forget ends a stream the server has ended. The connection is locked.
 func (c *incoming) forget(s *Stream, why error) {
 	c.streams.forget(s, why)
 	c.finished = append(c.finished, s)
@@ -214,7 +214,7 @@ func (c *incoming) other(f http2.Frame) error {
 	return nil
 }
 
-// headers handles a header block once it is complete.
+// headers handles a header block once complete.
 func (c *incoming) headers(f http2.Frame) error {
 	if f.Kind == http2.FrameHeaders {
 		if _, err := c.streams.of(f); err != nil {

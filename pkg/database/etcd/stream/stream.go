@@ -9,7 +9,7 @@
 //
 // A stream's window is renewed as its messages are taken. A slow function receive thus makes the
 // server wait, after at most one window of bytes on each stream. An idle stream is pinged, so that
-// a server that is gone is noticed within 25 s. A lost connection is not dialed again.
+// a vanished server is noticed within 25 s. A lost connection is not dialed again.
 package stream
 
 import (
@@ -63,8 +63,8 @@ const dialTimeout = 2 * time.Second
 type Conn struct {
 	link    *http2.Conn
 	streams streams
-	// finished are streams that have ended, whose functions must be called. It belongs to the goroutine
-	// that reads, and then to the one that ends the connection.
+	// finished are ended streams, whose functions must be called. It belongs to the goroutine that
+	// reads, and then to the one that ends the connection.
 	finished []*Stream
 	latest   latest
 	pause    func() <-chan struct{} // from the configuration, as read
@@ -126,7 +126,7 @@ func (c *Conn) run(ctx context.Context) {
 	c.link.Out.Wait()
 }
 
-// finish calls the functions for streams that have ended.
+// finish calls the functions of ended streams.
 func (c *Conn) finish() {
 	for i, s := range c.finished {
 		if c.finished[i] = nil; !s.closed.Load() {
@@ -160,11 +160,11 @@ type Stream struct {
 	// These belong to the goroutine that reads.
 	headed   bool // the server's headers have arrived
 	messages messages
-	granted  int64 // bytes that the server may still send
+	granted  int64 // bytes the server may still send
 	taken    int64 // bytes since the last WINDOW_UPDATE
 }
 
-// errClosed ends a stream that its user closes.
+// errClosed ends a stream its user closes.
 var errClosed = status.Error(codes.Canceled, "the stream is closed")
 
 // Open opens a stream for a method, such as "/etcdserverpb.Watch/Watch". It does not wait.

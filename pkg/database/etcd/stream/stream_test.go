@@ -347,8 +347,8 @@ func TestGoAway(t *testing.T) {
 	}
 }
 
-// A window is renewed by exactly the bytes that were taken, padding included: a server that
-// counts is never given more than the window, and never less than half once everything was taken.
+// A window is renewed by exactly the bytes taken, padding included: a server that counts is never
+// given more than the window, and never less than half once everything was taken.
 func TestWindow(t *testing.T) {
 	for _, window := range []int{1, 2, 7, 1000, 70_000} {
 		t.Run(strconv.Itoa(window), func(t *testing.T) {
@@ -765,7 +765,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// The end is not reported for a stream that the user closed, and is for a lost connection.
+// The end is not reported for a stream the user closed, and is for a lost connection.
 func TestClose(t *testing.T) {
 	ended := make(chan struct{})
 	c := dials(t, Config{Address: listen(t, func(p *peer) {

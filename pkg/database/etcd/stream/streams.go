@@ -15,7 +15,7 @@ import (
 // lock guards them.
 type streams struct {
 	conn       *Conn
-	window     int64 // bytes that the server may send on a stream
+	window     int64 // bytes the server may send on a stream
 	maxMessage int
 
 	live    map[uint32]*Stream // whose HEADERS were appended
@@ -26,16 +26,16 @@ type streams struct {
 
 var _ http2.Streams = (*streams)(nil)
 
-// outgoing holds the data that a stream has yet to send.
+// outgoing holds the data a stream has yet to send.
 type outgoing struct {
 	id     uint32 // 0 until its HEADERS were appended
 	waits  bool   // among those that wait
-	window int64  // bytes that the server accepts
+	window int64  // bytes the server accepts
 	rest   []byte // messages that were not appended in full
-	gone   int    // bytes of rest that were appended
+	gone   int    // bytes of rest appended
 }
 
-// mostWaiting bounds a stream's waiting data, in bytes, and keepRest the memory that it keeps.
+// mostWaiting bounds a stream's waiting data, in bytes, and keepRest the memory it keeps.
 const mostWaiting, keepRest = 16 << 20, 4 << 10
 
 // Count implements [http2.Streams].
@@ -126,7 +126,7 @@ func (s *streams) end(one *Stream, code uint32, why error) {
 	s.forget(one, why)
 }
 
-// forget ends a stream that the server has ended, or will never see.
+// forget ends a stream the server has ended, or will never see.
 func (s *streams) forget(one *Stream, why error) {
 	delete(s.live, one.outgoing.id)
 	s.gone.Add(1)

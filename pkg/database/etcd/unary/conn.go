@@ -59,8 +59,8 @@ type call struct {
 	open     bool // its HEADERS were appended
 
 	rest   []byte // the request, if it did not fit at once
-	gone   int    // bytes of rest that were appended
-	window int64  // bytes that the server accepts on the stream
+	gone   int    // bytes of rest appended
+	window int64  // bytes the server accepts on the stream
 	end    int64  // where the request ends in the writer; 0 until it was appended
 
 	headed bool // the reply's headers have arrived
@@ -74,7 +74,7 @@ type call struct {
 	unsent    bool // the server surely did not process the request
 }
 
-// keepReply and keepRequest bound the buffers that a call keeps for the next, in bytes.
+// keepReply and keepRequest bound the buffers a call keeps for the next, in bytes.
 const keepReply, keepRequest = 4 << 10, 64 << 10
 
 // reset prepares a call for reuse.

@@ -62,7 +62,7 @@ type reply struct {
 // maxReply bounds a message whose caller gives no bound, in bytes.
 const maxReply = 1 << 30
 
-// most bounds the memory that is allocated because of a length alone.
+// most bounds the memory allocated because of a length alone.
 const most = 4 << 20
 
 // add adds the next bytes of a reply. It passes on each complete message of a stream.

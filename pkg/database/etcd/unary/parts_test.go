@@ -82,7 +82,7 @@ func TestStreamOfReplies(t *testing.T) {
 	}
 }
 
-// The parts that a stream received before an error are not a reply, and the connection continues.
+// The parts a stream received before an error are not a reply, and the connection continues.
 func TestStreamOfRepliesFails(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reply func(*scripted, uint32)

@@ -9,7 +9,7 @@ import (
 // Room implements [poller.Reader].
 func (c *conn) Room() []byte { return c.link.In.Room() }
 
-// Received implements [poller.Reader]: it handles the frames that are complete.
+// Received implements [poller.Reader]: it handles the complete frames.
 func (c *conn) Received(n int) error {
 	if n == 0 {
 		c.link.In.Lend()
@@ -111,7 +111,7 @@ func (c *conn) handleData(f http2.Frame) error {
 	return nil
 }
 
-// handleHeaders handles a header block once that is complete.
+// handleHeaders handles a header block once complete.
 func (c *conn) handleHeaders(f http2.Frame) error {
 	if f.Kind == http2.FrameHeaders {
 		if _, err := c.streams.callOf(f); err != nil {

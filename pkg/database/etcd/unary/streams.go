@@ -168,7 +168,7 @@ func (s *streams) trailers(k *call, head http2.ReplyHead) {
 	s.conclude(k, false, err)
 }
 
-// reset ends a call that the server has reset.
+// reset ends a call the server has reset.
 func (s *streams) reset(f http2.Frame) error {
 	k, err := s.callOf(f)
 	if err != nil {

@@ -727,8 +727,8 @@ func grpcDuration(t *testing.T, text string) time.Duration {
 	return time.Duration(n) * units[text[len(text)-1:]]
 }
 
-// A stream that the server cancels after the call's deadline ran out of time: it was
-// not cancelled by the caller.
+// A stream the server cancels after the call's deadline ran out of time: it was not cancelled by
+// the caller.
 func TestServerCancelsLateCall(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) {
 		s.greet()

@@ -45,7 +45,7 @@ type Law struct {
 
 const (
 	lateAfter = time.Second
-	// portions is how many times a second a connection that is behind gets deliveries.
+	// portions is how many times a second a lagging connection gets deliveries.
 	portions = 100
 )
 
@@ -224,7 +224,7 @@ func (k Keys) has(key []byte) bool {
 	return bytes.Equal(key, k.First)
 }
 
-// Watch adds a watcher for keys. Changes above the version that it returns are delivered.
+// Watch adds a watcher for keys. Changes above the version it returns are delivered.
 func (q *Queue) Watch(id int32, keys Keys) (after int64) {
 	keys.First, keys.End = bytes.Clone(keys.First), bytes.Clone(keys.End)
 	q.hub.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Each law ends a session within the times that it promises, and not before.
+// Each law ends a session within the times it promises, and not before.
 func TestLaws(t *testing.T) {
 	start := time.Unix(1000, 0)
 	const ttl, n = 3 * time.Second, 500

@@ -123,7 +123,7 @@ func (t *Table) Leave(name string, session int64, now time.Time) (held bool) {
 	return false
 }
 
-// expire ends turns and waits for sessions that have ended. The table is locked.
+// expire ends the turns and waits of ended sessions. The table is locked.
 func (t *Table) expire(l *lock, now time.Time) {
 	waiting := len(l.waiting)
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return !t.alive(w.session) })
