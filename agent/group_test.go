@@ -25,7 +25,7 @@ import (
 // limits are the tests' limits, large enough for a server built for the race detector.
 var limits = resources.Limits{CPUs: 0.5, Period: 20 * time.Millisecond, MemoryBytes: 256 << 20}
 
-// canLimit skips the test where this process can't make control groups.
+// canLimit skips the test where this process cannot make control groups.
 func canLimit(t *testing.T) *cgroup.Parent {
 	t.Helper()
 	parent, err := cgroup.Find(limits)

@@ -63,7 +63,7 @@ func (v service) FailBack(ctx context.Context, req *pb.FailBackRequest) (*pb.Fai
 	return &pb.FailBackResponse{Returned: int32(back.Returned), Away: int32(back.Away)}, nil
 }
 
-// runNext runs the connected step. An error says why the step can't begin.
+// runNext runs the connected step. An error says why the step cannot begin.
 func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end issuer.End, err error) {
 	defer recoveredIn(s.log, "Run", &err)
 	ctx, stop := context.WithCancelCause(s.issuing)

@@ -91,7 +91,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// refused are the examples that pods can't run, with their faults.
+// refused are the examples that pods cannot run, with their faults.
 var refused = map[string][]string{
 	"faults-stores-local.yaml": {"the fault partition needs rights", "the fault power needs rights"},
 	"faults-equal-local.yaml":  {"the fault partition needs rights", "the fault power needs rights"},

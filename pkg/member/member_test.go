@@ -333,7 +333,7 @@ func TestCheckNamesEveryProblem(t *testing.T) {
 	}
 }
 
-// A UDP address is different from the same TCP address, and two commands can't share one.
+// A UDP address is different from the same TCP address, and two commands cannot share one.
 func TestCheckDatagramsAndTwins(t *testing.T) {
 	taken, err := net.ListenPacket("udp", "127.0.0.9:0")
 	if err != nil {

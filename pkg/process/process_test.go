@@ -383,7 +383,7 @@ func onOtherThread(f func()) {
 }
 
 // A place is entered and left on the thread that starts the child, which is not the main one. A
-// thread that can't leave ends, and its child with it.
+// thread that cannot leave ends, and its child with it.
 func TestPlace(t *testing.T) {
 	stuck := errors.New("can't leave")
 	for _, want := range []error{nil, stuck} {

@@ -204,7 +204,7 @@ func differences() Case {
 				return slices.ContainsFunc(unequal, func(line string) bool { return strings.Contains(line, word) })
 			}
 			f.Holds("UNEQUAL names the arrivals", named("poisson"), "a line", orMissing(unequal))
-			// No request in either run took that long, so the time-outs had no effect.
+			// No request in either run took that long, so the timeouts had no effect.
 			f.Holds("UNEQUAL leaves out time-outs that did not act", !named("timeout") && !named("time-out"), "no line", orMissing(unequal))
 		},
 	}

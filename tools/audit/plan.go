@@ -27,7 +27,7 @@ func (p Plan) key(name string) time.Duration {
 // length is the load's duration.
 func (r *Run) length() time.Duration { return r.Plan.key("duration") }
 
-// timeout is the load's time-out per request.
+// timeout is the load's timeout per request.
 func (r *Run) timeout() time.Duration { return r.Plan.key("timeout") }
 
 // atLeast requires the row to show a lower bound instead of a value.

@@ -92,7 +92,7 @@ func twice() experiment.Trial {
 }
 
 // How leases end after the leader is killed: the new leader begins each TTL again, and adds an
-// election time-out. The last renewals are as old as they can be, and an end waits for a tick.
+// election timeout. The last renewals are as old as they can be, and an end waits for a tick.
 const (
 	renewedEach = time.Second
 	extension   = 1.0 // s

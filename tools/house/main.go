@@ -1,7 +1,7 @@
-// Command house measures the shape of a Go source tree and prints it as Markdown: its packages and
-// their imports, the places that speak of each ability, the largest types, each package's files and
-// their order, the words in comments, and the way through the packages from the top of a run. Run
-// it by `make house`.
+// Command house measures the shape of a Go source tree and prints it as Markdown. It shows the
+// packages and their imports, the places that speak of each ability, and the largest types. It also
+// shows each package's files and their order, the words in comments, and the way through the
+// packages from the top of a run. Run it by `make house`.
 package main
 
 import (

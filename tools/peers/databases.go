@@ -16,7 +16,7 @@ import (
 )
 
 // databases have the installed versions in their settings, and how many connections their clients
-// share: each has its own where the usual client can't be shared. anon is the bar for RssAnon in
+// share: each has its own where the usual client cannot be shared. anon is the bar for RssAnon in
 // MB; 0 without a bar.
 var databases = []struct {
 	name, settings string

@@ -164,7 +164,7 @@ func floorHeads(host, method string) (first, later []byte) {
 		b.Reset()
 		for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", host},
 			{"content-type", "application/grpc"}, {"te", "trailers"}} {
-			_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // to a buffer, which can't fail
+			_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // to a buffer, which cannot fail
 		}
 		*block = bytes.Clone(b.Bytes())
 	}

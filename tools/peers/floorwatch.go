@@ -11,8 +11,9 @@ import (
 )
 
 // watchFloor watches an etcd key with the least a client can do: one thread waits for all
-// connections, each with one stream for its watches, and counts the events in each message, with
-// one look at the clock for each frame. One more connection puts the key, one put after the other.
+// connections, each with one stream for its watches. It counts the events in each message, and
+// looks at the clock once for each frame. One more connection puts the key, one put after the
+// other.
 type watchFloor struct {
 	floorLoop
 	interval       time.Duration // from one due put to the next

@@ -1,5 +1,5 @@
-// Command tap checks the tap by which disk faults delay fsync, on three etcd members: their own
-// histograms must have the delay while a fault lasts and not afterwards, and pairs of runs with and
+// Command tap checks the tap by which disk faults delay fsync, on three etcd members. Their own
+// histograms must have the delay while a fault lasts and not afterwards. Pairs of runs with and
 // without a tap measure its cost while there is no fault. Run it with `make tap`.
 package main
 

@@ -74,7 +74,7 @@ func (w *rawWatcher) watch(ctx context.Context, address string) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	// A new session: version, last transaction, time-out, id and an empty password.
+	// A new session: version, last transaction, timeout, id and an empty password.
 	hello := binary.BigEndian.AppendUint32(nil, 0)
 	hello = binary.BigEndian.AppendUint64(hello, 0)
 	hello = binary.BigEndian.AppendUint32(hello, uint32(sessionTimeout.Milliseconds()))

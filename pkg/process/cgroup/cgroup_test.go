@@ -201,7 +201,7 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// Limits that can't be applied are refused with the reason, before anything is made.
+// Limits that cannot be applied are refused with the reason, before anything is made.
 func TestRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups string

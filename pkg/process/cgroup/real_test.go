@@ -19,8 +19,7 @@ import (
 // machine.
 const patience = 2 * time.Minute
 
-// parent returns a place for real groups, or skips the test where this process can't
-// make any.
+// parent returns a place for real groups, or skips the test where this process cannot make any.
 func parent(t *testing.T, l resources.Limits) *Parent {
 	t.Helper()
 	p, err := Find(l)
