@@ -34,7 +34,7 @@ type Experiment struct {
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
 	// Sample is the time between two samples on a machine. Metrics means that agents, or control
-	// where there are none, read the members' own metrics.
+	// without agents, read the members' own metrics.
 	Sample  time.Duration `json:"sample_ns"`
 	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.
@@ -266,7 +266,7 @@ type Image struct {
 type TLS struct {
 	// CA signs the members' certificates; "" trusts the system's.
 	CA string `json:"ca,omitempty"`
-	// Cert and Key are the clients' certificate; "" if they present none.
+	// Cert and Key are the clients' certificate; "" if they present no certificate.
 	Cert string `json:"cert,omitempty"`
 	Key  string `json:"key,omitempty"`
 }

@@ -72,8 +72,8 @@ type Locks struct {
 
 // Extent is how many requests there are, for how long, and from how many clients.
 type Extent struct {
-	// Requests bounds the load if not 0, Duration too. At least one of them is set.
-	// With Steps they are the sums over the steps.
+	// Requests bounds the load if not 0, Duration too. At least one is set. With Steps they are the
+	// sums over the steps.
 	Requests int64         `json:"requests"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Clients is the number of concurrent clients, Connections the number of connections they

@@ -9,7 +9,7 @@ import (
 type Step struct {
 	Clients     int `json:"clients"`
 	Connections int `json:"connections"`
-	// Requests bounds the step if not 0, Duration too. At least one of them is set.
+	// Requests bounds the step if not 0, Duration too. At least one is set.
 	Requests int64         `json:"requests,omitempty"`
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Rate is due requests per second over all clients; 0 is a closed loop, in which

@@ -110,7 +110,7 @@ type Window struct {
 	// 0.
 	Outcome    string
 	Pass, Void int
-	// Early is 1 if the window was ended because it could not pass any more.
+	// Early is 1 if the window ended early because it could no longer pass.
 	Early int
 	// Low, Middle and High estimate the capacity after the window; 0 before the first failure.
 	Low, Middle, High float64

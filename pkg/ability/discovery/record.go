@@ -85,7 +85,7 @@ type Counts struct {
 	Early int `json:"early,omitempty"`
 	Alive int `json:"alive,omitempty"`
 	// Unrenewed sessions ended while their instances lived because members did not answer their
-	// renewals, and Missed ones because the client sent none in time.
+	// renewals, and Missed ones because the client sent no renewal in time.
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
 	// Lost changes never came to a consumer that received all later ones. Behind changes had not

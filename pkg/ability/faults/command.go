@@ -38,8 +38,8 @@ func (f Fault) Undoes() []string {
 	return f.Undo
 }
 
-// Argv returns a program with its arguments for people, or "" for none. It quotes arguments that a
-// shell would change.
+// Argv formats a program with its arguments for people; "" without a program. It quotes arguments
+// that a shell would change.
 func Argv(argv []string) string {
 	words := make([]string, len(argv))
 	for i, word := range argv {

@@ -52,7 +52,7 @@ func New(o Options) *Keeper {
 	return &Keeper{Options: o, queue: make(chan *Session, o.Most), counts: Counts{Times: histogram.New()}}
 }
 
-// Counts returns the counts, once nothing is renewed any more.
+// Counts returns the counts, once renewals have ended.
 func (k *Keeper) Counts() Counts {
 	k.mu.Lock()
 	defer k.mu.Unlock()

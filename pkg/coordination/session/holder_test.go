@@ -33,7 +33,7 @@ type one struct {
 	ttl time.Duration
 }
 
-// closed notes that a session needs no connection any more.
+// closed notes that a session no longer needs a connection.
 func (o *one) closed() {
 	o.on.mu.Lock()
 	defer o.on.mu.Unlock()

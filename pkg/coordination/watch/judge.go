@@ -517,7 +517,7 @@ func (j *judge) missing(passed bool, w *watcher, e *entry) {
 }
 
 // release notes that a stage's slow connections read again, and caughtUp that all have caught up or
-// are not waited for any more.
+// are no longer waited for.
 func (j *judge) release(stage int, conns []*connection, at int64) {
 	var ids []int32
 	for _, c := range conns {

@@ -32,7 +32,7 @@ type slowdown struct {
 }
 
 // slowDown makes connections slow in a stage that has begun and lasts for length, from a quarter of
-// it on. It returns when they have caught up or ctx ends, and then they are not slow any more.
+// it on. It returns when they have caught up or ctx ends, and then they are no longer slow.
 func (w *Watching) slowDown(ctx context.Context, stage int, conns []*connection, start time.Time, length time.Duration) error {
 	s := &slowdown{of: w, stage: stage, until: make(chan struct{})}
 	if !sleep.For(ctx, time.Until(start.Add(length/4))) {

@@ -194,7 +194,7 @@ func (w *Watching) End(ctx context.Context) error {
 	closing := sync.WaitGroup{}
 	for _, c := range w.conns {
 		if c.on != nil {
-			closing.Go(func() { _ = c.on.Close() }) // it is not used any more
+			closing.Go(func() { _ = c.on.Close() }) // it is no longer used
 		}
 	}
 	closing.Wait()

@@ -74,7 +74,7 @@ func deviceFacts(sys, device string) (model, queue string) {
 }
 
 // chosen returns the word in brackets from a list such as "none [mq-deadline] bfq", or the whole
-// list without brackets.
+// list if it has no brackets.
 func chosen(list string) string {
 	if _, after, ok := strings.Cut(list, "["); ok {
 		word, _, _ := strings.Cut(after, "]")

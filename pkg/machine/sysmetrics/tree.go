@@ -10,13 +10,13 @@ import (
 )
 
 // usage is a tree's metrics, summed over its processes. Counters include ended processes and never
-// fall. All other metrics cover the running processes and are unknown if none runs: an ended tree's
-// memory is unknown instead of 0.
+// fall. All other metrics cover the running processes and are unknown if no process runs: an ended
+// tree's memory is unknown instead of 0.
 type usage struct {
 	main      *proc     // the first running root, or else the last that ran
 	values    []float64 // in the order of the tree's metrics; -1 if access was denied
 	fds       float64   // -1 if access was denied
-	processes float64   // always known: 0 if none runs
+	processes float64   // always known: 0 if no process runs
 }
 
 // tree follows some processes and, on request, their descendants. A process is followed until it

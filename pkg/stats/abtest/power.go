@@ -28,8 +28,8 @@ func (s Screen) Least() int {
 	return Pairs(nil).Least(s.Alpha / 2 / float64(max(s.pairs(), s.Metrics)))
 }
 
-// Power returns the probability that a screen distinguishes a column that differs from all others
-// by shift from one of them, if a column's runs deviate by spread. Both are differences between
+// Power returns the probability that a screen distinguishes a column from another if it differs
+// from all others by shift and a column's runs deviate by spread. Both are differences between
 // logarithms. It is simulated with normal deviations and a fixed seed; 1,000 draws leave one or two
 // percentage points of noise.
 func (s Screen) Power(shift, spread float64) float64 {

@@ -361,7 +361,7 @@ func (s *Search) held(rate float64, passed bool) {
 }
 
 // betaAbove returns the probability that a Beta(a, b) variable with whole parameters exceeds x,
-// which is that of at most a-1 successes in a+b-1 trials with success probability x.
+// which equals that of at most a-1 successes in a+b-1 trials with success probability x.
 func betaAbove(a, b int, x float64) float64 {
 	n := a + b - 1
 	term := math.Pow(1-x, float64(n))
