@@ -60,7 +60,7 @@ func (a *attended) Network() (fault.Network, error) {
 	return n, nil
 }
 
-// addressesOf returns a member's addresses.
+// addressesOf returns the addresses of host.
 func addressesOf(host string) (addrs []netip.Addr, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()

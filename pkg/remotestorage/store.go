@@ -3,10 +3,10 @@
 // (file:///folder).
 //
 // [Upload] sends only missing files, and verifies every object by its MD5. There are two layers of
-// retries. The clients retry a request that failed temporarily with back-off: the S3 client up to 4
-// attempts, and the Google Cloud Storage client for half a minute per part it sends. A file whose
-// transfer failed temporarily is sent again from the beginning, up to 3 attempts in all, after
-// pauses of 1 and 2 seconds.
+// retries. The clients retry a request that failed temporarily with back-off: the S3 client in up
+// to 4 attempts, and the Google Cloud Storage client for half a minute per part it sends. A file
+// whose transfer failed temporarily is sent again from the beginning, up to 3 attempts in all,
+// after pauses of 1 and 2 seconds.
 package remotestorage
 
 import (

@@ -19,8 +19,8 @@ type Membership struct {
 	Path string
 }
 
-// Parse parses a file of cgroups(7), with lines hierarchy:controllers:path, and returns the groups
-// on which the controller may act.
+// Parse parses lines hierarchy:controllers:path, see cgroups(7), and returns the groups on which
+// the controller may act.
 func Parse(data []byte, controller string) ([]Membership, error) {
 	var groups []Membership
 	for line := range bytes.Lines(data) {

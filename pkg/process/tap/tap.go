@@ -103,7 +103,7 @@ func (t *Tap) Close() {
 	t.serving.Wait()
 }
 
-// got receives a call of which the kernel notified the tap.
+// got receives a call that the kernel reported to the tap.
 func (t *Tap) got(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
