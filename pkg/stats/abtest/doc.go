@@ -13,8 +13,8 @@
 // lie inside the margin is equivalent even if it certainly differs from 0.
 //
 // Looking again after more pairs has a price. [Rule.Looks] lists the numbers of pairs at which the
-// tests look, and every p-value becomes the probability that the smallest p-value over all these
-// looks is as small (Pocock's constant bound).
+// tests look, and every p-value becomes the probability that, without a shift, the smallest p-value
+// over all these looks is as small (Pocock's constant bound).
 //
 // The package neither prints nor depends on time, so the same numbers always give the same verdict.
 // Its functions are safe for concurrent use.

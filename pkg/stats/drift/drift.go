@@ -27,7 +27,7 @@ const (
 	Least = 30
 	// Power is the probability with which the smallest drift would have been found.
 	Power = 0.9
-	// shuffles is from how many orders of the parts the smallest drift follows.
+	// shuffles is how many orders of the parts are tried for the smallest drift.
 	shuffles = 200
 )
 
@@ -185,8 +185,8 @@ func among(counts []float64, n, sum int) float64 {
 	return min(1, 2*p)
 }
 
-// inversions returns, for each number of pairs in descending order, which share of all orders of n
-// values has it.
+// inversions returns, for each number of pairs in descending order, the share of all orders of n
+// values that have it.
 func inversions(n int) []float64 {
 	counts := []float64{1}
 	for size := 2; size <= n; size++ {
