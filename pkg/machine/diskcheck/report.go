@@ -69,7 +69,7 @@ type Report struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// NewReport judges a check's result with a planned duration.
+// NewReport judges the result of a check that was planned to last d.
 func NewReport(p Place, d time.Duration, r Result) *Report {
 	report := &Report{
 		Place: p, Duration: d, Result: r, SyncsPerSecond: r.SyncsPerSecond(), BytesPerSecond: r.BytesPerSecond(),

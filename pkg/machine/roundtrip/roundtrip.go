@@ -22,7 +22,7 @@ const (
 	Timeout = 3 * time.Second
 )
 
-// Times summarizes how long N connections took to open. They are zero if Error is not "".
+// Times summarizes how long N connections took to open. It is zero if Error is not "".
 type Times struct {
 	Address string        `json:"address"`
 	N       int           `json:"n"`

@@ -205,7 +205,7 @@ func freeBytes(dir string) float64 {
 // 0 if unknown. For a full one it returns 1.
 func FreeBytes(dir string) int64 { return atLeastOne(freeBytes(dir)) }
 
-// atLeastOne raises a known size to 1 byte, because 0 means unknown.
+// atLeastOne raises a known size to at least 1 byte, because 0 means unknown.
 func atLeastOne(bytes float64) int64 {
 	if bytes >= 0 { // not NaN
 		return max(int64(bytes), 1)
