@@ -40,7 +40,7 @@ func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection
 }
 
 // reopen closes a connection and opens it again. Its watchers continue after the last version that
-// they have received. When ctx ends, that ends only the wait until they have caught up.
+// they have received. ctx bounds only the wait until they have caught up.
 func (w *Watching) reopen(ctx context.Context, stage int, c *connection) {
 	on, cut, caught, done := w.renew(ctx, stage, c)
 	if on == nil {

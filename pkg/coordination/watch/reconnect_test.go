@@ -27,8 +27,8 @@ func TestReconnect(t *testing.T) {
 			for _, lie := range append(deliver.Lies(), deliver.Honest) {
 				t.Run(fmt.Sprintf("%s %s %s", facts.Kind, of, cmp.Or(string(lie), "honest")), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						// Writes take 550 us and end at 3.9 s, and three connections are opened
-						// again in each second.
+						// Writes take 550 us each and end at 3.9 s, and three connections are
+						// opened again in each second.
 						const n, w, delay, conns, times = 7_000, 8, 5 * time.Millisecond, 3, 4
 						r := newRig(t, deliver.Law{Delay: delay, Lie: lie, Every: 997}, facts, watchers.Plan{Watchers: []int{w}, Of: of, Reconnect: time.Second})
 						r.load.Duration = times * time.Second

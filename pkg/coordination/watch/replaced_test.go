@@ -113,8 +113,8 @@ func timesOf(writes []one, late bool) (sum, n int64) {
 	return all.Value / ms, all.N
 }
 
-// A write's time that no watcher received is known to within a factor of two if writes to the key
-// overlapped, and exactly if not: else the write has no time.
+// The time for a write that no watcher received is known to within a factor of two if writes to the
+// key overlapped, and exactly if not: else the write has no time.
 func TestOverlappingWrites(t *testing.T) {
 	for _, c := range []struct {
 		name   string

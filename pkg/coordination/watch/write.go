@@ -14,8 +14,8 @@ type replaced struct {
 	waiting map[int64][]*write
 }
 
-// settled is a version that all watchers received, or replaced by a newer one, or that is no longer
-// judged.
+// settled is a version that is no longer judged, or for which every watcher received it or a newer
+// one.
 type settled struct {
 	version int64
 	all     int64 // as in its entry
