@@ -39,7 +39,7 @@ type Info struct {
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
-	// Lists are the range modes besides [workload.RangeValues]: clients are then [Lister]s.
+	// Lists are the range modes other than [workload.RangeValues]: clients are then [Lister]s.
 	Lists []workload.RangeMode
 	// Ports are the default ports by role; clients dial the "client" port.
 	Ports map[string]int
@@ -65,16 +65,16 @@ type Info struct {
 	Fsync      string
 	Durability declared.Durability
 	// Sessions are the facts about its sessions with default options; a [SessionRuler] returns them
-	// for other options. Nil means that clients cannot hold sessions, and NoSessions says why.
+	// for other options. Nil means that clients cannot hold sessions, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
 	// Locks are the facts about its locks; [LockFactsOf] returns them for a driver's options. Nil
-	// means that clients cannot take locks, and NoLocks says why.
+	// means that clients cannot take locks, for the reason NoLocks.
 	Locks   *LockFacts
 	NoLocks string
 	// Watches are the facts about each kind of watch with default options, the default kind first;
 	// a [WatchRuler] returns them for other options. Empty means that clients cannot watch keys,
-	// and NoWatches says why.
+	// for the reason NoWatches.
 	Watches   []WatchFacts
 	NoWatches string
 }

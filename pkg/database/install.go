@@ -32,7 +32,8 @@ func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	return driver.FromSource(dir), nil
 }
 
-// Recipes returns the ways to get a version of the database, or an error that says why none exists.
+// Recipes returns the ways to get a version of the database, or an error with the reason why no way
+// exists.
 func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)
 	if !ok {

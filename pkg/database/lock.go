@@ -128,7 +128,7 @@ func LockFactsOf(i Info, driver any) *LockFacts {
 type LockOptions struct {
 	// Recipe is a name in [LockFacts.Recipes]; empty means the default.
 	Recipe string
-	// TTL is requested for each session; members grant what [SessionFacts.Granted] returns for it.
+	// TTL is requested for each session; members grant [SessionFacts.Granted] of it.
 	TTL time.Duration
 	// Delay is how long [LockFacts.Delayed] lasts; 0 means no delay.
 	Delay time.Duration

@@ -61,10 +61,10 @@ var ErrNoTransactions = errors.New("the server has no transactions")
 // A version changes with every write to its key; it is the database's own number: etcd's mod
 // revision, ZooKeeper's data version plus one, Consul's modify index.
 type Transactor interface {
-	// Txn makes all puts or none, in one round trip. The keys differ. If a key has another version
-	// than expected, the error's class is [ClassConflict]. Txn replaces the versions in puts: by
-	// the new ones after success, by the current ones after a conflict, or by [UnknownVersion]
-	// where the answer lacks them. After other errors the versions are unchanged.
+	// Txn makes all puts or no put, in one round trip. The keys differ. If a key has another
+	// version than expected, the error's class is [ClassConflict]. Txn replaces the versions in
+	// puts: by the new ones after success, by the current ones after a conflict, or by
+	// [UnknownVersion] where the answer lacks them. After other errors the versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
 	// Version returns the version of key, [NoVersion] if it does not exist. It misses no write
 	// answered before the call.

@@ -85,7 +85,7 @@ func Declined(op workload.Op, class Class, deletes bool) bool {
 }
 
 // Panicked returns the error for a client call that panicked with p. Call it in the function
-// that recovered p: the error then says where the panic happened.
+// that recovered p: the error then names the place of the panic.
 func Panicked(p any) error {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

@@ -34,7 +34,7 @@ type Cleaner interface {
 // its limit refuses writes.
 type FillReporter interface {
 	// Fill returns the size and limit of the fullest store, in bytes. It asks all members and
-	// ignores those that do not answer, unless none answers.
+	// ignores those that do not answer, unless no member answers.
 	Fill(ctx context.Context, t Target) (size, limit int64, err error)
 }
 

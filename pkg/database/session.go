@@ -28,8 +28,8 @@ type SessionFacts struct {
 	// Renewal is the request that renews a session. Watch describes how the client learns
 	// that keys ended.
 	Renewal, Watch string
-	// Requests are what a [Leaser]'s methods send. NoRequests is the reason why clients are no
-	// Leasers. One or the other is empty.
+	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients are
+	// no Leasers. One or the other is empty.
 	Requests, NoRequests string
 	// Beside is another way in which users of the database find dead clients, or empty.
 	Beside string

@@ -97,7 +97,7 @@ type WatchResumer interface {
 	Resume(ctx context.Context, watcher int32, r WatchRange, after int64) error
 }
 
-// WatchRange is what a watcher watches: a key below the target's prefix, all keys there, or a
+// WatchRange is the range of a watcher: a key below the target's prefix, all keys there, or a
 // half-open range.
 type WatchRange struct {
 	Key []byte // nil for all

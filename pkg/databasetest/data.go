@@ -103,8 +103,8 @@ func buffersCase(t *testing.T, f *fixture) {
 	}
 }
 
-// appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays as it
-// is, also with an error. All bytes of the value of key i are i.
+// appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays
+// as it is, also with an error. All bytes of the value of key i are i.
 func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][]byte, size int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

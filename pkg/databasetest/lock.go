@@ -273,7 +273,7 @@ func (f *fixture) deadHolder(t *testing.T, prefix string, facts *database.LockFa
 	}
 }
 
-// lockFacts: a database has the facts about its locks, or the reason why it has none.
+// lockFacts: a database has the facts about its locks, or the reason why it has no locks.
 func lockFacts(t *testing.T, f *fixture) {
 	dialer, dials := f.driver.(database.LockDialer)
 	facts := database.LockFactsOf(f.info(), f.driver)

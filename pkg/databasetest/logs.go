@@ -13,7 +13,7 @@ import (
 
 // logLines compares the events a driver's rules find in its servers' logs,
 // testdata/logs/VERSION.log, with golden files next to them. Every rule must be usable and state
-// what its event means.
+// the meaning of its event.
 func logLines(t *testing.T, f *fixture, m database.Member) {
 	plan, err := f.suite.Database.New().Plan(m)
 	if err != nil {

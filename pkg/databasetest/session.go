@@ -80,7 +80,7 @@ func openSessions(t *testing.T, f *fixture, dial sessionDial, prefix string) dat
 	return s
 }
 
-// watched starts a watch, and returns its ends once it misses none. The test ends the watch.
+// watched starts a watch, and returns its ends once it misses no end. The test ends the watch.
 func watched(t *testing.T, s database.Sessions) *ends {
 	t.Helper()
 	e := &ends{seen: map[string]database.Change{}, came: map[string]database.Change{}}
@@ -385,7 +385,7 @@ func revoked(t *testing.T, client database.Leaser, id database.SessionID) {
 	}
 }
 
-// sessionFacts: a database has the facts about its sessions, or the reason why it has none.
+// sessionFacts: a database has the facts about its sessions, or the reason why it has no sessions.
 func sessionFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.SessionDialer)
 	facts := database.SessionFactsOf(f.info(), f.driver)

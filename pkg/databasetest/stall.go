@@ -186,8 +186,8 @@ func (s *stalled) close(ctx context.Context) error {
 	return s.within(ctx, func(context.Context) error { return s.closed.Close() })
 }
 
-// Sent repeats a request, each time with more time, while it ended before it was sent: a busy machine
-// may not get that far. It returns the last error.
+// Sent repeats a request, each time with more time, while it ended before it was sent: a busy
+// machine may not get that far. It returns the last error.
 func Sent(request func(times time.Duration) error) (err error) {
 	for times := time.Duration(1); times < 100; times *= 3 {
 		err = request(times)

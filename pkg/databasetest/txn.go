@@ -109,7 +109,7 @@ func txnVersions(t *testing.T, f *fixture) {
 	}
 }
 
-// txnOfSeveral: a transaction makes all of its puts or none.
+// txnOfSeveral: a transaction makes all of its puts or no put.
 func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database.Transactor) {
 	mode := f.info().Reads[0]
 	puts := make([]database.GuardedPut, 3)

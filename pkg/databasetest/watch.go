@@ -390,8 +390,8 @@ func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.Watc
 	}
 }
 
-// watchFacts: a database has the facts about its watches, or the reason why it has none. Kinds
-// without values need clients that know the versions of their writes.
+// watchFacts: a database has the facts about its watches, or the reason why it has no watches.
+// Kinds without values need clients that know the versions of their writes.
 func watchFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.WatchDialer)
 	info := f.info()

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of sessions, locks and watches again")
 
-// The documentation's tables for sessions, locks and watches equal what the drivers state.
+// The documentation's tables for sessions, locks and watches equal the drivers' statements.
 func TestSessionTable(t *testing.T) {
 	all := append(Registry().All(), fake.Database())
 	for _, table := range []struct{ file, head, want string }{

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkProxy measures what an operation costs the proxy and the etcd behind it: 100 clients,
-// 256-byte keys, 1 KiB values, one member. Trust the CPU times, not ns/op; they include starting
-// and stopping.
+// BenchmarkProxy measures the cost of an operation for the proxy and the etcd behind it: 100
+// clients, 256-byte keys, 1 KiB values, one member. Trust the CPU times, not ns/op; they include
+// starting and stopping.
 func BenchmarkProxy(b *testing.B) {
 	for _, op := range []string{"put", "get"} {
 		b.Run(op, func(b *testing.B) { benchmarkProxy(b, op) })

@@ -26,7 +26,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}
-	plan, err := o.Server.Plan(etcdMember(m)) // metrics come from etcd: the proxy has none
+	plan, err := o.Server.Plan(etcdMember(m)) // metrics come from etcd, not from the proxy
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan cetcd: %w", err)
 	}

@@ -102,7 +102,7 @@ func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 }
 
 // getKeys answers with the names of all keys under a prefix, cut after the first separator behind
-// it. If there are none it answers 404, except for the whole store.
+// it. Without any it answers 404, except for the whole store.
 func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 	separator := r.params.Get("separator")
 	if separator == "" {

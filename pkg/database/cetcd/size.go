@@ -2,7 +2,7 @@ package cetcd
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// A member needs what its etcd needs: 30,000 keys of 256+1024 bytes took 2,068 bytes each, as
+// A member has the needs of its etcd: 30,000 keys of 256+1024 bytes took 2,068 bytes each, as
 // without the proxy.
 var _ database.Sizer = (*Options)(nil)
 

@@ -36,7 +36,7 @@ type txnAnswer struct {
 	Errors  []txnError
 }
 
-// txn makes all operations or none, in one etcd transaction.
+// txn makes all operations or no operation, in one etcd transaction.
 func (p *proxy) txn(w http.ResponseWriter, r *request) error {
 	ops, err := readTxn(r)
 	if err != nil {

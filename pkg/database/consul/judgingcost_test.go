@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// BenchmarkJudgingCost measures what judging costs clients of one Consul. `make consistency-cost`
-// runs it.
+// BenchmarkJudgingCost measures the cost of judging for clients of one Consul. `make
+// consistency-cost` runs it.
 func BenchmarkJudgingCost(b *testing.B) {
 	member := startOne(b, "")
 	conns := make([]database.Client, databasetest.JudgedClients) // one carries one request at a time

@@ -51,9 +51,9 @@ func unconditional(done bool, err error) error {
 	return err
 }
 
-// kvTransport adds to net/http's transport four rules that Consul's library lacks: large
-// bodies wait for "100 Continue", answers about one key are bounded, the answer to a
-// write is checked, and so is the status of the answer to a transaction.
+// kvTransport adds to net/http's transport four rules that Consul's library lacks. Large bodies
+// wait for "100 Continue", answers about one key are bounded, the answer to a write is checked, and
+// so is the status of the answer to a transaction.
 type kvTransport struct {
 	*http.Transport
 	maxBody int64

@@ -87,7 +87,7 @@ func (f *keyFinder) ofLength(ctx context.Context, length int) (int64, error) {
 }
 
 // tail returns the largest number in [low, high] with at least that many keys from its
-// own key to end. It returns low if there are fewer keys, and -1 if there are none.
+// own key to end. It returns low if there are fewer keys, and -1 without any.
 func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys int64) (int64, error) {
 	total, err := f.count(ctx, low, end)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// BenchmarkJudgingCost measures what judging costs clients of one etcd. `make consistency-cost`
-// runs it.
+// BenchmarkJudgingCost measures the cost of judging for clients of one etcd. `make
+// consistency-cost` runs it.
 func BenchmarkJudgingCost(b *testing.B) {
 	member := databasetest.Start(b, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.62"},

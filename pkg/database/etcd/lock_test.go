@@ -93,7 +93,8 @@ func TestLostLock(t *testing.T) {
 	}
 }
 
-// A key that was in front, and is behind now because its contender has asked again, is not waited for.
+// A key that was in front, and is behind now because its contender has asked again, is not waited
+// for.
 func TestAskedAgain(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "")

@@ -23,9 +23,9 @@ type leaseRenewals struct {
 	current *renewing // nil before the first renewal and after a failure
 	failed  error     // why the last attempt to open a stream failed
 	again   time.Time // when the next attempt may begin
-	// waiting are the unanswered renewals by lease, in the order in which they were sent and in which
-	// etcd answers them with TTLs in seconds. They include abandoned renewals. The order is known
-	// because a lease has one caller at a time.
+	// waiting are the unanswered renewals by lease, in the order in which they were sent and in
+	// which etcd answers them with TTLs in seconds. They include abandoned renewals. The order is
+	// known because a lease has one caller at a time.
 	waiting map[int64][]chan int64
 }
 

@@ -281,7 +281,7 @@ func TestManyRenewals(t *testing.T) {
 	})
 }
 
-// BenchmarkKeep measures what a renewal costs this process, 100 callers over one stream, by
+// BenchmarkKeep measures the cost of a renewal for this process, 100 callers over one stream, by
 // transport. The server is another process; trust cpu-us/op, not ns/op.
 func BenchmarkKeep(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")

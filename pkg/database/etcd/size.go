@@ -15,8 +15,8 @@ const (
 	pageHeader = 16
 	// fillPercent is how full etcd leaves the pages of its revisions.
 	fillPercent = 90
-	// entryHeader is what bbolt and etcd add to a key and value: a leaf element (16 bytes), a
-	// revision as key (17), and the fields of a mvccpb.KeyValue.
+	// entryHeader is the overhead of bbolt and etcd for a key and value: a leaf element (16 bytes),
+	// a revision as key (17), and the fields of a mvccpb.KeyValue.
 	entryHeader = 16 + 17 + 14
 	// branchEntry is a page's entry in the page above.
 	branchEntry = 16 + 17 + 4

@@ -60,8 +60,8 @@ func TestWatchOvertaken(t *testing.T) {
 	}
 }
 
-// A watcher that resumes after a revision that was compacted is notified of the gap and gets everything
-// behind it; others on the connection miss nothing. A barrier ends after all that.
+// A watcher that resumes after a revision that was compacted is notified of the gap and gets
+// everything behind it; others on the connection miss nothing. A barrier ends after all that.
 func TestWatchCompacted(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")

@@ -39,7 +39,7 @@ const watcherSize = 4
 // follows the watcher's number, and the range's end follows the first key.
 const lengthSize = 4
 
-// resumeSize is the size in bytes of what precedes a watch that continues from another connection:
+// resumeSize is the size in bytes of the head of a watch that continues from another connection:
 // its opcode, and the version after which it continues, big endian.
 const resumeSize = 1 + versionSize
 

@@ -172,7 +172,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	case m.Tools[Name] == "":
 		return database.Plan{}, errors.New("plan zetcd: no zetcd executable, and none is built in")
 	}
-	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd: the proxy has none
+	plan, err := o.Etcd.Plan(below(m)) // metrics come from etcd, not from the proxy
 	if err != nil {
 		return database.Plan{}, fmt.Errorf("plan zetcd: %w", err)
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 )
 
-// BenchmarkClients measures what a thousand clients, each with its own session, cost this process:
-// CPU time per operation and per opened session, and memory per client. Clients with the lean
-// transport run as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes, values
-// 1 KiB. The server is another process and does not sync; trust cpu-us/op, not ns/op, and
+// BenchmarkClients measures the cost of a thousand clients, each with its own session, for this
+// process: CPU time per operation and per opened session, and memory per client. Clients with the
+// lean transport run as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes,
+// values 1 KiB. The server is another process and does not sync; trust cpu-us/op, not ns/op, and
 // KiB/client only with one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
 	s := suite(b, newest)

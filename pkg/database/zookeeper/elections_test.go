@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// elects: instances elect a leader by an ephemeral znode. It dies, all consumers know the next one, and
-// the parts of that time add up and follow the session rule.
+// elects: instances elect a leader by an ephemeral znode. It dies, all consumers know the next one,
+// and the parts of that time add up and follow the session rule.
 func elects(t *testing.T, c *databasetest.Cluster) {
 	driver := c.Driver().(*Options)
 	facts := driver.SessionFacts()

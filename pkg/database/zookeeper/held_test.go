@@ -13,7 +13,7 @@ import (
 
 // held returns every znode with its value, version and transactions, from a member that has
 // applied everything committed before. The children's versions are left out: they change for the
-// root and for what two prefixes share.
+// root and for a shared part of two prefixes.
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	s, err := openFor(t.Context(), c.Target(), 64<<10, maxListing)

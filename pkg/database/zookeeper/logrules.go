@@ -9,7 +9,7 @@ func logTimes() []declared.LogTime {
 	return []declared.LogTime{{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"}}
 }
 
-// logRules find what disturbed a run in the logs of ZooKeeper 3.4 to 3.9.
+// logRules find disturbances of a run in the logs of ZooKeeper 3.4 to 3.9.
 func logRules() []declared.LogRule {
 	took := `TOOK - (\d+)`
 	return []declared.LogRule{

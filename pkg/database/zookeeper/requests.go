@@ -10,8 +10,8 @@ type requests interface {
 	set(ctx context.Context, path, value []byte, version int32) error
 	// update is set, and returns the znode's version after it.
 	update(ctx context.Context, path, value []byte, version int32) (int32, error)
-	// multi makes all requests of one transaction or none. It sets their versions, or the error for
-	// the request that failed.
+	// multi makes all requests of one transaction or no request. It sets their versions, or the
+	// error for the request that failed.
 	multi(ctx context.Context, sets []guardedSet) error
 	remove(ctx context.Context, path []byte) error
 	// stats reads the versions of znodes after a sync, with absent for missing znodes. It sends all

@@ -164,7 +164,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 }
 
 // decides reports whether one request's error is the reason that its transaction was not made.
-// Requests after the failed one have an error too, those before it have none.
+// Requests after the failed one have an error too, unlike those before it.
 func decides(err error) bool {
 	if err == nil {
 		return false
@@ -173,7 +173,7 @@ func decides(err error) bool {
 	return refused
 }
 
-// refused returns an error if a transaction failed and none of its requests has the reason.
+// refused returns an error if a transaction failed and no request in it has the reason.
 func refused(sets []guardedSet, failed bool) error {
 	if !failed {
 		return nil

@@ -40,8 +40,8 @@ func valueAt(zxid int64) []byte {
 	return append(b, make([]byte, lengthField+1+statSize-len(b))...)
 }
 
-// serveEvents answers requests, and writes an event in one piece with its answer to the first removal,
-// or to the first read without a watch.
+// serveEvents answers requests, and writes an event in one piece with its answer to the first
+// removal, or to the first read without a watch.
 func serveEvents(c *talk) {
 	const zxid = 7
 	c.welcome(1)

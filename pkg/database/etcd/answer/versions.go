@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// ErrConflict says why a swap changed nothing.
+// ErrConflict is the reason that a swap changed nothing.
 var ErrConflict = errors.New("the key holds another value")
 
 var errVersion = errors.New("a key has another version")

@@ -24,7 +24,7 @@ import (
 
 // Timing holds the timeouts of a connection.
 type Timing struct {
-	// Keepalive is the silence after which a ping is sent to a server with an open stream, and
+	// Keepalive is the silence after which a server with an open stream gets a ping, and
 	// PingTimeout the time it has to answer. etcd's members close connections that ping more often
 	// than every 5 s, or without an open stream.
 	Keepalive, PingTimeout time.Duration
@@ -119,8 +119,8 @@ func (c *Conn) Requested() {
 	}
 }
 
-// Over returns an error if the connection is retired and carries nothing any more: the goroutine that
-// reads ends it. The connection is locked.
+// Over returns an error if the connection is retired and carries nothing any more: the goroutine
+// that reads ends it. The connection is locked.
 func (c *Conn) Over() error {
 	if c.In.settled && c.drained() {
 		return errDrained

@@ -10,8 +10,8 @@ type LatePings struct {
 	// socket can let the client sleep until enough bytes have come; nil if it can't.
 	socket poller.LowWater
 	wakeAt int
-	// due is set from when a PING was acknowledged with a request until something arrives, or the client
-	// looks after the connection. The next PING comes before the answer to that request.
+	// due is set from when a PING was acknowledged with a request until something arrives, or the
+	// client looks after the connection. The next PING comes before the answer to that request.
 	due bool
 	// partial is set while a frame has come in part.
 	partial bool

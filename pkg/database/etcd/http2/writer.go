@@ -75,8 +75,8 @@ func (w *Writer) answer(b []byte) error {
 // owes reports whether bytes are pending that may not wait for a request. The connection is locked.
 func (w *Writer) owes() bool { return len(w.Pending) > w.late }
 
-// Claim makes its caller the writer, if there is something to write and nobody else does or will.
-// The connection is locked.
+// Claim makes its caller the writer, if there is something to write and no other caller does or
+// will. The connection is locked.
 func (w *Writer) Claim() bool {
 	if w.writing || w.Held || w.broken || !w.owes() {
 		return false

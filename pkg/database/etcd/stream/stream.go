@@ -43,8 +43,8 @@ type Config struct {
 	// Read, unless it is nil, is called after the last message of each read, and before a message's
 	// memory is used again.
 	Read func()
-	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until that is
-	// closed, which must be before [Conn.Close]. Nil means no pause.
+	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until
+	// that is closed, which must be before [Conn.Close]. Nil means no pause.
 	Pause func() <-chan struct{}
 	// MaxMessage is the largest message that is taken, in bytes; 0 is 256 MiB.
 	MaxMessage int
@@ -170,10 +170,11 @@ var errClosed = status.Error(codes.Canceled, "the stream is closed")
 // Open opens a stream for a method, such as "/etcdserverpb.Watch/Watch". It does not wait.
 //
 // The goroutine that reads calls receive for each message, with the time at which it was read. The
-// message may be used until receive returns, or until Config.Read is called; an error ends the stream. Then, or later, ended is called
-// once, unless [Stream.Close] was called before: with the error from receive, with [io.EOF] if the
-// server has ended the stream without an error, or with one that package status reads. Both must
-// not wait for anything but [Stream.Send], [Stream.Close] and Open.
+// message may be used until receive returns, or until Config.Read is called; an error ends the
+// stream. Then, or later, ended is called once, unless [Stream.Close] was called before: with the
+// error from receive, with [io.EOF] if the server has ended the stream without an error, or with
+// one that package status reads. Both must not wait for anything but [Stream.Send], [Stream.Close]
+// and Open.
 func (c *Conn) Open(method string, receive func(at time.Time, message []byte) error, ended func(error)) (*Stream, error) {
 	s := &Stream{
 		conn: c, method: method, receive: receive, ended: ended,

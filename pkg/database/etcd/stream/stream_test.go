@@ -548,8 +548,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Goroutines that open streams and send on one connection at a time, as far as the server's windows and
-// limits allow, disturb neither each other's frames nor their order.
+// Goroutines that open streams and send on one connection at a time, as far as the server's windows
+// and limits allow, disturb neither each other's frames nor their order.
 func TestSendersTogether(t *testing.T) {
 	const senders, streams, messages = 20, 10, 150
 	size := func(m int) int { return m * m % 5000 }
@@ -621,7 +621,7 @@ type echoes struct {
 
 func (e echoes) serve(p *peer) {
 	p.greet(http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(e.window)}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: uint32(e.most)})
-	// Before the settings have arrived nothing is limited: nobody opens a stream by then.
+	// Before the settings have arrived nothing is limited: no goroutine opens a stream by then.
 	windows, connection := map[uint32]int64{}, int64(own.FirstWindow)
 	for {
 		f, ok := p.read()
@@ -823,7 +823,7 @@ func TestClose(t *testing.T) {
 	c.Close()
 }
 
-// A dial that fails says why, and a window must be valid.
+// A failed dial has a reason, and a window must be valid.
 func TestDialFails(t *testing.T) {
 	leavesNothing(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -884,8 +884,8 @@ func TestNoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkReceive measures what a 100-byte message costs that comes in its own frame, as etcd
-// sends events, with as many as fit in a read, without the network.
+// BenchmarkReceive measures the cost of a 100-byte message in its own frame, as etcd sends events,
+// with as many as fit in a read, without the network.
 func BenchmarkReceive(b *testing.B) {
 	var heard int
 	read := reads(b, func(time.Time, []byte) error { heard++; return nil })

@@ -103,8 +103,8 @@ const mostPast = 16 << 20
 // NewHub returns a hub without watchers, after a version.
 func NewHub(law Law, version int64) *Hub { return &Hub{law: law, version: version, discarded: version} }
 
-// Publish delivers a change to everyone who watches its key. Versions rise from call to call. Key
-// and value do not change afterwards.
+// Publish delivers a change to all watchers of its key. Versions rise from call to call. Key and
+// value do not change afterwards.
 func (h *Hub) Publish(c Change, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
