@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// How many mutations of recorded answers one test tries, and how many a [Long] or a short one.
+// How many mutations of recorded answers a usual, a [Long] and a short test try.
 const (
 	mutations      = 256
 	longMutations  = 1024
