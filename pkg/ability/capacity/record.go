@@ -35,8 +35,8 @@ type Result struct {
 	Rate float64 `json:"rate,omitempty"`
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Counted windows counted. Stalled ones among them failed because the server paused. Voided
-	// windows did not count because the client was late.
+	// Counted is how many windows counted. Stalled among these failed because the server paused.
+	// Voided windows did not count because the client was late.
 	Counted int `json:"counted"`
 	Stalled int `json:"stalled,omitempty"`
 	Voided  int `json:"voided,omitempty"`
@@ -98,7 +98,7 @@ type Window struct {
 	// Trial and Window count from 1.
 	Trial, Window int
 	Kind          Kind
-	// Start is when it began to settle before the window, End when its last request ended.
+	// Start is when the load began to settle before the window, End when its last request ended.
 	Start, End time.Time
 	Rate       float64
 	// Due counts offered requests, Over those among them that were not answered within the limit:

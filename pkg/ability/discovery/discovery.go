@@ -137,7 +137,7 @@ func (p Plan) Acts(seed uint64) (acts []Act) {
 const (
 	mostInstances = 100_000
 	mostConsumers = 10_000
-	// mostTold bounds the changes recorded for each consumer.
+	// mostTold bounds the changes recorded for all consumers together.
 	mostTold = 10_000_000
 	// margin is the time between when a session ends at the latest and the end of the load.
 	margin = 5 * time.Second
@@ -239,8 +239,8 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// checkElections reports elections that leave no time for the next leader: a leader's session takes
-// up to ends to end, and its key is then refused to everybody for refused.
+// checkElections reports elections that leave no time for the next leader: a leader's session lasts
+// up to ends after its last renewal, and its key is then refused to everybody for refused.
 func (p *Plan) checkElections(r *yamlfile.Reader, place func(string) *yamlfile.Node, ends, refused time.Duration) {
 	each := time.Duration((1 - early) * float64(p.Within) / float64(max(p.Elections, 1)))
 	if p.Elections <= 0 || p.Within <= 0 || each >= ends+refused {
