@@ -42,7 +42,7 @@ type Fault struct {
 	// a number from 1.
 	Kind   string `json:"kind"`
 	Member string `json:"member"`
-	// Fsync is the effect on a disk's fsync calls.
+	// Fsync is the effect on calls that put writes on disk.
 	Fsync string `json:"fsync,omitempty"`
 	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
