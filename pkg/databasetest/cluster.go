@@ -27,8 +27,8 @@ import (
 // readyWithin bounds how long a member may take to start: twice as long as a JVM on a busy machine.
 const readyWithin = Patience
 
-// Start starts that many members of the suite's database on free ports of its addresses, and
-// returns when all are ready.
+// Start starts that many members on free ports at the suite's addresses, and returns when all are
+// ready.
 func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
 	driver := s.Database.New()
@@ -102,7 +102,7 @@ func listenApart(t testing.TB, addr string) net.Listener {
 // Driver returns the driver with the suite's options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
-// Target returns the addresses of all members, with no preference.
+// Target returns all members' addresses, with no preference.
 func (c *Cluster) Target() database.Target {
 	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
@@ -128,7 +128,7 @@ func (c *Cluster) member(index int) database.Member {
 	return database.Member{Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS}
 }
 
-// Plan returns the plan of a member.
+// Plan returns a member's plan.
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
 	plan, err := c.driver.Plan(c.member(index))

@@ -129,8 +129,7 @@ func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][
 	}
 }
 
-// limitKeySize is the size in bytes of the key with which the limit is tested: the experiments'
-// default.
+// limitKeySize is the key size in bytes for testing the limit: the experiments' default.
 const limitKeySize = 256
 
 // limitCase: the largest value is accepted, a larger one is refused with the right class,

@@ -80,7 +80,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	}
 }
 
-// survivors are the clients of a load, some of which lose their member.
+// survivors are a load's clients, some of which lose their member.
 type survivors struct {
 	spec      load.Spec
 	conns     []database.Client
@@ -144,7 +144,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 		t.Logf("this process was stopped for %v of %v: nothing can be said about its clients", lag, failoverFor)
 		return
 	}
-	// On a starved machine the clients of other members may also wait until they give up.
+	// On a starved machine other members' clients may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
 		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)
@@ -165,7 +165,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	}
 }
 
-// noSink drops the records of a load.
+// noSink drops a load's records.
 type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fixture gives a case the cluster and a source of unused keys.
+// fixture gives a case the cluster and unused keys.
 type fixture struct {
 	*Cluster
 	before goleak.Option // goroutines from before the cluster
@@ -185,7 +185,7 @@ func count(t *testing.T, f *fixture) int64 {
 	return n
 }
 
-// inTime returns the error of do, or errLate without waiting longer for it.
+// inTime returns do's error, or errLate without waiting longer for it.
 func inTime(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
@@ -225,7 +225,7 @@ func drives[T any](f *fixture) bool {
 }
 
 // watchesWait reports whether watches may be tested at the same time as sessions: without a prefix,
-// watchers of all keys would also receive changes of the sessions' keys.
+// watchers of all keys would also receive changes to the sessions' keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

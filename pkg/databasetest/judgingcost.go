@@ -16,7 +16,7 @@ import (
 // JudgedLoad is the load for measuring the cost of judging: a closed loop with as many reads as
 // updates.
 type JudgedLoad struct {
-	// Name is the name of the database in the table of make consistency-cost.
+	// Name is the database's name in the table that make consistency-cost writes.
 	Name string
 	Keys int64
 	// Requests are measured on each side of a pair, in judgedSlices slices.
@@ -96,7 +96,7 @@ type judgedSide struct {
 	took   time.Duration // CPU time of the measured slices
 }
 
-// side preloads the keys of one side. The two sides have keys of different sizes.
+// side preloads one side's keys. The two sides have different key sizes.
 func (l JudgedLoad) side(b *testing.B, conns []database.Client, keySize int, judged bool) *judgedSide {
 	b.Helper()
 	spec := load.Spec{Seed: 7, Load: workload.Load{

@@ -22,7 +22,7 @@ const lieWithin = 300 * time.Millisecond
 // mostAllocated is far more bytes than the largest answer needs, for a few dozen calls.
 const mostAllocated = 512 << 20
 
-// liedPrefix is the prefix of the requested keys.
+// liedPrefix is the requested keys' prefix.
 const liedPrefix = "lies/below"
 
 // liesCase: whatever a server answers, a driver returns an error or the content of the answer. It

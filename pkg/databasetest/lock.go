@@ -76,8 +76,8 @@ func gaveUp(t *testing.T, c database.Contender) {
 }
 
 // locksCase: only one of several contenders holds a lock at a time, and fences grow. An abandoned
-// wait and a dead holder do not stop the others. Locks of another prefix are separate, and nothing
-// is left.
+// wait and a dead holder do not stop the others. Locks below another prefix are separate, and
+// nothing is left.
 func locksCase(t *testing.T, f *fixture) {
 	facts := database.LockFactsOf(f.info(), f.driver)
 	prefix := ""

@@ -44,7 +44,7 @@ func Mirror(t *testing.T, address string, db database.Database, drivers map[stri
 	}
 }
 
-// mirrorCalls makes puts and gets and checks the number of held requests.
+// mirrorCalls makes puts and gets and checks how many requests were held.
 func mirrorCalls(t *testing.T, client database.Client, reads []workload.ReadMode, held *atomic.Int64) {
 	t.Helper()
 	ctx := t.Context()

@@ -22,7 +22,7 @@ import (
 // neighbourKeys is the default number of others' keys; the flag -neighbour-keys changes it.
 const neighbourKeys = 100
 
-// ourPrefix is the prefix of the load. Others' keys lie directly next to it.
+// ourPrefix is the load's prefix. Others' keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
 // neighbours returns the prefixes of others' keys; the empty one is a client without a prefix.
@@ -151,7 +151,7 @@ func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing
 	}
 }
 
-// prefixKeySize is the size of the numbered keys in bytes.
+// prefixKeySize is the numbered keys' size in bytes.
 const prefixKeySize = 11
 
 // read returns the values of others' keys, read by the driver.
@@ -203,7 +203,7 @@ type belowOperation struct {
 	do   func(context.Context, *testing.T)
 }
 
-// belowPrefix returns the operations of a client below the prefix. Others have the same keys.
+// belowPrefix returns a client's operations below the prefix. Others have the same keys.
 func belowPrefix(f *fixture, c database.Client) []belowOperation {
 	mode := f.info().Reads[0]
 	key := func(n int64) []byte { return workload.AppendKey(nil, n, prefixKeySize) }

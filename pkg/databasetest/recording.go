@@ -35,7 +35,7 @@ type piece struct {
 	Data  []byte `json:"data"`
 }
 
-// recordingPath returns the path of a recording in the calling package.
+// recordingPath returns a recording's path in the calling package.
 func recordingPath(name string) string { return filepath.Join("testdata", "answers", name+".json") }
 
 // record starts a member, makes every call through a proxy, and writes the answers.
@@ -82,7 +82,7 @@ func writeSome(t *testing.T, d database.Driver, to database.Target) {
 	}
 }
 
-// readRecording reads the recording of that name.
+// readRecording reads the recording with that name.
 func readRecording(t testing.TB, name string) recording {
 	t.Helper()
 	var r recording

@@ -24,7 +24,7 @@ func (s Suite) cases() string {
 	return "testdata/cases.txt"
 }
 
-// Main runs the tests of a package, or one member as [Serve] does. It does not return.
+// Main runs a package's tests, or one member as [Serve] does. It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	Serve(r)
 	flag.Bool("update", false, "rewrite the files that results are compared with")
@@ -103,7 +103,7 @@ func (f *fixture) runTogether(t *testing.T, list []testCase) string {
 	return ran.String()
 }
 
-// picked returns the cases of the suite's part.
+// picked returns the cases in the suite's part.
 func (s Suite) picked() []testCase {
 	return slices.DeleteFunc(cases(), func(c testCase) bool {
 		return s.Part != Whole && !Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))

@@ -160,7 +160,7 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes the requests of all clients in parallel and returns their outcomes.
+// run makes all clients' requests in parallel and returns their outcomes.
 func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
 	t.Helper()
 	var wg sync.WaitGroup

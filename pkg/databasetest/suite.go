@@ -18,8 +18,8 @@ type Suite struct {
 	Database database.Database
 	// Options are YAML over the driver's defaults.
 	Options string
-	// Addrs are the loopback addresses of the members, one each; the default is 127.0.0.1 to
-	// 127.0.0.3. Give every database its own, because test packages run concurrently.
+	// Addrs are the members' loopback addresses, one each; the default is 127.0.0.1 to 127.0.0.3.
+	// Give every database its own, because test packages run concurrently.
 	Addrs []string
 	// Tools are the executables for Info.Tools.
 	Tools map[string]string
@@ -57,7 +57,7 @@ type Suite struct {
 	Version string
 	// Lacks are range modes members of this release do not know.
 	Lacks []workload.RangeMode
-	// Part is the part of the suite that runs, if not all of it.
+	// Part is the part that runs, if not the whole suite.
 	Part Part
 	// Elsewhere names cases of the part that another suite in the package runs with the same code.
 	// This suite runs them only if [Long].

@@ -156,7 +156,7 @@ func (s *sessions) deleteFree(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the key of a lock.
+// keyOf returns a lock's key.
 func (s *sessions) keyOf(name []byte) (string, error) {
 	key, err := encodeKey(name)
 	if err != nil {

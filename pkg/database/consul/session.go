@@ -90,7 +90,7 @@ func (s *sessions) Grant(ctx context.Context, ttl time.Duration) (database.Sessi
 	return &session{on: s, id: id, ttl: ttl}, nil
 }
 
-// Watch waits for changes of the keys with blocking queries, and lists the keys after each.
+// Watch waits for changes to the keys with blocking queries, and lists the keys after each.
 func (s *sessions) Watch(ctx context.Context, ready func(), changed func(database.Change)) error {
 	client, idle, err := s.open(1)
 	if err != nil {
@@ -198,7 +198,7 @@ const (
 	delayRest = 100 * time.Millisecond
 )
 
-// sessionName lets operators recognize the sessions of this program.
+// sessionName lets operators recognize this program's sessions.
 const sessionName = "dbtester"
 
 // entryOf returns a session without health checks.

@@ -45,7 +45,7 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
-// The roles of etcd's ports; "client" is the proxy's.
+// The roles for etcd's ports; "client" is the proxy's.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
@@ -93,7 +93,7 @@ func (o *Options) Fsync() string { return o.Etcd.Fsync() }
 // Durability returns the class of Fsync.
 func (o *Options) Durability() declared.Durability { return o.Etcd.Durability() }
 
-// ExtraFlags returns the raw flags of the etcd.
+// ExtraFlags returns the raw flags for the etcd.
 func (o *Options) ExtraFlags() []string { return o.Etcd.ExtraFlags() }
 
 // Validate reports every option etcd or the client would refuse.

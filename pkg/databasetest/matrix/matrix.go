@@ -27,7 +27,7 @@ type Row struct {
 	Ended, Left, Next string
 }
 
-// Table holds the rows of a test. It is safe for concurrent use.
+// Table holds a test's rows. It is safe for concurrent use.
 type Table struct {
 	name, title string
 	mu          sync.Mutex
