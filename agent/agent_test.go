@@ -242,7 +242,7 @@ func wantCode(t *testing.T, err error, code codes.Code, texts ...string) {
 	}
 }
 
-// gone checks that all the children's processes are gone.
+// gone checks that the processes of all children are gone.
 func gone(t *testing.T, children []*pb.Child) {
 	t.Helper()
 	if len(children) == 0 {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// freeTimeout is how long an ended member's addresses may stay in use before it is started
+	// freeTimeout is how long the addresses of an ended member may stay in use before it is started
 	// again. freeEvery is how often the start is retried.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond

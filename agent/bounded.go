@@ -15,7 +15,7 @@ import (
 // session if they wait for one, each within the grace. A verb then abandons what it waits for, a
 // driver or a client that does not read.
 //
-// Stop and Close wait for the session's children, whose ends have deadlines.
+// Stop and Close wait for the children, whose ends have deadlines.
 type bounded struct {
 	pb.UnimplementedAgentServer
 	service service
@@ -73,8 +73,9 @@ func (b bounded) Close(ctx context.Context, req *pb.CloseRequest) (*pb.CloseResp
 	return unary(ctx, b.service.agent, "Close", b.service.agent.ctx, req, b.service.Close)
 }
 
-// life returns a context that ends when the run's session is to stop. If the run has no session, or
-// its session has stopped, it returns the agent's context: then there is nothing to wait for.
+// life returns a context that ends when the session of the run is to stop. If the run has no
+// session, or its session has stopped, it returns the agent's context: then there is nothing to
+// wait for.
 func (a *Agent) life(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -84,7 +85,7 @@ func (a *Agent) life(run string) context.Context {
 	return a.ctx
 }
 
-// keep returns a context that ends when the directory of the run's session is to be removed.
+// keep returns a context that ends when the session directory of the run is to be removed.
 func (a *Agent) keep(run string) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()

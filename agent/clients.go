@@ -9,7 +9,7 @@ import (
 
 // clientFile keeps the last client count in a file, for programs that watch it.
 type clientFile struct {
-	mu   sync.Mutex // guards the file's content
+	mu   sync.Mutex // guards the file content
 	path string     // "" keeps no file
 	last int64
 }

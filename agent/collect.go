@@ -18,7 +18,7 @@ import (
 // chunkBytes is how many bytes one Collect message carries.
 const chunkBytes = 64 << 10
 
-// Collect streams one session file up to its current length. A running member's log may grow
+// Collect streams one session file up to its current length. The log of a running member may grow
 // meanwhile. If it grew past the log bound, its kept part is sent. A file that does not exist yet
 // is empty.
 func (v service) Collect(req *pb.CollectRequest, stream grpc.ServerStreamingServer[pb.CollectChunk]) error {

@@ -180,7 +180,7 @@ func (l life) makeDir(req *pb.StartRequest) error {
 	}
 	data := filepath.Join(p.dir, dirData)
 	if s.agent.planner.own.Dir != "" {
-		return root.Symlink(p.member.Dir, data) // with which a killed agent's disk is found
+		return root.Symlink(p.member.Dir, data) // with which the disk of a killed agent is found
 	}
 	if err := root.Mkdir(data, 0o755); err != nil {
 		return fmt.Errorf("make data directory: %w", err)
@@ -238,7 +238,7 @@ func (l life) stop(m *member.Member) {
 }
 
 // pids returns the children to sample: those that were spawned and still run. It leaves out a
-// process that later got a child's number.
+// process that later got the number of a child.
 func (s *session) pids() []int {
 	s.agent.mu.Lock()
 	spawned := s.now.spawned

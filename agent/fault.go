@@ -45,7 +45,7 @@ func (v service) Heal(ctx context.Context, req *pb.HealRequest) (*pb.FaultRespon
 	return s.change(ctx, &change{record: fault.Record{ID: req.GetId()}, undo: true})
 }
 
-// A tap's cost is measured by so many calls with it and without, within this time.
+// The cost of a tap is measured by so many calls with it and without, within this time.
 const (
 	tapCalls = 200
 	tapLimit = 2 * time.Second
@@ -74,8 +74,8 @@ func measureTap(ctx context.Context, t *tap.Tap, dir string) (cost tap.Cost, err
 	return t.Cost(ctx, tapCalls, tapLimit, probe.Append)
 }
 
-// change has the session's goroutine carry out a change, and waits for it. If the call ends
-// early, the change is still carried out.
+// change has the session goroutine carry out a change, and waits for it. If the call ends early,
+// the change is still carried out.
 func (s *session) change(ctx context.Context, c *change) (*pb.FaultResponse, error) {
 	if state := s.snapshot().state; state != pb.State_STATE_RUNNING {
 		return nil, status.Errorf(codes.FailedPrecondition, "the session must be running for a fault; it is %s", stateWord(state))

@@ -34,7 +34,7 @@ func (s *session) fault(id string) (fault.Record, bool) {
 	return fault.Record{}, false
 }
 
-// noteFault replaces the fault's record.
+// noteFault replaces the record of the fault.
 func (s *session) noteFault(r fault.Record) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()

@@ -28,7 +28,7 @@ type sink[T any] struct{ deaf[T] }
 func (s *sink[T]) Send(*T) error { return nil }
 
 // FuzzWire sends any messages to an agent, some from its run. No verb panics, nothing is written
-// outside a session's directory, and the agent is free after a Close. Starts are dry: they plan and
+// outside a session directory, and the agent is free after a Close. Starts are dry: they plan and
 // check like all others.
 func FuzzWire(f *testing.F) {
 	add := func(verb int, m proto.Message) {
@@ -99,7 +99,7 @@ func FuzzWire(f *testing.F) {
 	})
 }
 
-// send calls a message's verb.
+// send calls the verb for m.
 func send(ctx context.Context, s pb.AgentServer, m proto.Message) (err error) {
 	switch m := m.(type) {
 	case *pb.OpenRequest:

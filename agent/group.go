@@ -33,7 +33,7 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 	return g, nil
 }
 
-// nameOf returns the name of the member's group. Members count from 0.
+// nameOf returns the group name of a member. Members count from 0.
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
 // facts returns the machine resources a member with the limits can use.
@@ -83,7 +83,7 @@ func (g *grouping) find() error {
 	return nil
 }
 
-// dirs are the group's directories, even before it is made.
+// dirs are the group directories, even before it is made.
 func (g *grouping) dirs() []string {
 	if g.parent == nil {
 		return nil
@@ -91,7 +91,7 @@ func (g *grouping) dirs() []string {
 	return g.parent.Dirs(g.run, g.name)
 }
 
-// limited are the group's directories if it has limits.
+// limited are the group directories if it has limits.
 func (g *grouping) limited() []string {
 	if !g.limits.Any() {
 		return nil
@@ -99,7 +99,7 @@ func (g *grouping) limited() []string {
 	return g.dirs()
 }
 
-// makeGroup makes the member's group, if it needs one. The record already names it.
+// makeGroup makes the member group, if the member needs one. The record already names it.
 func (l life) makeGroup() (err error) {
 	if g := &l.p.grouping; g.parent != nil {
 		g.group, err = g.parent.Make(g.run, g.name, g.limits)
@@ -107,8 +107,8 @@ func (l life) makeGroup() (err error) {
 	return err
 }
 
-// removeGroup records the member's resource use, and removes its group with all that still runs in
-// it.
+// removeGroup records the resource use of the member, and removes its group with all that still
+// runs in it.
 func (l life) removeGroup() {
 	s, group := l.s, l.p.grouping.group
 	if group == nil {
@@ -156,7 +156,7 @@ func (l life) memoryLimit() reason {
 	return reason(pb.ReasonMemoryLimit + l.p.grouping.limits.MemoryText())
 }
 
-// explained adds to a start's error that the memory limit caused it.
+// explained adds to err that the memory limit caused it.
 func (l life) explained(err error) error {
 	if !l.killedByLimit() {
 		return err

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// limits are the tests' limits, large enough for a server built for the race detector.
+// limits are the limits in tests, large enough for a server built for the race detector.
 var limits = resources.Limits{CPUs: 0.5, Period: 20 * time.Millisecond, MemoryBytes: 256 << 20}
 
 // canLimit skips the test where this process cannot make control groups.
@@ -56,7 +56,7 @@ func limited(t *testing.T, run string) *pb.StartRequest {
 	return req
 }
 
-// groupsOf returns the directories of the group a session's record names.
+// groupsOf returns the group directories that a session record names.
 func groupsOf(t *testing.T, dataDir string) []string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(dataDir), "session.json"))
@@ -169,7 +169,7 @@ func TestLimitsOutOfBounds(t *testing.T) {
 	wantCode(t, err, codes.InvalidArgument, "memory 100000000 is more than the machine has")
 }
 
-// The next agent removes a killed agent's group, with processes that left the child's process
+// The next agent removes the group of a killed agent, with processes that left the child's process
 // group.
 func TestRestartRemovesGroups(t *testing.T) {
 	parent := canLimit(t)
@@ -211,7 +211,7 @@ func TestRestartRemovesGroups(t *testing.T) {
 	}
 }
 
-// addGroup puts the group's directories into a record.
+// addGroup puts the group directories into a record.
 func addGroup(t *testing.T, file string, dirs []string) {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -74,8 +74,8 @@ func addressesOf(host string) (addrs []netip.Addr, err error) {
 	return addrs, nil
 }
 
-// sharesMachine reports whether other members have addresses on this machine. A packet's source
-// then does not show who sent it.
+// sharesMachine reports whether other members have addresses on this machine. The source of a
+// packet then does not show who sent it.
 func sharesMachine(m database.Member) bool {
 	own := map[netip.Addr]bool{}
 	if list, err := net.InterfaceAddrs(); err == nil {
@@ -102,7 +102,7 @@ func sharesMachine(m database.Member) bool {
 	return false
 }
 
-// attended is the session's member while it runs, and the victim of its faults. Only the session's
+// attended is the member of a session while it runs, and the victim of its faults. Only the session
 // goroutine uses it.
 type attended struct {
 	life

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Install obtains a release into the agent's cache, unless it is there, and streams its progress.
+// Install obtains a release into the agent cache, unless it is there, and streams its progress.
 // Calls for one release wait for each other, even on other agents with the same cache. An install
 // whose call or session ends is cancelled and leaves no files.
 func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServer[pb.InstallProgress]) error {
@@ -53,8 +53,8 @@ func (v service) Install(req *pb.InstallRequest, stream grpc.ServerStreamingServ
 	return stream.Send(&pb.InstallProgress{Release: release})
 }
 
-// beginInstall returns the run's open session, and adds the install to the agent's wait group:
-// Close waits for it. The session must be open, so that no member is measured during a build.
+// beginInstall returns the open session of the run, and adds the install to the wait group: Close
+// waits for it. The session must be open, so that no member is measured during a build.
 func (a *Agent) beginInstall(run string) (*session, error) {
 	s, err := a.own(run)
 	if err != nil {

@@ -40,8 +40,8 @@ func (d *released) Validate(h database.HostFacts) error {
 func (d *released) Recipes(version string) ([]recipe.Recipe, error) { return d.recipes(version) }
 
 // releases returns options for agents that share a cache and a registry in which the toy has
-// releases: 1.0 is a script that runs the server, 2.0 is in the binary, and 3.0's archive is at a
-// URL.
+// releases: 1.0 is a script that runs the server, 2.0 is in the binary, and the archive of 3.0 is
+// at a URL.
 func releases(t *testing.T, archive string) (cache string, change func(*agent.Options)) {
 	t.Helper()
 	cache = filepath.Join(t.TempDir(), "cache")
@@ -181,7 +181,7 @@ func TestInstallRefused(t *testing.T) {
 	wantCode(t, err, codes.FailedPrecondition, "not installed here")
 }
 
-// A member's executable depends on the agent's options and on the request.
+// The executable of a member depends on the agent options and on the request.
 func TestStartTools(t *testing.T) {
 	cache, change := releases(t, "")
 	other := filepath.Join(t.TempDir(), "other")

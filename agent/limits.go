@@ -8,14 +8,14 @@ import (
 )
 
 // Bounds on what a connection may cost. Requests are small: the largest holds options of at most
-// maxOptions and a cluster's hosts.
+// maxOptions and the hosts of a cluster.
 const (
 	// maxRequest bounds a request in bytes, maxHeaders its headers.
 	maxRequest = 1 << 20
 	maxHeaders = 64 << 10
 	// maxCalls bounds the concurrent calls on one connection; further calls wait.
 	maxCalls = 64
-	// greetTimeout bounds a new connection's handshake.
+	// greetTimeout bounds the handshake of a new connection.
 	greetTimeout = 10 * time.Second
 	// A client that sent nothing for quietTime gets a keepalive ping. Its connection ends if it
 	// does not answer within answerTime.

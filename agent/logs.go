@@ -10,7 +10,7 @@ import (
 )
 
 // logTo writes what this process logs to the session in dir, until the session is released. It
-// appends to an earlier agent's log. A log that cannot be written is a problem for the run to
+// appends to the log of an earlier agent. A log that cannot be written is a problem for the run to
 // record, and does not end it.
 func (s *session) logTo(dir string) {
 	f, err := s.agent.root.OpenFile(dir+"/"+results.FileAgentLog, os.O_CREATE|os.O_RDWR, 0o600)
@@ -25,7 +25,7 @@ func (s *session) logTo(dir string) {
 	s.problem("the agent's log is not recorded", err)
 }
 
-// boundLogs keeps the logs of the member's commands within the agent's bound, until the returned
+// boundLogs keeps the logs of the member commands within the agent bound, until the returned
 // function is called. That function cuts them for the last time.
 func (l life) boundLogs() (stop func()) {
 	s, p := l.s, l.p

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// A member that floods its log keeps the beginning and the end, on the agent's disk and in
-// control's copy, with the cut between them.
+// A member that floods its log keeps the beginning and the end, on the agent disk and in the copy
+// at control, with the cut between them.
 func TestFloodedLog(t *testing.T) {
 	bound := logfile.Bound{Head: 64 << 10, Tail: 128 << 10, Slack: 32 << 10}
 	h := serve(t, func(o *agent.Options) { o.LogBound = bound })

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// scrape starts to fetch the member's metrics and to write them into the session directory. The
+// scrape starts to fetch the member metrics and to write them into the session directory. The
 // returned function fetches them a last time and ends the scraping. It may be called more than
 // once.
 func (l life) scrape() (stop func(), err error) {

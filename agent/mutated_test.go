@@ -209,7 +209,7 @@ func (m *mutants) calls() []seed {
 	}
 }
 
-// wantAll fails the test unless the calls include all a server's verbs.
+// wantAll fails the test unless the calls include all verbs of the server.
 func (m *mutants) wantAll(server *grpc.Server) {
 	m.t.Helper()
 	for service, info := range server.GetServiceInfo() {
@@ -450,7 +450,7 @@ func (m *mutants) use() (u usage) {
 	return usage{runtime.NumGoroutine(), len(files), stats.HeapAlloc}
 }
 
-// How far two measurements may differ. For the heap it is the runtime's garbage.
+// How far two measurements may differ. For the heap it is garbage of the runtime.
 const (
 	mayGrow     = 10      // goroutines and files, on a busy machine
 	mayGrowHeap = 8 << 20 // bytes

@@ -21,7 +21,7 @@ const DefaultLease = tenant.DefaultLease
 // DefaultGrace is how long a verb may take to answer after its wait has ended.
 const DefaultGrace = 900 * time.Millisecond
 
-// Options are the agent's inputs. They do not change after [New].
+// Options configure an agent. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this agent can run.
 	Registry *database.Registry
@@ -53,17 +53,17 @@ type Options struct {
 	// Disk gives each member its own disk, which faults may fill: "loop:SIZE", see [owndisk.Size],
 	// which faults may also cut, or a directory, see [owndisk.CheckDir]. "" gives no disk.
 	Disk string
-	// Device and Interface are sampled; "" finds the data directory's device and the member's
-	// interface.
+	// Device and Interface are sampled; "" finds the device of the data directory and the interface
+	// of the member.
 	Device, Interface string
-	// LogBound bounds what is kept from the log of each of a member's commands; zero is
+	// LogBound bounds what is kept from the log of each member command; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
-	// Log receives events no verb caused; nil discards them. A session's file
+	// Log receives events no verb caused; nil discards them. The session file
 	// [results.FileAgentLog] receives them too. If the log belongs to a [runlog.Handler], the file
 	// also has what the rest of the process logs meanwhile.
 	Log *slog.Logger
-	// Version is this program's version.
+	// Version is the version of this program.
 	Version string
 	// ClientNumPath, if not "", is a file that always holds the last client count as text.
 	ClientNumPath string

@@ -27,7 +27,7 @@ func (a *Agent) holdDisk() (err error) {
 	return err
 }
 
-// memberDir returns the folder for the member's files, given a session directory.
+// memberDir returns the folder for the member files, given a session directory.
 func (a *planner) memberDir(session string) string {
 	if a.own.Dir != "" {
 		return owndisk.In(a.own.Dir).Point
@@ -87,11 +87,11 @@ func (l life) makeDisk() error {
 	return owndisk.Make(s.ctx, d, own.Bytes)
 }
 
-// removeDisk unmounts the member's own disk, if it has one. The disk's file goes with the session's
+// removeDisk unmounts the member's own disk, if it has one. The disk file goes with the session
 // directory. On a disk the user has mounted, the member's folder is removed.
 func (l life) removeDisk() {
 	if d, ok := l.s.ownDisk(); ok {
-		// Not the session's context, which has ended: this has its own bound.
+		// Not the session context, which has ended: this has its own bound.
 		if err := d.Unmount(context.Background()); err != nil {
 			l.s.problem("the member's own disk was not given back", err)
 		}
@@ -119,7 +119,7 @@ func (s *session) age() error {
 	return nil
 }
 
-// ownDisk returns the session's own disk for its member, if there is one.
+// ownDisk returns the member's own disk in this session, if there is one.
 func (s *session) ownDisk() (owndisk.Disk, bool) {
 	s.agent.mu.Lock()
 	defer s.agent.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *session) ownDisk() (owndisk.Disk, bool) {
 	return *s.now.disk, true
 }
 
-// freeDisk releases d, which an earlier agent's session had.
+// freeDisk releases d, which belonged to a session of an earlier agent.
 func (a *Agent) freeDisk(l leftover, d owndisk.Disk) {
 	// Only what a session in this directory can have had: records may have been edited.
 	var err error

@@ -152,7 +152,7 @@ func TestGivenDisk(t *testing.T) {
 }
 
 // A disk that somebody else has begun to use, or has unmounted, is refused at the dry run, with the
-// fault's place.
+// place of the fault.
 func TestGivenDiskIsTaken(t *testing.T) {
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNS) {
 		return

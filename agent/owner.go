@@ -13,7 +13,8 @@ import (
 // errIdle reports that no session is open.
 var errIdle = status.Error(codes.FailedPrecondition, "no session is open on this agent")
 
-// own returns the run's session and renews its lease. The error says why the run has no session.
+// own returns the session of the run and renews its lease. The error says why the run has no
+// session.
 func (a *Agent) own(run string) (*session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,7 +38,7 @@ func (now *sessionState) refusal(code codes.Code) error {
 	return now.Refusal(code, "agent", more, now.ownerMessage())
 }
 
-// ownerMessage returns the session's owner as a message. agent.mu is held.
+// ownerMessage returns the session owner as a message. agent.mu is held.
 func (now *sessionState) ownerMessage() *pb.Owner {
 	m := now.Message()
 	m.Tag, m.Detached = now.tag, now.detached

@@ -93,7 +93,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	return p, nil
 }
 
-// joined returns one status with the texts of all errs in one line and the first one's code.
+// joined returns one status with the texts of all errs in one line and the code of the first.
 func joined(errs ...error) error {
 	var code codes.Code
 	var texts []string
@@ -112,7 +112,8 @@ func joined(errs ...error) error {
 	return status.Error(code, strings.Join(texts, "; "))
 }
 
-// driver returns db's driver with its options decoded and allowed on a machine with these facts.
+// driver returns the driver of db with its options decoded and allowed on a machine with these
+// facts.
 func (a *planner) driver(db database.Database, options []byte, facts database.HostFacts) (database.Driver, error) {
 	driver := db.New()
 	if err := yamlfile.DecodeOptions(options, driver); err != nil {
@@ -140,7 +141,7 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// hostsOf returns the cluster's hosts with every port filled in. It reports all problems.
+// hostsOf returns the cluster hosts with every port filled in. It reports all problems.
 func hostsOf(info database.Info, req *pb.StartRequest) ([]database.Host, error) {
 	n := len(req.GetHosts())
 	if n == 0 || n > maxHosts {
@@ -204,7 +205,7 @@ func checkDistinct(hosts []database.Host) error {
 	return errors.Join(problems...)
 }
 
-// targetOf returns the target with every member's client port.
+// targetOf returns the target with the client ports of all members.
 func targetOf(hosts []database.Host) database.Target {
 	t := database.Target{Prefer: -1}
 	for _, h := range hosts {

@@ -34,13 +34,13 @@ type planned struct {
 	// tap intercepts the member's calls that put writes on disk; nil if no announced fault needs
 	// it.
 	tap *tap.Tap
-	// upgrades are the member's plans with the releases that faults start it with, by version.
+	// upgrades are the member plans with the releases that faults start it with, by version.
 	upgrades map[string]*planned
 	disk     results.Disk // the file system that holds the data, and what its probes measured
 	free     int64        // free bytes there; 0 if not known
 }
 
-// planner turns requests into planned members, using the agent's options and the facts about its
+// planner turns requests into planned members, using the agent options and the facts about its
 // machine. It is safe for concurrent use.
 type planner struct {
 	opts Options
@@ -52,10 +52,10 @@ type planner struct {
 // distinguish it from other members on this machine.
 type grouping struct {
 	limits resources.Limits
-	// tag is the member's tag. apart reports whether faults need the group.
+	// tag is the member tag. apart reports whether faults need the group.
 	tag   string
 	apart bool
-	// run and name are the group's directories below the parent. The parent is nil if no group is
+	// run and name are the group directories below the parent. The parent is nil if no group is
 	// needed.
 	run, name string
 	parent    *cgroup.Parent

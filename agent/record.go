@@ -21,14 +21,14 @@ type record struct {
 	Owner  string    `json:"owner"`
 	Opened time.Time `json:"opened"`
 	Tag    string    `json:"tag"`
-	// State is the word for the session's state. Reason is why the session ended.
+	// State is the word for the session state. Reason is why the session ended.
 	State  string `json:"state"`
 	Reason string `json:"reason,omitempty"`
 	// BootID is the boot in which pids and start ticks name these processes.
 	BootID   string        `json:"boot_id"`
 	Children []childRecord `json:"children"`
 	Files    []string      `json:"files"`
-	// Group holds the directories of the member's control group; empty without limits.
+	// Group holds the directories of the control group; empty without limits.
 	Group []string `json:"group,omitempty"`
 	// Disk is the member's own disk, if it has one.
 	Disk *owndisk.Disk `json:"disk,omitempty"`
@@ -74,7 +74,7 @@ func (s *session) writeRecord() error {
 	return nil
 }
 
-// currentRecord returns the session's current record and directory.
+// currentRecord returns the current record and directory of the session.
 func (s *session) currentRecord() (record, string) {
 	now := s.snapshot()
 	children := now.children()

@@ -85,9 +85,9 @@ func (a *Agent) leftovers() ([]leftover, error) {
 	return left, nil
 }
 
-// endLeftover undoes the session's faults, kills the children that still run, and removes their
-// control group. Pids from another boot, or with other start ticks, belong to other processes,
-// which it leaves alone.
+// endLeftover undoes the faults of the session, kills the children that still run, and removes
+// their control group. Pids from another boot, or with other start ticks, belong to other
+// processes, which it leaves alone.
 func (a *Agent) endLeftover(l leftover) error {
 	if l.record.BootID != a.bootID {
 		return nil
@@ -151,8 +151,8 @@ func awaitEnd(fd int) error {
 	}
 }
 
-// recoveredSession returns an earlier agent's session, stopped. Its lease has expired: its run may
-// still collect, and the next Open may take the agent.
+// recoveredSession returns the session of an earlier agent, stopped. Its lease has expired: its run
+// may still collect, and the next Open may take the agent.
 func (a *Agent) recoveredSession(l leftover) *session {
 	r := l.record
 	s := &session{

@@ -115,7 +115,7 @@ func child(name string, pid int, ticks uint64) any {
 	return map[string]any{"name": name, "pid": pid, "start_ticks": ticks}
 }
 
-// leave writes a running session's record, as a killed agent leaves it.
+// leave writes the record of a running session, as a killed agent leaves it.
 func leave(t *testing.T, dir string, opened time.Time, children []any) {
 	t.Helper()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

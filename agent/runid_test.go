@@ -11,7 +11,7 @@ import (
 )
 
 // Whoever knows the run id may stop the session and fetch its logs. No answer to another caller
-// contains it, and the run's name in answers opens nothing.
+// contains it, and the run name in answers opens nothing.
 func TestRunIDIsKept(t *testing.T) {
 	h := serve(t, nil)
 	const run = "0123456789abcdef0123456789abcdef"

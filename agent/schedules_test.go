@@ -163,7 +163,7 @@ func (s *schedule) play(end string) {
 	}
 }
 
-// see records the member's processes.
+// see records the member processes.
 func (s *schedule) see() {
 	for _, c := range s.status().Children {
 		if is, err := process.StartTicks(int(c.Pid)); err == nil && c.Running {
@@ -211,8 +211,8 @@ func (s *schedule) left() (list []string) {
 	return list
 }
 
-// queuesNow lists this process's packet queues, as far as they may be read. Their numbers begin at
-// its pid.
+// queuesNow lists the packet queues of this process, as far as they may be read. Their numbers
+// begin at its pid.
 func queuesNow(t *testing.T) (list string) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/net/netfilter/nfnetlink_queue")

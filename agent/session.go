@@ -39,8 +39,8 @@ func newSession(a *Agent, run, owner string) *session {
 	return s
 }
 
-// live is the session's goroutine. It waits for a Start that is accepted, conducts the member,
-// and returns with the session stopped.
+// live is the session goroutine. It waits for a Start that is accepted, conducts the member, and
+// returns with the session stopped.
 func (s *session) live() {
 	for s.ctx.Err() == nil {
 		select {

@@ -272,7 +272,8 @@ func tree(t *testing.T, dir string) []string {
 	return paths
 }
 
-// Every way to end a session whose start hangs also ends its children, and informs Start's caller.
+// Every way to end a session whose start hangs also ends its children, and informs the caller of
+// Start.
 func TestEndWhileStarting(t *testing.T) {
 	for name, end := range map[string]func(*harness){
 		"asked":        func(h *harness) { h.stopped("run1") },

@@ -37,10 +37,10 @@ type Agent struct {
 	root     *os.Root        // at WorkDir; sessions write and remove files through it
 	hold     *os.File        // locked while this agent owns WorkDir
 
-	// ctx ends with Close; every session's context is its child.
+	// ctx ends with Close; the contexts of sessions are its children.
 	ctx  context.Context
 	end  context.CancelCauseFunc
-	wg   sync.WaitGroup // for sessions' goroutines and installs
+	wg   sync.WaitGroup // for session goroutines and installs
 	done func() <-chan struct{}
 
 	clientFile clientFile
@@ -53,7 +53,7 @@ type Agent struct {
 	closed  bool
 }
 
-// service implements the agent's verbs, in the files named after them. [bounded] is their gRPC
+// service implements the agent verbs, in the files named after them. [bounded] is their gRPC
 // interface.
 type service struct {
 	pb.UnimplementedAgentServer
@@ -80,12 +80,12 @@ type session struct {
 	changes chan *change
 	ended   chan struct{} // closed once stopped
 	gone    chan struct{} // closed once this session no longer holds the agent
-	// kept ends, by drop, when the session's directory is to be removed.
+	// kept ends, by drop, when the session directory is to be removed.
 	kept context.Context
 	drop context.CancelCauseFunc
 	// clients is the last client count from control, for the sampler.
 	clients atomic.Int64
-	// newest is the member's last sample, nil before the first.
+	// newest is the last sample of the member, nil before the first.
 	newest    atomic.Pointer[results.Sample]
 	recording sync.Mutex // held while session.json is written
 
@@ -107,7 +107,7 @@ type sessionState struct {
 	files    []string // the files that Collect indexes, below dir
 	spawned  []member.Child
 	member   *member.Member
-	group    []string // the directories of the member's control group
+	group    []string // the directories of the control group
 }
 
 // tenancy is who owns a session. Its run and owner change when a detached session is taken over.
@@ -118,7 +118,7 @@ type tenancy struct {
 	expired  bool // the lease has ended, or the control has left what stopped: the next Open may have the agent
 }
 
-// faulted is what faults did to the session's member.
+// faulted is what faults did to the member.
 type faulted struct {
 	disk   *owndisk.Disk  // the member's own, or nil
 	faults []fault.Record // in request order
@@ -129,13 +129,13 @@ type faulted struct {
 // remains are the facts about a member that has ended.
 type remains struct {
 	tails    map[string]string // the last log lines from children that died by themselves, by name
-	exits    map[string]string // how an earlier agent's children ended, by name
+	exits    map[string]string // how the children of an earlier agent ended, by name
 	sizes    sizes
 	use      *resources.Use // what resources the member used, once its group is removed
 	problems []string       // what could not be recorded
 }
 
-// sizes are the data directories' sizes after the stop, in bytes; -1 if not measured.
+// sizes are the sizes of the data directories after the stop, in bytes; -1 if not measured.
 type sizes struct{ apparent, allocated int64 }
 
 // attempt is one Start: its request and, after done is closed, its answer.
@@ -224,14 +224,14 @@ func wait(ctx context.Context, what string, c <-chan struct{}) error {
 	}
 }
 
-// life is one start of a member, from making its directory until its commands end. The session's
+// life is one start of a member, from making its directory until its commands end. The session
 // goroutine runs it.
 type life struct {
 	s *session
 	p *planned
 }
 
-// change asks the session's goroutine to apply a fault, or to undo the one with an id.
+// change asks the session goroutine to apply a fault, or to undo the one with an id.
 type change struct {
 	record fault.Record
 	undo   bool
@@ -254,7 +254,7 @@ type Seen struct {
 	Member   int
 	// Sample is the newest for the member and its machine, nil before the first.
 	Sample *results.Sample
-	// Faults are all the session's faults, in request order.
+	// Faults are all faults of the session, in request order.
 	Faults []fault.Record
 }
 
@@ -265,5 +265,5 @@ const (
 	fileRecord = "session.json"
 )
 
-// logFile returns the path to the command's log in the session directory.
+// logFile returns the path to the log of command in the session directory.
 func logFile(command string) string { return results.DirLogs + "/" + command + ".log" }

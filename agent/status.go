@@ -17,7 +17,7 @@ import (
 // probeTimeout bounds a readiness probe whose call has no deadline.
 const probeTimeout = 5 * time.Second
 
-// Heartbeat renews the lease, sets the client count and returns the agent's clock. It answers in
+// Heartbeat renews the lease, sets the client count and returns the agent clock. It answers in
 // every state of its session, so that control learns of an end it did not request.
 func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.HeartbeatResponse, error) {
 	received := time.Now()
@@ -44,8 +44,8 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 	return resp, nil
 }
 
-// Status returns the agent's state and owner. Only the session's run gets the member's facts,
-// executables and logs. Status renews no lease.
+// Status returns the state and the owner of the agent. Only the run that has the session gets the
+// facts, executables and logs of the member. Status renews no lease.
 func (v service) Status(ctx context.Context, req *pb.StatusRequest) (*pb.StatusResponse, error) {
 	a := v.agent
 	resp := &pb.StatusResponse{State: pb.State_STATE_IDLE, Version: a.opts.Version, Host: a.host}
@@ -98,7 +98,7 @@ func (s *session) ready(ctx context.Context, now snapshot) error {
 	return s.age()
 }
 
-// Machine returns a record, for messages, that describes the agent's machine when the agent began,
+// Machine returns a record, for messages, that describes the agent machine when the agent began,
 // and reports whether a member has a session.
 func (a *Agent) Machine() (host []byte, member bool) {
 	a.mu.Lock()
@@ -119,7 +119,7 @@ func environmentOf(log *slog.Logger, children []member.Child) (all []environment
 	return all
 }
 
-// fileMessages returns the session's files with their current sizes. A file that does not exist yet
+// fileMessages returns the session files with their current sizes. A file that does not exist yet
 // is empty.
 func fileMessages(root *os.Root, dir string, files []string) []*pb.FileInfo {
 	messages := make([]*pb.FileInfo, len(files))

@@ -11,8 +11,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Stop ends the member's commands and answers when they have ended and their data is measured. It
-// may be called in every state, and repeatedly. If a call ends early, the stop continues.
+// Stop ends the member commands and answers when they have ended and their data is measured. It may
+// be called in every state, and repeatedly. If a call ends early, the stop continues.
 func (v service) Stop(ctx context.Context, req *pb.StopRequest) (*pb.StopResponse, error) {
 	s, err := v.agent.own(req.GetRunId())
 	if errors.Is(err, errIdle) {

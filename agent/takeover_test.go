@@ -18,7 +18,7 @@ func (h *harness) takeOver(run string, want *pb.StartRequest) error {
 	return err
 }
 
-// leave sends the run's last heartbeat.
+// leave sends the last heartbeat of the run.
 func (h *harness) leave(run string) {
 	h.t.Helper()
 	if _, err := h.Heartbeat(h.t.Context(), &pb.HeartbeatRequest{RunId: run, Leaving: true}); err != nil {
@@ -61,7 +61,7 @@ func TestDetached(t *testing.T) {
 	h.awaitOpen("run3") // its remains live for one lease
 }
 
-// A detached session's name is not enough to take it over.
+// The name of a detached session is not enough to take it over.
 func TestTakeOverIsRefused(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")
@@ -138,8 +138,8 @@ func TestStatusOfOthers(t *testing.T) {
 	}
 }
 
-// A control that leaves a stopped session's files sets the agent free: the files can be fetched
-// until another run opens a session, which it may do at once.
+// A control that leaves the files of a stopped session sets the agent free: the files can be
+// fetched until another run opens a session, which it may do at once.
 func TestLeftFiles(t *testing.T) {
 	h := serve(t, nil)
 	h.open("run1")

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The test binary is the test database's server when started as one.
+// The test binary is the server of the test database when started as one.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "serve" {
 		if err := serveMember(os.Args[2], os.Args[3:]); err != nil {
@@ -57,7 +57,7 @@ type toy struct {
 	Panic bool `yaml:"panic"`
 	// Haunted makes Ready panic.
 	Haunted bool `yaml:"haunted"`
-	// Memory is refused above the machine's memory.
+	// Memory is refused above the machine memory.
 	Memory int64 `yaml:"memory"`
 	// Flags are extra flags.
 	Flags []string `yaml:"flags"`
@@ -162,7 +162,7 @@ func tellToy(t *testing.T, addr, command string) {
 	}
 }
 
-// serveMember is a member's process.
+// serveMember is the process of a member.
 func serveMember(name string, args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -239,5 +239,5 @@ func eat() {
 	}
 }
 
-// registry has the databases the tests' agents can run.
+// registry has the databases that agents in tests can run.
 func registry() *database.Registry { return database.NewRegistry(toyDatabase(), fake.Database()) }

@@ -36,7 +36,7 @@ func (a *planner) tools(db database.Database, req *pb.StartRequest) (tools, erro
 	case toolbox.Cached:
 		r := choice.Release
 		if !req.GetDryRun() {
-			// A run's record holds these hashes, so they must match the files.
+			// The record of a run holds these hashes, so they must match the files.
 			if err := r.Verify(); err != nil {
 				return tools{}, status.Errorf(codes.FailedPrecondition, "the release %s %s is damaged (remove %s and install it again): %v", db.Name, choice.Version, r.Dir, err)
 			}

@@ -4,11 +4,11 @@ import "time"
 
 // sessionClock is the clock that control compares with its own: this machine's wall clock when the
 // session started, advanced by the monotonic clock. Setting the wall clock therefore moves neither
-// a step's start nor a load's seconds.
+// the start of a step nor the seconds of a load.
 type sessionClock struct {
-	wall func(time.Time) time.Time // the wall clock's reading at a time
+	wall func(time.Time) time.Time // what the wall clock reads at a time
 	base time.Time                 // when the session began
-	unix time.Time                 // the wall clock's reading then
+	unix time.Time                 // what the wall clock read then
 }
 
 // newSessionClock returns a clock that begins now. nil is this machine's wall clock.

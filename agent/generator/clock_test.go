@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestWallClockIsSet: setting a generator's wall clock moves neither a step's start nor its
-// seconds, and control learns of it.
+// TestWallClockIsSet: setting the wall clock of a generator moves neither the start of a step nor
+// its seconds, and control learns of it.
 func TestWallClockIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const ahead, set = time.Minute, -time.Hour
@@ -71,8 +71,8 @@ func checkStart(t *testing.T, e issuer.End, start time.Time) {
 	}
 }
 
-// TestImpossibleClock: a clock or a start that is lifetimes away is refused. Such a load's seconds
-// would wrap around, and the generator would write all seconds between them.
+// TestImpossibleClock: a clock or a start that is lifetimes away is refused. The seconds of such a
+// load would wrap around, and the generator would write all seconds between them.
 func TestImpossibleClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := serve(t, allowed(newStore()))

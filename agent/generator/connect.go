@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// Connect opens this part's connections for a step.
+// Connect opens the connections of this part for a step.
 func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.ConnectResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {

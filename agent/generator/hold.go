@@ -46,7 +46,7 @@ func (s *session) use() error {
 	return nil
 }
 
-// GrantSessions begins this part's sessions that are held beside the load.
+// GrantSessions begins the sessions of this part that are held beside the load.
 func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest) (*pb.GrantSessionsResponse, error) {
 	s, done, err := v.hold(req.GetRunId())
 	if err != nil {

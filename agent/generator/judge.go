@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// answers returns a judge for this part's answers, if control asks for judging.
+// answers returns a judge for the answers to this part, if control asks for judging.
 func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 	if req.GetJudging() == nil {
 		return nil, nil

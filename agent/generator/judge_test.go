@@ -33,7 +33,7 @@ func judged(t *testing.T, l workload.Load, part, parts int) *pb.PrepareRequest {
 	return req
 }
 
-// judge returns the generator's report.
+// judge returns the report by the generator.
 func judge(t *testing.T, c pb.GeneratorClient) (judging.Report, error) {
 	t.Helper()
 	stream, err := c.Judge(t.Context(), &pb.JudgeRequest{RunId: "run1", Read: string(workload.ReadLinearizable), Connections: 2, Members: members, WithinNs: int64(time.Minute)})

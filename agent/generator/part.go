@@ -38,7 +38,7 @@ type part struct {
 	period   time.Duration // between samples
 }
 
-// planned returns the part a request describes. The error joins all the request's problems. Files
+// planned returns the part a request describes. The error joins all problems of the request. Files
 // the request names are not read yet.
 func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error) {
 	p := &part{database: req.GetDatabase(), spec: load.Spec{
@@ -71,7 +71,7 @@ func planned(registry *database.Registry, req *pb.PrepareRequest) (*part, error)
 	return p, errors.Join(errs...)
 }
 
-// decodeOptions decodes the driver's options as control does.
+// decodeOptions decodes the driver options as control does.
 func decodeOptions(data []byte, driver database.Driver) error {
 	if err := yamlfile.DecodeOptions(data, driver); err != nil {
 		return err
@@ -89,7 +89,7 @@ func decodeLoad(data []byte) (l workload.Load, err error) {
 	return l, nil
 }
 
-// setTarget sets where the clients' requests go, without credentials.
+// setTarget sets where client requests go, without credentials.
 func (p *part) setTarget(req *pb.PrepareRequest) error {
 	p.target = database.Target{Prefer: -1, Endpoints: req.GetEndpoints(), Prefix: req.GetPrefix(), MaxBytes: int(req.GetMaxBytes())}
 	if n := len(req.GetEndpoints()); n < 1 || n > maxEndpoints {
@@ -137,7 +137,7 @@ func checkPath(name, path string) error {
 // share returns how many of all clients or connections belong to this part, at least one.
 func (p *part) share(n int32) int { return max(int(p.spec.Part.Count(int64(n))), 1) }
 
-// own returns this part's own load, as a self-check needs it.
+// own returns the load of this part, as a self-check needs it.
 func (p *part) own() workload.Load {
 	l := p.spec.Load
 	of := float64(max(p.spec.Part.Of, 1))

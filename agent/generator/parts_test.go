@@ -40,7 +40,7 @@ func steps() []load.Step {
 type counts struct {
 	rows       []results.Interval
 	values     int64 // in all histograms for ok requests
-	members    int64 // in the members' histograms
+	members    int64 // in the member histograms
 	totals     int64
 	firstStart time.Time
 }
@@ -111,7 +111,7 @@ func TestTwoGeneratorsAreOne(t *testing.T) {
 	})
 }
 
-// checkMerged compares the merged rows with both steps' requests.
+// checkMerged compares the merged rows with the requests of both steps.
 func checkMerged(t *testing.T, out *counts, merger *merge.Merger) {
 	t.Helper()
 	if merger.Err() != nil || len(merger.Losses()) > 0 {
@@ -130,7 +130,7 @@ func checkMerged(t *testing.T, out *counts, merger *merge.Merger) {
 	}
 }
 
-// checkEnd checks how one part's step ended.
+// checkEnd checks how a step of one part ended.
 func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	t.Helper()
 	r := e.Result
@@ -145,7 +145,7 @@ func checkEnd(t *testing.T, part int, e issuer.End, start time.Time) {
 	}
 }
 
-// preload writes the part's keys.
+// preload writes the keys of the part.
 func preload(t *testing.T, c pb.GeneratorClient, perRequest int32) (last int64) {
 	t.Helper()
 	stream, err := c.Preload(t.Context(), &pb.PreloadRequest{RunId: "run1", Clients: 4, Connections: 4, PerRequest: perRequest, Members: members})
@@ -186,7 +186,7 @@ func run(t *testing.T, clients []pb.GeneratorClient, merger *merge.Merger, step 
 	return ends
 }
 
-// take passes the generator's records on until its step ends. Samples begin with the header only in
+// take passes the generator records on until its step ends. Samples begin with the header only in
 // the first step.
 func take(t *testing.T, stream interface {
 	Recv() (*pb.RunResponse, error)

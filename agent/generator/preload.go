@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/issuer"
 )
 
-// Preload writes this part's keys that exist before the load.
+// Preload writes the keys of this part that exist before the load.
 func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServer[pb.PreloadProgress]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -48,14 +48,14 @@ func (v service) Preload(req *pb.PreloadRequest, stream grpc.ServerStreamingServ
 	})
 }
 
-// preload writes the keys in the session's part.
+// preload writes the keys of this part.
 func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *written) (err error) {
 	defer recoveredIn(s.log, "Preload", &err)
 	how := issuer.Preload{Clients: int(req.GetClients()), Connections: int(req.GetConnections()), PerRequest: int(req.GetPerRequest())}
 	return s.issuer.Preload(s.issuing, d, how, progress.reach)
 }
 
-// written reports how many keys are written, and each second's request outcomes.
+// written reports how many keys are written, and the request outcomes in each second.
 type written struct {
 	out *outbox[pb.PreloadProgress]
 	// many reports whether a request writes many keys: then each request reports, not each

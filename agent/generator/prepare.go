@@ -76,7 +76,7 @@ func (s *session) prepare(ctx context.Context, p *part, req *pb.PrepareRequest) 
 	return resp, err
 }
 
-// selfCheck measures what this machine adds to its part's latencies. A failed check gives the
+// selfCheck measures what this machine adds to the latencies of its part. A failed check gives the
 // reason in its result.
 func (s *session) selfCheck(ctx context.Context) ([]byte, error) {
 	ctx, cancel := s.within(ctx)

@@ -38,7 +38,7 @@ func (o *outbox[M]) last(m *M) {
 	}
 }
 
-// relay does a streaming verb's work and sends its messages in order. The work ends when the
+// relay does the work of a streaming verb and sends its messages in order. The work ends when the
 // session does, whatever happens to the stream. A broken stream ends the session, and a session
 // that ends ends the verb, even if control does not read.
 func relay[M any](ctx context.Context, s *session, send func(*M) error, work func(out *outbox[M]) error) error {

@@ -62,7 +62,7 @@ func (s *store) requests() map[string]int {
 	return asked
 }
 
-// note counts a request, and takes the request's time.
+// note counts a request, and takes the request time.
 func (s *store) note(what string, key, value []byte) {
 	h := fnv.New64a()
 	h.Write(value)
@@ -183,7 +183,7 @@ func serve(t *testing.T, o Options) pb.GeneratorClient {
 	return pb.NewGeneratorClient(conn)
 }
 
-// allowed are the options for a store's generator, which may read everything.
+// allowed are the options for a generator of s, which may read everything.
 func allowed(s *store) Options {
 	return Options{Registry: s.registry(), Allowed: true, Version: "v1", Targets: Targets{reserved: true, texts: []string{Reserved}}, Secrets: Secrets{Dirs: []string{"/"}, Variables: []string{"DBTESTER_TEST_NONE"}}}
 }
@@ -215,7 +215,7 @@ func mustPrepare(t *testing.T, c pb.GeneratorClient, req *pb.PrepareRequest) *pb
 	return resp
 }
 
-// mustConnect opens the step's connections.
+// mustConnect opens the connections of the step.
 func mustConnect(t *testing.T, c pb.GeneratorClient, run string, step *pb.LoadStep) *pb.ConnectResponse {
 	t.Helper()
 	resp, err := c.Connect(t.Context(), &pb.ConnectRequest{RunId: run, Step: step, Members: members})

@@ -44,7 +44,7 @@ func (v service) Run(req *pb.RunRequest, stream grpc.ServerStreamingServer[pb.Ru
 	})
 }
 
-// FailBack has the running step's connections go back to their first members.
+// FailBack has the connections of the running step go back to their first members.
 func (v service) FailBack(ctx context.Context, req *pb.FailBackRequest) (*pb.FailBackResponse, error) {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {
@@ -77,16 +77,17 @@ func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end 
 	return s.step(ctx, start, out), nil
 }
 
-// furthestClock bounds how far control's clock may be from this machine's, and a start from now.
+// furthestClock bounds how far the clock of control may be from that of this machine, and a start
+// from now.
 const furthestClock = 50 * 365 * 24 * time.Hour
 
-// ready prepares the connected step, and returns when it starts by the records' clock.
+// ready prepares the connected step, and returns when it starts in the clock of the records.
 func (s *session) ready(req *pb.RunRequest) (start time.Time, err error) {
 	if next := s.issuer.Next().Index; next != int(req.GetStep()) {
 		return start, fmt.Errorf("the step must be the one that is connected, %d, got %d", next, req.GetStep())
 	}
 	ahead := time.Duration(req.GetOffsetNs())
-	// Beyond this bound the load's seconds would wrap around, and all seconds between would be
+	// Beyond this bound the seconds of the load would wrap around, and all seconds between would be
 	// written.
 	if ahead.Abs() > furthestClock {
 		return start, fmt.Errorf("the clocks must differ by at most %v, got %v", furthestClock, ahead)
@@ -155,7 +156,7 @@ func (r *records) Second(s load.Second) error {
 // Total ignores the total of a series: control computes totals from the seconds.
 func (r *records) Total(load.Total) error { return nil }
 
-// Member sends one member's histogram.
+// Member sends the histogram of one member.
 func (r *records) Member(t load.MemberTotal) error {
 	m, err := r.encoder.Member(t)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// Secrets are what a generator may read for a load's clients, whoever sends the request. The zero
-// value allows nothing.
+// Secrets are what a generator may read for the clients of a load, whoever sends the request. The
+// zero value allows nothing.
 type Secrets struct {
 	// Dirs are absolute folder paths. Files are read only below them, even through links.
 	Dirs []string

@@ -32,7 +32,7 @@ func (s *Server) Seen() Seen {
 	return seen
 }
 
-// show has the server show the session's load in place of the one before.
+// show has the server show this load in place of the one before.
 func (s *session) show(tag string) {
 	if !s.server.opts.Shown {
 		return
@@ -46,7 +46,7 @@ func (s *session) show(tag string) {
 	s.server.shown = s.shown
 }
 
-// second counts the second's records.
+// second counts the records of a second.
 func (s *shown) second(second load.Second) {
 	if s != nil {
 		s.load.Second(second)

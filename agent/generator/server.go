@@ -68,7 +68,7 @@ func New(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// Register adds the generator's service to r, whose options must turn a panic in a verb into an
+// Register adds the generator service to r, whose options must turn a panic in a verb into an
 // error.
 func (s *Server) Register(r grpc.ServiceRegistrar) { pb.RegisterGeneratorServer(r, service{server: s}) }
 
@@ -100,7 +100,8 @@ var errNotAllowed = status.Error(codes.PermissionDenied, "this agent does not is
 // errFree reports that no session is open.
 var errFree = status.Error(codes.FailedPrecondition, "no load is prepared on this generator")
 
-// own returns the run's session and renews its lease. The error says why the run has no session.
+// own returns the session of the run and renews its lease. The error says why the run has no
+// session.
 func (s *Server) own(run string) (*session, error) {
 	if !s.opts.Allowed {
 		return nil, errNotAllowed

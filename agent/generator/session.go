@@ -66,7 +66,7 @@ func (s *session) live() {
 	close(s.gone)
 }
 
-// free closes what Prepare and Connect opened, and ends the load's sessions.
+// free closes what Prepare and Connect opened, and ends the sessions of the load.
 func (s *session) free() error {
 	if s.issuer == nil {
 		return nil
@@ -107,7 +107,7 @@ func (s *session) begin(verb string, state pb.LoadState, from ...pb.LoadState) e
 	return nil
 }
 
-// done ends the verb's use of the session.
+// done ends the use of the session by a verb.
 func (s *session) done(state pb.LoadState) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

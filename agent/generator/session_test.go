@@ -335,8 +335,8 @@ func TestLateStart(t *testing.T) {
 	})
 }
 
-// TestSpread: all parts' connections go to the same members as one machine's, number by number, and
-// so do its single connections.
+// TestSpread: the connections of all parts go to the same members as those of one machine, number
+// by number, and so do its single connections.
 func TestSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, of := range []int{1, 2, 3, 4, 5} {
@@ -464,7 +464,7 @@ func TestPrepareRefuses(t *testing.T) {
 // latest is a load that reads the keys it creates.
 const latest = `{"mix": [{"operation": "read", "weight": 1}, {"operation": "write", "weight": 1}], "keys": 10, "key_law": "latest", "key_size": 8, "value_size": 8}`
 
-// TestPassword: a password is read on the generator's machine, and clients get it.
+// TestPassword: a password is read on the generator machine, and clients get it.
 func TestPassword(t *testing.T) {
 	path := password(t, "hunter2\n")
 	synctest.Test(t, func(t *testing.T) {
@@ -494,7 +494,7 @@ func TestSelfCheck(t *testing.T) {
 	}
 }
 
-// TestOwnLoad: a part's load has its share of clients and rates.
+// TestOwnLoad: the load of a part has its share of clients and rates.
 func TestOwnLoad(t *testing.T) {
 	p, err := planned(newStore().registry(), prepare(t, "run1", workload.Load{
 		Content: workload.Content{Operation: workload.OpWrite},

@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options are the generator's inputs. They do not change after [New].
+// Options configure a generator. They do not change after [New].
 type Options struct {
 	// Registry holds the databases this generator can be a client for.
 	Registry *database.Registry
@@ -33,7 +33,7 @@ type Options struct {
 	Secrets Secrets
 	// Lease is how long a session lives without a verb from its run; 0 is [DefaultLease].
 	Lease time.Duration
-	// Version is this program's version. Runs with another version are refused.
+	// Version is the version of this program. Runs with another version are refused.
 	Version string
 	// Mirror is the command line for dbtester selfcheck mirror; without it there are no
 	// self-checks.
@@ -44,7 +44,7 @@ type Options struct {
 	// Machine describes this machine, as a record in messages, and reports whether a database's member has a session
 	// on its agent; nil means that neither is known.
 	Machine func() (host []byte, member bool)
-	// Shown keeps the last load's counts for [Server.Seen].
+	// Shown keeps the counts of the last load for [Server.Seen].
 	Shown bool
 	// Log receives events no verb caused; nil discards them.
 	Log *slog.Logger
@@ -58,10 +58,10 @@ type Options struct {
 type Server struct {
 	opts Options
 
-	// ctx ends with Close; every session's context is its child.
+	// ctx ends with Close; the contexts of sessions are its children.
 	ctx context.Context
 	end context.CancelCauseFunc
-	wg  sync.WaitGroup // for sessions' goroutines
+	wg  sync.WaitGroup // for session goroutines
 
 	// mu guards the fields below, and session.now. It is never held while waiting.
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ type Server struct {
 	shown   *shown // the last load; nil before, and unless [Options.Shown]
 }
 
-// service implements the generator's verbs, in the files named after them.
+// service implements the generator verbs, in the files named after them.
 type service struct {
 	pb.UnimplementedGeneratorServer
 	server *Server
@@ -103,10 +103,11 @@ type session struct {
 	shown   *shown // nil unless the server shows loads
 	records records
 	held    held
-	// ended counts what became of the load's sessions, nil if it had none, once gone is closed.
+	// ended counts what became of the sessions of the load, nil if it had none, once gone is
+	// closed.
 	ended *results.LoadSessions
 	out   atomic.Pointer[outbox[pb.RunResponse]] // for the last step
-	ahead time.Duration                          // how far the session's clock is ahead of the records' clock
+	ahead time.Duration                          // how far the session clock is ahead of the clock of the records
 
 	now sessionState
 }
@@ -154,10 +155,10 @@ type Seen struct {
 	// Load is the part of the load that is prepared, or the last one; nil before the first, and on
 	// a generator that was not asked to show any.
 	Load *exposition.Part
-	// Run and Tag name the load's run and database, and Part is its number, from 0.
+	// Run and Tag name the run and the database of the load, and Part is its number, from 0.
 	Run, Tag string
 	Part     int
-	// Sample is the newest for this machine and process while the load's steps ran; nil before.
+	// Sample is the newest for this machine and process while steps of the load ran; nil before.
 	Sample *results.Sample
 }
 
@@ -174,7 +175,7 @@ var (
 // errClosed ends a session because the generator is closed.
 var errClosed = errors.New("the agent is closing")
 
-// outbox receives the stream's messages.
+// outbox receives the messages of a stream.
 type outbox[M any] struct {
 	session *session
 	queue   chan *M

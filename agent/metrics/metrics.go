@@ -26,7 +26,7 @@ type Options struct {
 // Handler returns the endpoint.
 func Handler(o Options) (http.Handler, error) { return exposition.Handler(newCollector(o)) }
 
-// collector exports the agent's state when it is scraped.
+// collector exports the agent state when it is scraped.
 type collector struct {
 	opts                            Options
 	info, state, down, lasting, had *prometheus.Desc

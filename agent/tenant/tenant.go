@@ -60,12 +60,12 @@ type Tenant struct {
 func (t *Tenant) Left(lease time.Duration) time.Duration { return lease - time.Since(t.Alive) }
 
 // Message returns the tenant as a message, which names the run by its hash: whoever knows the id
-// has its control's rights.
+// has the rights of its control.
 func (t *Tenant) Message() *pb.Owner {
 	return &pb.Owner{RunHash: pb.RunHash(t.Run), Name: t.Owner, SinceUnixNs: t.Since.UnixNano(), LastHeartbeatUnixNs: t.Alive.UnixNano()}
 }
 
-// Refusal returns the error for another run's call to an agent or a generator, the callee. more
+// Refusal returns the error for a call by another run to an agent or a generator, the callee. more
 // ends its text. The error carries owner, by which control knows that another run is the reason.
 func (t *Tenant) Refusal(code codes.Code, callee, more string, owner *pb.Owner) error {
 	text := fmt.Sprintf("the %s belongs to %s (run %s) since %s, last heard from %s ago%s",

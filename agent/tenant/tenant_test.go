@@ -38,7 +38,7 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A refusal names the owner and its run's hash, never the id, which would open the session.
+// A refusal names the owner and the hash of its run, never the id, which would open the session.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	one := Tenant{Run: "0123456789abcdef", Owner: "ann", Since: time.Unix(0, 0), Alive: time.Now()}

@@ -47,7 +47,7 @@ func delayPossible() error {
 	return errors.Join(err, q.Close())
 }
 
-// longestBy bounds a packet's delay.
+// longestBy bounds the delay of a packet.
 const longestBy = 10 * time.Second
 
 // line returns the line the packets pass, and the share of them that is dropped.
@@ -87,7 +87,8 @@ const (
 	mostRate  = 100_000_000_000
 )
 
-// slowed owns the delay's resources until it is over. The queue is nil if packets are only dropped.
+// slowed owns the resources of a delay until it is over. The queue is nil if packets are only
+// dropped.
 type slowed struct {
 	table *nft.Table
 	queue *queue.Queue
@@ -102,7 +103,7 @@ func (s slowed) Close() error {
 	return err
 }
 
-// hold delays the victim's packets until the fault is over.
+// hold delays packets of the victim until the fault is over.
 func hold(_ context.Context, v Victim, r Record) (string, error) {
 	p, err := r.decoded()
 	if err != nil {

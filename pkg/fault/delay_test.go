@@ -90,7 +90,7 @@ func inOwn(t *testing.T) bool {
 	return true
 }
 
-// slowly delays the server's packets.
+// slowly delays the packets of a server.
 func slowly(t *testing.T, to netip.AddrPort, l queue.Line, share int) slowed {
 	t.Helper()
 	s, err := slow("slow", both(to), l, share)
@@ -154,7 +154,7 @@ func mustBeGone(t *testing.T) {
 	t.Helper()
 	names, err := nft.Names()
 	queues, unread := os.ReadFile("/proc/self/net/netfilter/nfnetlink_queue")
-	if errors.Is(unread, os.ErrPermission) { // which this namespace's rights do not allow
+	if errors.Is(unread, os.ErrPermission) { // which the rights in this namespace do not allow
 		unread = nil
 	}
 	if err := errors.Join(err, unread); err != nil || len(names) > 0 || len(queues) > 0 {

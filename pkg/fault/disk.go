@@ -62,7 +62,7 @@ func disk() Kind {
 	}
 }
 
-// intercepted are the member's calls that a fault changes.
+// intercepted are the calls of a member that a fault changes.
 type intercepted struct{ tap *tap.Tap }
 
 // Close lets the calls pass again.
@@ -71,7 +71,7 @@ func (i intercepted) Close() error {
 	return nil
 }
 
-// intercept sets the effect on the member's calls.
+// intercept sets the effect on calls of the member.
 func intercept(v Victim, r Record, e tap.Effect) (string, error) {
 	switch t := v.Tap(); {
 	case len(r.Processes) == 0:
@@ -99,7 +99,7 @@ func letPass(ctx context.Context, v Victim, r Record, t *tap.Tap) (string, error
 	return fmt.Sprintf("%d calls of which each %s", n, e), nil
 }
 
-// effectOf parses a disk fault's parameter.
+// effectOf parses the parameter of a disk fault.
 func effectOf(fsync string) (e tap.Effect, err error) {
 	switch fsync {
 	case fsyncStall:
@@ -115,5 +115,5 @@ func effectOf(fsync string) (e tap.Effect, err error) {
 	return e, nil
 }
 
-// longestDelay bounds one call's delay.
+// longestDelay bounds the delay of one call.
 const longestDelay = time.Hour

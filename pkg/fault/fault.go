@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/tap"
 )
 
-// Kind declares a fault kind's functions. One goroutine at a time calls them.
+// Kind declares the functions of a fault kind. One goroutine at a time calls them.
 type Kind struct {
 	Name string
 	// Meaning describes the kind in the documentation.
@@ -32,7 +32,7 @@ type Kind struct {
 	groups bool
 	// disk reports whether the member needs its own disk, which the fault cuts.
 	disk bool
-	// keys are the fault's parameters, by their names in JSON and in files.
+	// keys are the parameters of the fault, by their names in JSON and in files.
 	keys []string
 	// possible returns why this machine cannot have the fault, and check why the parameters are
 	// not valid for it. Nil functions refuse nothing.
@@ -111,15 +111,15 @@ type Victim interface {
 	// Processes returns the running commands, and Lasting the faults that are not over.
 	Processes() []Process
 	Lasting() []Record
-	// End ends the commands for the fault with an id: at once, or as the agent ends a member's
-	// commands when a session ends. Ended reports whether that fault has begun to end them and not
-	// started them again. When the fault ends, Start starts them again on the data they left. It
-	// does nothing if they run, or if another fault ended them.
+	// End ends the commands for the fault with an id: at once, or as the agent ends the commands
+	// when a session ends. Ended reports whether that fault has begun to end them and not started
+	// them again. When the fault ends, Start starts them again on the data they left. It does
+	// nothing if they run, or if another fault ended them.
 	End(ctx context.Context, id string, graceful bool) error
 	Ended(id string) bool
 	Start(ctx context.Context, id string) error
-	// Upgrade has the next and later starts run the commands from another release, which the
-	// member's start has announced.
+	// Upgrade has the next and later starts run the commands from another release, which the start
+	// of the member has announced.
 	Upgrade(version string) error
 	// Tap intercepts the calls by which the processes put writes on disk; nil if they were
 	// started without one.
@@ -128,14 +128,15 @@ type Victim interface {
 	Disk() (owndisk.Disk, bool)
 	// Network returns where the members listen.
 	Network() (Network, error)
-	// Hold keeps the fault's resources until it is over, by the fault's id. LetGo closes them, and
-	// the session closes them when it ends. Held returns them, or nil.
+	// Hold keeps the resources of a fault until it is over, by its id. LetGo closes them, and the
+	// session closes them when it ends. Held returns them, or nil.
 	Hold(id string, held io.Closer)
 	Held(id string) io.Closer
 	LetGo(id string) error
 }
 
-// Process identifies a process group's leader by its pid and its start in clock ticks since boot.
+// Process identifies the leader of a process group by its pid and its start in clock ticks since
+// boot.
 type Process struct {
 	Pid        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"`
@@ -143,7 +144,7 @@ type Process struct {
 
 // Record is one fault on a member: its request and its outcome.
 type Record struct {
-	// ID is its name among a session's faults.
+	// ID is its name among the faults of a session.
 	ID         string          `json:"id"`
 	Kind       string          `json:"kind"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
@@ -189,7 +190,7 @@ func (k Kind) Undo(ctx context.Context, v Victim, r Record) (saw string, err err
 	return k.undo(ctx, v, r)
 }
 
-// decoded returns the record's parameters.
+// decoded returns the parameters of r.
 func (r Record) decoded() (p Parameters, err error) {
 	if len(r.Parameters) == 0 {
 		return p, nil
@@ -202,16 +203,16 @@ func (r Record) decoded() (p Parameters, err error) {
 	return p, nil
 }
 
-// Network is where the cluster's members listen.
+// Network is where the members of a cluster listen.
 type Network struct {
 	// Name is the prefix of the names that faults give this member's tables.
 	Name string
 	// Member is the victim among Hosts.
 	Member int
 	Hosts  []Host
-	// Shared reports whether other members have addresses on this machine. Then the victim's
-	// sockets are recognized by its version 2 control group, whose directory is Group, and the
-	// other members' sockets by Groups.
+	// Shared reports whether other members have addresses on this machine. Then the sockets of the
+	// victim are recognized by its version 2 control group, whose directory is Group, and those of
+	// the other members by Groups.
 	Shared bool
 	Group  string
 	Groups []string

@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 )
 
-// filled is the member's disk that a fault fills.
+// filled is a disk that a fault fills.
 type filled struct{ disk owndisk.Disk }
 
-// Close frees the disk's space.
+// Close frees the space of the disk.
 func (f filled) Close() error { return f.disk.Drain() }
 
 // fill fills the member's disk to its last block.
@@ -33,8 +33,8 @@ func fill(ctx context.Context, v Victim, r Record) (string, error) {
 	return fmt.Sprintf("%s were left of the disk", humanize.IBytes(uint64(n))), nil
 }
 
-// drain frees the disk's space, which is mounted for a moment if it has no power. A member that has
-// ended itself is started again.
+// drain frees the space of the disk, which is mounted for a moment if it has no power. A member
+// that has ended itself is started again.
 func drain(ctx context.Context, v Victim, r Record, d owndisk.Disk) (string, error) {
 	is, err := d.Mounted()
 	if err == nil && !is {

@@ -40,7 +40,7 @@ func Find(name string) (Kind, error) {
 	return Kind{}, fmt.Errorf("no kind of fault has the name %q: want %s", name, strings.Join(Names(), ", "))
 }
 
-// Check returns the record's kind, or why the record is no valid request.
+// Check returns the kind of r, or why the record is no valid request.
 func Check(r Record) (Kind, error) {
 	k, err := Find(r.Kind)
 	if err != nil {
@@ -86,8 +86,8 @@ func MayEnd(records []Record) bool {
 	})
 }
 
-// Release undoes faults that would keep their member's processes from ending as usual. It ignores
-// faults that are over.
+// Release undoes faults that would keep the processes of their member from ending as usual. It
+// ignores faults that are over.
 func Release(records []Record) error {
 	var errs []error
 	for _, r := range slices.Backward(records) {

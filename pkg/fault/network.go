@@ -99,16 +99,16 @@ type stream struct {
 	// listener is the end that does not change, and peer the other end's address; zero for any.
 	listener nft.End
 	peer     netip.Addr
-	// group is the connecting sockets' control group; "" for any. ours reports whether the victim
-	// is the connecting side: incoming packets then come from the listener.
+	// group is the control group of the connecting sockets; "" for any. ours reports whether the
+	// victim is the connecting side: incoming packets then come from the listener.
 	group string
 	ours  bool
 }
 
 // rule matches the packets the victim receives, or those it sends.
 func (s stream) rule(in bool) nft.Rule {
-	// A group's sockets are the connecting side, even if that is the other side of the victim's
-	// packets on one machine.
+	// The sockets of a group are the connecting side, even if that is the other side of the packets
+	// on one machine.
 	toListener := in != s.ours
 	r := nft.Rule{In: in, Group: s.group}
 	if s.group != "" && !s.ours {
@@ -125,7 +125,7 @@ func (s stream) rule(in bool) nft.Rule {
 	return r
 }
 
-// streams returns the streams between the listener's ports and peers.
+// streams returns the streams between ports of h and peers.
 func streams(h Host, ports []uint16, peers []netip.Addr, group string) (list []stream) {
 	if len(peers) == 0 {
 		peers = []netip.Addr{{}}
@@ -184,7 +184,7 @@ func tableOf(v Victim, r Record) (name string, rules []nft.Rule, err error) {
 	return n.Name + "-" + r.ID, rules, err
 }
 
-// drop drops the victim's packets until the fault is over.
+// drop drops packets of the victim until the fault is over.
 func drop(v Victim, r Record, share int) (string, error) {
 	name, rules, err := tableOf(v, r)
 	if err != nil {

@@ -47,7 +47,7 @@ func pause() Kind {
 	}
 }
 
-// pausedByOthers splits the fault's processes into those the victim's other pauses keep stopped,
+// pausedByOthers splits the processes of r into those that other pauses of the victim keep stopped,
 // and the rest.
 func pausedByOthers(v Victim, r Record) (paused, rest []Process) {
 	kept := map[Process]bool{}
@@ -83,8 +83,8 @@ func signalAll(processes []Process, sig unix.Signal) error {
 }
 
 const (
-	// stateEvery is how often processes' states are read until a signal has taken effect.
-	// stateTimeout bounds that time: threads inside the kernel stop late.
+	// stateEvery is how often process states are read until a signal has taken effect. stateTimeout
+	// bounds that time: threads inside the kernel stop late.
 	stateEvery   = 5 * time.Millisecond
 	stateTimeout = 10 * time.Second
 )

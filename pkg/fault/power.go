@@ -35,7 +35,7 @@ func powerOff(ctx context.Context, v Victim, r Record) (string, error) {
 	}
 	begin := time.Now()
 	if t := v.Tap(); t != nil {
-		t.Freeze() // otherwise a stopped process's kernel would make the held call
+		t.Freeze() // otherwise the kernel would make the held call of a stopped process
 		defer t.Thaw()
 	}
 	err := signalAll(r.Processes, unix.SIGSTOP)

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// longestVersion bounds a release's name, in bytes.
+// longestVersion bounds the name of a release, in bytes.
 const longestVersion = 64
 
 // restart ends the member's commands as its agent does when a session ends, and starts them again

@@ -12,14 +12,14 @@ import (
 // Linux they have no effect.
 func WithStarter() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// attributes returns WithStarter's attributes for a child that leads its own process group.
+// attributes returns the attributes of WithStarter for a child that leads its own process group.
 func attributes() *syscall.SysProcAttr {
 	a := WithStarter()
 	a.Setpgid = true
 	return a
 }
 
-// onMainThread reports whether the caller runs on the process's first thread.
+// onMainThread reports whether the caller runs on the first thread of the process.
 func onMainThread() bool { return unix.Gettid() == unix.Getpid() }
 
 // waitEnd waits until the child pid has ended, without reaping it.

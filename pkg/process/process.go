@@ -2,8 +2,8 @@
 // child is always reaped, and dies with this process.
 //
 // A child leads its own process group, and signals go to the whole group. Grandchildren end with it
-// unless they moved to another group. The kernel ties only the child itself to this process's life:
-// if this process is killed outright, a grandchild that ignores its parent's end survives.
+// unless they moved to another group. The kernel ties only the child itself to the life of this
+// process: if this process is killed outright, a grandchild that ignores its parent's end survives.
 package process
 
 import (
@@ -36,9 +36,9 @@ type Command struct {
 	// Log is a file to which standard output and standard error are appended; empty discards both.
 	Log string
 	// Place, if set, changes how the child starts, for example in which control group. It is called
-	// on the thread that starts the child, which is never the process's main thread. Its leave is
-	// called on the same thread right after the start. If leave fails, the child is killed and the
-	// thread ends.
+	// on the thread that starts the child, which is never the main thread of the process. Its leave
+	// is called on the same thread right after the start. If leave fails, the child is killed and
+	// the thread ends.
 	Place func(*syscall.SysProcAttr) (leave func() error, err error)
 }
 
@@ -81,7 +81,7 @@ type Handle struct {
 	ticks   uint64
 	done    chan struct{}
 
-	// stuck means that the thread could not leave the child's place.
+	// stuck means that the thread could not leave the place of the child.
 	stuck bool
 
 	mu     sync.Mutex
@@ -106,7 +106,7 @@ func Start(c Command) (*Handle, error) {
 // Name returns the name the command was given, not the executable's.
 func (h *Handle) Name() string { return h.command.Name }
 
-// Pid returns the child's process id and also its process group's id.
+// Pid returns the process id of the child, which is also its process group id.
 func (h *Handle) Pid() int { return h.pid }
 
 // StartTicks returns the child's start in clock ticks since boot. Together with the pid, it
@@ -126,7 +126,7 @@ func (h *Handle) Exit() (Exit, bool) {
 	return h.exit, h.reaped
 }
 
-// begin calls run, on a thread other than the process's main thread if the child has a place.
+// begin calls run, on a thread other than the main thread if the child has a place.
 func (h *Handle) begin(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -36,15 +36,15 @@ func (s stage) String() string {
 	return [...]string{"", "interrupt", "terminate", "kill"}[s]
 }
 
-// signal returns the stage's signal.
+// signal returns the signal of the stage.
 func (s stage) signal() unix.Signal {
 	return [...]unix.Signal{0, unix.SIGINT, unix.SIGTERM, unix.SIGKILL}[s]
 }
 
-// Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each after the previous
-// stage's deadline. A cancelled ctx goes straight to SIGKILL. Stop returns once the child is
-// reaped. If even SIGKILL does not end it in time, the returned Exit's text is "still running after
-// kill".
+// Stop ends the child and its group: SIGINT, then SIGTERM, then SIGKILL, each after the deadline of
+// the previous stage. A cancelled ctx goes straight to SIGKILL. Stop returns once the child is
+// reaped. If even SIGKILL does not end it in time, the text of the returned Exit is "still running
+// after kill".
 //
 // Further calls, even concurrent ones, wait for the same end: each stage is sent once, by the first
 // call that reaches it.
@@ -65,7 +65,7 @@ func (h *Handle) Stop(ctx context.Context, d Deadlines) Exit {
 	return Exit{Code: -1, After: stageKill.String()}
 }
 
-// await sends the stage's signal and reports whether the child ended within the deadline.
+// await sends the signal of the stage and reports whether the child ended within the deadline.
 func (h *Handle) await(ctx context.Context, s stage, deadline time.Duration) bool {
 	if ctx.Err() != nil {
 		select {

@@ -59,9 +59,9 @@ func panicAt(data []byte) int {
 // beforePanic is how many lines before a panic are kept: the program's own words.
 const beforePanic = 3
 
-// untilPanic returns the part of a log that ends n lines after a Go program's panic begins, less
-// the lines kept before it. The cause is in its first lines, and stack frames follow. Logs without
-// a panic are returned whole.
+// untilPanic returns the part of a log that ends n lines after the panic of a Go program begins,
+// less the lines kept before it. The cause is in its first lines, and stack frames follow. Logs
+// without a panic are returned whole.
 func untilPanic(data []byte, n int) []byte {
 	at := panicAt(data)
 	if at < 0 {

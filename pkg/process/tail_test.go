@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A panic's cause is in its first lines; stack frames fill the log's end.
+// The cause of a panic is in its first lines; stack frames fill the end of the log.
 func TestTailOfPanic(t *testing.T) {
 	var log strings.Builder
 	log.WriteString(strings.Repeat("ready\n", 100))

@@ -1,6 +1,6 @@
-// Package nft drops a program's packets, or hands them to a queue, by an nftables table, in this
-// process's network namespace. This process owns the table: the kernel removes it when the process
-// ends, for whatever reason, and no other process can change it.
+// Package nft drops packets of one program, or hands them to a queue, by an nftables table, in the
+// network namespace of this process. This process owns the table: the kernel removes it when the
+// process ends, for whatever reason, and no other process can change it.
 package nft
 
 import "net/netip"

@@ -35,9 +35,9 @@ type Table struct {
 	chains []*nftables.Chain
 }
 
-// usual holds this process's usual netlink port, its number, so that no connection with tables has
-// it. When a connection closes, the kernel frees its port and then removes the port's tables, even
-// if another connection got the port meanwhile and owns them. Other ports are not used again.
+// usual holds the usual netlink port of this process, its number, so that no connection with tables
+// has it. When a connection closes, the kernel frees its port and then removes its tables, even if
+// another connection got the port meanwhile and owns them. Other ports are not used again.
 var usual struct {
 	sync.Mutex
 	held bool
@@ -289,7 +289,7 @@ func xtQueued(number uint16) []expr.Any {
 	return []expr.Any{&expr.Counter{}, &expr.Target{Name: "NFQUEUE", Rev: 3, Info: &info}}
 }
 
-// group returns the kernel's number for a control group, and its depth below the root.
+// group returns the kernel number of a control group, and its depth below the root.
 func group(dir string) (id uint64, level uint32, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -335,7 +335,7 @@ func (t *Table) Counted() (n Counted, err error) {
 	return n, nil
 }
 
-// counters returns the rule's first and last counts, and whether it drops packets.
+// counters returns the first and the last count of a rule, and whether it drops packets.
 func counters(list []expr.Any) (first, last uint64, drops bool) {
 	seen := false
 	for _, e := range list {

@@ -216,7 +216,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// The kernel removes a killed process's table, and no other process can.
+// The kernel removes the table of a killed process, and no other process can.
 func TestOwner(t *testing.T) {
 	if !alone(t) {
 		return
@@ -264,7 +264,7 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// A control group's sockets are told apart from others on the same address.
+// The sockets of a control group are told apart from others on the same address.
 func TestGroup(t *testing.T) {
 	mount := "/sys/fs/cgroup"
 	if _, err := os.Stat(filepath.Join(mount, "unified")); err == nil {

@@ -203,7 +203,7 @@ func (d Disk) reachable() (bool, error) {
 
 // Reclaim frees a disk the user has mounted, after an agent that was killed: it removes the
 // ballast, or the member's whole folder. It ignores a disk that another agent holds by now: its
-// files belong to that agent's member.
+// files belong to the member of that agent.
 func (d Disk) Reclaim(folder bool) error {
 	hold, err := Hold(d.Dir)
 	if errors.Is(err, errHeld) || errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Disk describes a member's file system. It is data: a later process can undo what an earlier
+// Disk describes the file system of a member. It is data: a later process can undo what an earlier
 // process changed.
 type Disk struct {
 	// Image is the file that holds the file system, and Point where it is mounted. Both are

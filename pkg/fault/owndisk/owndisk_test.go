@@ -54,7 +54,7 @@ func disk(t *testing.T) Disk {
 	return d
 }
 
-// attached returns a file's loop device, or "".
+// attached returns the loop device of a file, or "".
 func attached(t *testing.T, image string) string {
 	t.Helper()
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
@@ -129,7 +129,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Disks that were left below a directory are unmounted; others' disks stay.
+// Disks that were left below a directory are unmounted; the disks of others stay.
 func TestUnmountBelow(t *testing.T) {
 	left, other := disk(t), disk(t)
 	for range 2 { // also with nothing left

@@ -32,7 +32,7 @@ type Counted struct {
 // LongestWait bounds the backlog for a bandwidth.
 const LongestWait = 100 * time.Millisecond
 
-// line adds to a [Line] its state. Times are since the line's start.
+// line adds to a [Line] its state. Times are since the start of the line.
 type line struct {
 	Line
 	free time.Duration // when all packets so far will have passed the bandwidth

@@ -48,7 +48,7 @@ const (
 	// tries bounds how many queue numbers are tried that others use.
 	tries = 256
 	// copied is how many bytes of a packet its message has: with 0 the message would lack the
-	// packet's size.
+	// packet size.
 	copied = 1
 )
 
@@ -70,7 +70,7 @@ type Queue struct {
 	wg   sync.WaitGroup
 }
 
-// held is a waiting packet. Times are since the queue's start.
+// held is a waiting packet. Times are since the start of the queue.
 type held struct {
 	id        uint32
 	came, due time.Duration
@@ -198,7 +198,7 @@ func (q *Queue) read() {
 	}
 }
 
-// packet parses the packet's message.
+// packet parses the message about a packet.
 func packet(data []byte) (id uint32, bytes int, err error) {
 	const head = 4
 	if len(data) < head {
@@ -290,7 +290,7 @@ func (q *Queue) passDue() (next time.Duration, any bool) {
 	return next, any
 }
 
-// Counted returns the counts so far. The error is the queue's, if it has failed.
+// Counted returns the counts so far. The error says why the queue has failed, if it has.
 func (q *Queue) Counted() (Counted, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

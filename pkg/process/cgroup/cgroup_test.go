@@ -19,7 +19,7 @@ import (
 // both limits processor time and memory.
 var both = resources.Limits{CPUs: 0.25, Period: 100 * time.Millisecond, MemoryBytes: 2 << 30}
 
-// wantFiles checks the fake's files.
+// wantFiles checks files of the fake.
 func (f *fake) wantFiles(want map[string]string) {
 	f.t.Helper()
 	for file, text := range want {
@@ -138,7 +138,7 @@ func TestUnifiedAloneAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// A killed check's group does not hinder another check, which leaves nothing behind.
+// The group of a killed check does not hinder another check, which leaves nothing behind.
 func TestCheckAfterAKill(t *testing.T) {
 	f := newFake(t, "2:cpu:/\n", mountCPU)
 	f.group("cpu")

@@ -34,7 +34,7 @@ func newFake(t *testing.T, groups string, mountLines ...string) *fake {
 	return f
 }
 
-// A fake's mounts.
+// The mounts of a fake.
 const (
 	mountUnified = "1 0 0:1 / ROOT/unified rw - cgroup2 cgroup2 rw\n"
 	mountCPU     = "2 0 0:2 / ROOT/cpu rw - cgroup cgroup rw,cpu\n"
@@ -79,7 +79,7 @@ func (f *fake) group(dir string, pids ...int) {
 	f.put(dir+"/cgroup.procs", strings.Join(lines, "\n"))
 }
 
-// fill makes the group's files.
+// fill makes the files of a group.
 func (f *fake) fill(dir string) {
 	rel, err := filepath.Rel(f.root, dir)
 	if err != nil {

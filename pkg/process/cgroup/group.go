@@ -23,7 +23,7 @@ type Group struct {
 	parts  []part
 }
 
-// part is the group's directory in one tree.
+// part is the directory of the group in one tree.
 type part struct {
 	tree
 	dir string
@@ -85,7 +85,7 @@ func (p *Parent) descendOnce(t tree, run, name string) (string, error) {
 	return dir, p.kernel.mkdir(dir)
 }
 
-// limit writes the limits for the tree's controllers. Swapped-out memory would not count fully, so
+// limit writes the limits for the controllers of t. Swapped-out memory would not count fully, so
 // swap is disabled where the kernel allows that.
 func (g *Group) limit(t tree, dir string) error {
 	micros := func(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
@@ -123,8 +123,8 @@ func (g *Group) limit(t tree, dir string) error {
 // Place makes the child this thread starts next begin in the group. It changes the start attributes
 // and, for version 1, moves the thread, because children begin in the group of their parent's
 // thread. The caller must lock itself to the thread first, and call leave after the start. If leave
-// fails, the thread must end. The process's main thread must not be used, because its groups count
-// as the process's own.
+// fails, the thread must end. The main thread must not be used, because its groups count as those
+// of the process.
 func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error) {
 	var undo []func() error
 	leave = func() error {
@@ -158,7 +158,7 @@ func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error)
 	return leave, nil
 }
 
-// Use reads the processes' usage so far. A number is [resources.Unknown] if it cannot be read or
+// Use reads what the processes used so far. A number is [resources.Unknown] if it cannot be read or
 // the group lacks its controller.
 func (g *Group) Use() resources.Use {
 	u := resources.Use{
@@ -175,8 +175,8 @@ func (g *Group) Use() resources.Use {
 	return u
 }
 
-// count reads the controller's number, given the file names in both versions: the number after key,
-// or the only number.
+// count reads a number of the controller, given the file names in both versions: the number after
+// key, or the only number.
 func (g *Group) count(controller, unified, old, key string) int64 {
 	for _, p := range g.parts {
 		if !slices.Contains(p.controllers, controller) {

@@ -12,7 +12,7 @@ import (
 type kernel interface {
 	mkdir(dir string) error
 	rmdir(dir string) error
-	// read returns the file's content without surrounding white space.
+	// read returns the content of a file without surrounding white space.
 	read(file string) (string, error)
 	// write writes to an existing file.
 	write(file, text string) error

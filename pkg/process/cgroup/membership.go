@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Membership is a process's group in one hierarchy: the unified hierarchy of version 2, or the
+// Membership is the group of a process in one hierarchy: the unified hierarchy of version 2, or the
 // version 1 hierarchy with a controller.
 type Membership struct {
 	// Controller is "" for the unified hierarchy.
 	Controller string
-	// Path is the group's path from its hierarchy's root.
+	// Path is the path of the group from the root of its hierarchy.
 	Path string
 }
 
@@ -64,7 +64,7 @@ func (g Membership) inside(m mounts.Mount) bool {
 	return mounts.Within(g.Path, m.Root) && !strings.HasPrefix(g.Path, "/..")
 }
 
-// on reports whether the mount shows the group's hierarchy.
+// on reports whether the mount shows the hierarchy of the group.
 func (g Membership) on(m mounts.Mount) bool {
 	if g.Controller == "" {
 		return m.Type == "cgroup2"

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// top is the directory above all this program's groups.
+	// top is the directory above all groups of this program.
 	top = "dbtester"
 	// leaf is the group to which this process moves if it is alone in its own group: a version 2
 	// group with limited groups below it must not contain processes.
@@ -130,7 +130,7 @@ func (p *Parent) add(controller string, groups []Membership, all []mounts.Mount)
 	return fmt.Errorf("this machine shows no control groups with the controller %q", controller)
 }
 
-// settle chooses where the tree's groups are made.
+// settle chooses where groups of the tree are made.
 func (p *Parent) settle(t *tree) error {
 	if !t.unified {
 		t.base = t.home
@@ -213,7 +213,7 @@ func (p *Parent) stepDown(t *tree) error {
 // pids returns the processes in a group.
 func (p *Parent) pids(dir string) ([]int, error) { return pidsIn(p.kernel, dir) }
 
-// Unified returns the group's directory in the version 2 hierarchy, or "".
+// Unified returns the directory of the group in the version 2 hierarchy, or "".
 func (p *Parent) Unified(run, name string) string {
 	for _, t := range p.trees {
 		if t.unified {
@@ -223,7 +223,7 @@ func (p *Parent) Unified(run, name string) string {
 	return ""
 }
 
-// Dirs returns the group's directories before it is made, for [Remove].
+// Dirs returns the directories of the group before it is made, for [Remove].
 func (p *Parent) Dirs(run, name string) []string {
 	var dirs []string
 	for _, t := range p.trees {

@@ -148,7 +148,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// dirsMade returns the group's directories.
+// dirsMade returns the directories of g.
 func (g *Group) dirsMade() (dirs []string) {
 	for _, p := range g.parts {
 		dirs = append(dirs, p.dir)
@@ -170,7 +170,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// An earlier process's group is removed by its directories, with all that still runs in it.
+// The group of an earlier process is removed by its directories, with all that still runs in it.
 func TestRemoveLeftover(t *testing.T) {
 	l := resources.Limits{CPUs: 1, Period: resources.DefaultPeriod}
 	g := realGroup(t, l)

@@ -118,8 +118,8 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 	return nil
 }
 
-// pidsIn returns the processes in the group at dir. 0 is a process outside this process's
-// namespace.
+// pidsIn returns the processes in the group at dir. 0 is a process outside the namespace of this
+// process.
 func pidsIn(k kernel, dir string) ([]int, error) {
 	text, err := k.read(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {

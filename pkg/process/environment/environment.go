@@ -1,5 +1,5 @@
-// Package environment finds facts that affect a process's speed: its open file limit, its JVM, and
-// the compiler that built its executable.
+// Package environment finds facts that affect the speed of a process: its open file limit, its JVM,
+// and the compiler that built its executable.
 package environment
 
 import (
@@ -38,7 +38,7 @@ func Of(command string, pid int) (Facts, error) {
 	return of(filepath.Join("/proc", strconv.Itoa(pid)), command)
 }
 
-// of reads the process's folder in /proc.
+// of reads the folder of the process in /proc.
 func of(proc, command string) (Facts, error) {
 	f := Facts{Command: command}
 	data, limit := os.ReadFile(filepath.Join(proc, "limits"))
@@ -85,8 +85,8 @@ func parseLimits(data []byte) (int64, error) {
 	return 0, errors.New("no open files in limits")
 }
 
-// jvm describes the Java runtime an executable belongs to, using the file "release" in the
-// runtime's folder. In Java 8 the file may be one folder further up.
+// jvm describes the Java runtime an executable belongs to, using the file "release" in the runtime
+// folder. In Java 8 the file may be one folder further up.
 func jvm(executable string) (string, error) {
 	home := filepath.Dir(filepath.Dir(executable))
 	data, err := os.ReadFile(filepath.Join(home, "release"))
@@ -99,7 +99,7 @@ func jvm(executable string) (string, error) {
 	return parseRelease(data)
 }
 
-// parseRelease returns the version and the vendor from the runtime's file "release".
+// parseRelease returns the version and the vendor from the file "release" of the runtime.
 func parseRelease(data []byte) (string, error) {
 	values := map[string]string{}
 	for line := range bytes.Lines(data) {

@@ -32,7 +32,7 @@ func process(t *testing.T, limits, path string) string {
 
 const header = "Limit                     Soft Limit           Hard Limit           Units     \n"
 
-// A JVM is described by its runtime's file, which Java 8 has further up.
+// A JVM is described by the file of its runtime, which Java 8 has further up.
 func TestJava(t *testing.T) {
 	t.Parallel()
 	for _, below := range []string{"bin", "jre/bin"} {

@@ -116,7 +116,7 @@ func (b Bound) Trim(f *os.File) (Cut, error) {
 // cutBack truncates a log to its head and the line that states the cut.
 func (b Bound) cutBack(f *os.File, cut Cut, size int64) (Cut, error) {
 	deeper := Cut{Bytes: cut.Bytes + size - cut.Next}
-	for deeper.Next != b.Head+int64(len(deeper.line())) { // the number's length affects the line's length
+	for deeper.Next != b.Head+int64(len(deeper.line())) { // the length of the number affects that of the line
 		deeper.Next = b.Head + int64(len(deeper.line()))
 	}
 	if _, err := f.WriteAt([]byte(deeper.line()), b.Head); err != nil {

@@ -201,7 +201,7 @@ func TestParseCut(t *testing.T) {
 	}
 }
 
-// A log may hold anything where a cut's line would be.
+// A log may hold anything where the line of a cut would be.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(Cut{Bytes: 7, Next: 100}.line()))
 	f.Add([]byte(Cut{Bytes: 1 << 60, Next: 20}.line()))

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Writer writes one of this process's logs within a bound. It is not safe for concurrent use.
+// Writer writes one log of this process within a bound. It is not safe for concurrent use.
 type Writer struct {
 	bound Bound
 	file  *os.File

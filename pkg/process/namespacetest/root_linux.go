@@ -122,7 +122,7 @@ func (r *Root) copy(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// bind shows this machine's file or folder in the root.
+// bind shows a file or folder of this machine in the root.
 func (r *Root) bind(path string) {
 	r.t.Helper()
 	info, err := os.Stat(path)
@@ -138,8 +138,8 @@ func (r *Root) bind(path string) {
 }
 
 // Command returns a command that runs in the root as an ordinary user with that id, in its own user
-// namespace. The program and the command's folder are paths in the root, and the files there belong
-// to the user.
+// namespace. The program and the folder of the command are paths in the root, and the files there
+// belong to the user.
 func (r *Root) Command(uid int, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin"}

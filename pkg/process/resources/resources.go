@@ -1,4 +1,4 @@
-// Package resources describes the limits on a member's processes, and what they use.
+// Package resources describes the limits on the processes of a member, and what they use.
 package resources
 
 import (
@@ -115,8 +115,8 @@ func (l Limits) MemoryText() string { return humanize.Bytes(uint64(max(l.MemoryB
 // Unknown is a number in [Use] that could not be read.
 const Unknown = -1
 
-// Use counts the resources a member's processes used from its start to its stop, as counted by the
-// kernel.
+// Use counts the resources used by the processes of a member from its start to its stop, as counted
+// by the kernel.
 type Use struct {
 	// Throttled counts the periods in which the processes were stopped because they had used up
 	// their processor time. ThrottledTime is the total time, summed over processors.

@@ -58,8 +58,8 @@ func (t *Tap) Set(e Effect) {
 	}
 }
 
-// Freeze holds all calls, held and new ones, whatever the effect is, until [Tap.Thaw]: the
-// processes' machine has no power.
+// Freeze holds all calls, held and new ones, whatever the effect is, until [Tap.Thaw]: the machine
+// of the processes has no power.
 func (t *Tap) Freeze() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

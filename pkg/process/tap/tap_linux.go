@@ -116,7 +116,7 @@ func program() []unix.SockFilter {
 		unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: retNotify})
 }
 
-// serve handles the process's calls until no process has the filter, or the tap ends.
+// serve handles the calls of a process until no process has the filter, or the tap ends.
 func (t *Tap) serve(listener int) {
 	defer unix.Close(listener)
 	for {

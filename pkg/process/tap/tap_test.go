@@ -141,8 +141,8 @@ func TestTap(t *testing.T) {
 	p.await("done", "done", syscall.ENOSPC.Error(), "done", "done")
 }
 
-// A tap's cost is measured by calls with and without it, in turns. They pass it, and a call that is
-// held while it is measured only takes longer.
+// The cost of a tap is measured by calls with and without it, in turns. They pass it, and a call
+// that is held while it is measured only takes longer.
 func TestCost(t *testing.T) {
 	if err := Check(); err != nil {
 		t.Fatalf("this kernel has no taps: %v", err)
