@@ -17,29 +17,26 @@ type Judge struct {
 	keys   table
 	// touched are the keys of a batch. unfinished is set while a key is judged that may change
 	// without another request.
-	touched        []int32
-	unfinished     bool
-	revisits       revisits
-	next           []int32 // by request of the batch: the next one of its key
-	tainted        bool    // some key is
-	touches        []touch
-	merged         []zone
-	replaced       []replacement // versions, by the requests of the current key
-	greatest       []int         // see judgeVersions
-	sorter         sorter
-	sweep          sweeper
-	memory         memory
-	unknown        map[valueOf]Op
-	failed         failures
-	waiting        []Op // reads of a weaker mode that cannot be judged yet
-	joined, batch  []Op
-	expired        []zone
-	stale          staleness
-	steps          stepTable
-	replacer       replacer
-	totals, second Counts
-	witnesses      []Witness
-	sample         *sample // nil if no requests are recorded
+	touched       []int32
+	unfinished    bool
+	revisits      revisits
+	next          []int32 // by request of the batch: the next one of its key
+	tainted       bool    // some key is
+	touches       []touch
+	merged        []zone
+	guard         guard
+	sorter        sorter
+	sweep         sweeper
+	memory        memory
+	unknown       map[valueOf]Op
+	failed        failures
+	waiting       []Op // reads of a weaker mode that cannot be judged yet
+	joined, batch []Op
+	expired       []zone
+	stale         staleness
+	steps         stepTable
+	replacer      replacer
+	findings
 }
 
 // valueOf identifies a value by its key and the number of the request that wrote it.
@@ -61,31 +58,8 @@ func New(o Options) *Judge {
 	}
 	j := &Judge{opts: o, before: math.MinInt64, latest: math.MinInt64, revisits: revisits{always: o.Weaker || o.Deletes}, memory: memory{most: o.Remembered}, unknown: map[valueOf]Op{}}
 	j.keys = newTable(o)
-	j.sample = newSample(o.Sampled, o.Initial)
+	j.findings = findings{most: o.MostWitnesses, sample: newSample(o.Sampled, o.Initial)}
 	return j
-}
-
-// violate counts a violation and keeps its witness.
-func (j *Judge) violate(k *key, c Class, older, newer *zone, reads int64) {
-	*j.second.of(c) += reads
-	j.sample.violated(k.number, reads)
-	if len(j.witnesses) >= j.opts.MostWitnesses {
-		return
-	}
-	w := Witness{Class: c, Key: k.number, Older: older.value(), Reads: reads}
-	if newer != nil {
-		v := newer.value()
-		w.Newer = &v
-	}
-	j.witnesses = append(j.witnesses, w)
-}
-
-func (j *Judge) doubleSwap(k *key, z *zone, o *Op) {
-	j.second.DoubleSwaps++
-	j.sample.violated(k.number, 1)
-	if len(j.witnesses) < j.opts.MostWitnesses {
-		j.witnesses = append(j.witnesses, Witness{Class: DoubleSwap, Key: k.number, Older: z.value(), Swaps: []int64{z.taker - 1, o.Request}, Reads: 1})
-	}
 }
 
 // Totals returns the counts of all calls.

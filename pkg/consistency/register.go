@@ -15,7 +15,9 @@ func (j *Judge) register(k *key, head int32) {
 	j.extend(k)
 	j.expire(k)
 	j.exclude(k)
-	j.judgeVersions(k)
+	if len(j.guard.replaced) > 0 {
+		j.guard.judge(&k.made().versions, j.before, func(first Replaced, again *replacement) { j.replacedAgain(k, first, again) })
+	}
 	j.judgeAbsent(k)
 	j.close(k)
 }
