@@ -148,7 +148,7 @@ func (in *Installer) load(id id) (Release, error) {
 	return r, errors.Join(append(problems, err)...)
 }
 
-// lock takes the release's lock. It waits while another process or goroutine obtains the same
+// lock takes the lock of the release. It waits while another process or goroutine obtains the same
 // release. The lock is an advisory lock on a file that is never removed, so it is released when its
 // process ends.
 func (in *Installer) lock(ctx context.Context, id id) (unlock func(), err error) {

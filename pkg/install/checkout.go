@@ -52,7 +52,8 @@ func (in *Installer) CheckoutVersion(ctx context.Context, c recipe.Checkout) (st
 	return version + "-" + strings.TrimSpace(string(compiler)), nil
 }
 
-// checkoutState returns the checkout's commit, and a hash of the changes since, "" without changes.
+// checkoutState returns the commit of the checkout, and a hash of the changes since, "" without
+// changes.
 func (in *Installer) checkoutState(ctx context.Context, c recipe.Checkout) (commit, changes string, err error) {
 	git, err := in.tool("git")
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *stage) buildCheckout(ctx context.Context, c recipe.Checkout) error {
 	return s.unchanged(ctx, c)
 }
 
-// unchanged returns an error if the sources are not those the stage's version names.
+// unchanged returns an error if the sources are not those named by the version of the stage.
 func (s *stage) unchanged(ctx context.Context, c recipe.Checkout) error {
 	now, err := s.in.CheckoutVersion(ctx, c)
 	if err == nil && now != s.id.version {

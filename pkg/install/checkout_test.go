@@ -86,7 +86,7 @@ func TestCheckout(t *testing.T) {
 // version.
 func TestCheckoutChanges(t *testing.T) {
 	c := madeCheckout(t)
-	// The test's compiler changes a file on request.
+	// The compiler in this test changes a file on request.
 	tool := filepath.Join(t.TempDir(), "go")
 	script := `#!/bin/sh
 case "$*" in

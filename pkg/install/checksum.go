@@ -15,7 +15,7 @@ import (
 // sums are the lines in a checksum file.
 type sums []sum
 
-// sum is one line: a hash in lower-case hex and the hashed file's name, which is empty if the
+// sum is one line: a hash in lower-case hex and the name of the hashed file, which is empty if the
 // checksum file contains only a hash.
 type sum struct{ hex, name string }
 
@@ -59,7 +59,7 @@ func (s sum) newHash() hash.Hash {
 	return sha256.New()
 }
 
-// check compares the hash h with the sum. name is the hashed file's name.
+// check compares the hash h with the sum. name is that of the hashed file.
 func (s sum) check(name string, h hash.Hash) error {
 	if got := hex.EncodeToString(h.Sum(nil)); got != s.hex {
 		return fmt.Errorf("bad checksum: %s has SHA-%d %s, but %s was published", name, 8*h.Size(), got, s.hex)

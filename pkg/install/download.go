@@ -26,7 +26,7 @@ const progressEvery = 32 << 20
 // next recipe.
 const dialTimeout = 10 * time.Second
 
-// maxChecksumBytes limits a checksum file's size.
+// maxChecksumBytes limits the size of a checksum file.
 const maxChecksumBytes = 1 << 20
 
 // errStalled ends a download that received no byte for too long.
@@ -256,7 +256,7 @@ func (in *Installer) stallTime() time.Duration {
 	return defaultStall
 }
 
-// Defaults for the installer's fields.
+// Defaults for fields of the installer.
 const (
 	defaultMaxBytes   = 4 << 30
 	defaultRetryAfter = time.Second

@@ -27,7 +27,7 @@ type extraction struct {
 	limit int64    // unpacked bytes
 
 	root    *os.Root
-	seen    []string // the paths' first elements, for the error
+	seen    []string // the first elements of paths, for the error
 	found   map[string]bool
 	entries int
 	written int64
@@ -105,7 +105,7 @@ func (x *extraction) one(ctx context.Context, e entry) error {
 	}
 }
 
-// kept returns the entry's path in the result, and whether it should be kept.
+// kept returns the path of the entry in the result, and whether it should be kept.
 func (x *extraction) kept(name string) (string, bool) {
 	rel := name
 	if x.top != "" {
@@ -223,7 +223,7 @@ func walkZip(file string, each func(entry) error) error {
 	return nil
 }
 
-// zipTarget reads the link's target, which is its content in a .zip file.
+// zipTarget reads the target of the link f, which is its content in a .zip file.
 func zipTarget(f *zip.File) (string, error) {
 	r, err := f.Open()
 	if err != nil {

@@ -59,7 +59,7 @@ func refuseConfigured(ctx context.Context, git, dir string) error {
 	return nil
 }
 
-// output runs a short command. Its error includes the command's output.
+// output runs a short command. Its error includes the command output.
 func output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {

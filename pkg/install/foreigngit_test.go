@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Reading a foreign checkout's commit and changes runs nothing it names, and a checkout whose
-// configuration names something is refused.
+// Reading the commit and the changes of a foreign checkout runs nothing it names, and a checkout
+// whose configuration names something is refused.
 func TestForeignCheckout(t *testing.T) {
 	t.Setenv("GOTOOLCHAIN", "local")
 	in := testInstaller(t)

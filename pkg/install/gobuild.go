@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// buildModule builds in a separate module. Nothing is added to the module's go.mod and go.sum, so
-// only the modules they name, with these hashes, are built.
+// buildModule builds in a separate module. Nothing is added to its go.mod and go.sum, so only the
+// modules they name, with these hashes, are built.
 func (s *stage) buildModule(ctx context.Context, g recipe.GoBuild) error {
 	goTool, err := s.in.tool("go")
 	if err != nil {

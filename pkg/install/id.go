@@ -37,7 +37,7 @@ func checkElement(kind, s string) error {
 	return nil
 }
 
-// checkInside rejects a path outside the release's directory, and the path to its record.
+// checkInside rejects a path outside the release directory, and the path to its record.
 func checkInside(rel string) error {
 	if !filepath.IsLocal(rel) || filepath.Clean(rel) == "." || filepath.Clean(rel) == releaseFile {
 		return fmt.Errorf("the path %q is not inside a release", rel)

@@ -120,7 +120,7 @@ func (in *Installer) try(ctx context.Context, id id, way recipe.Recipe) (err err
 	return s.publish()
 }
 
-// obtain fills the stage with the release's files and checks them.
+// obtain fills the stage with the release files and checks them.
 func (s *stage) obtain(ctx context.Context, way recipe.Recipe) error {
 	switch way := way.(type) {
 	case recipe.Archive:

@@ -123,7 +123,7 @@ func sha256Line(data []byte, name string) []byte {
 	return fmt.Appendf(nil, "%x  %s\n", sha256.Sum256(data), name)
 }
 
-// goodArchive returns an archive shaped like a release's, and the recipe for it.
+// goodArchive returns an archive shaped like that of a release, and the recipe for it.
 func goodArchive(t *testing.T, base string) (data []byte, way recipe.Archive) {
 	data = tarGz(t,
 		item{name: "db-v1.2.3/", mode: 0o755, kind: tar.TypeDir},
@@ -524,8 +524,8 @@ func TestRecipesInOrder(t *testing.T) {
 	}
 }
 
-// The machine's tools that a release needs join its tools. If they are missing later, that is an
-// error too.
+// The tools on the machine that a release needs join its tools. If they are missing later, that is
+// an error too.
 func TestNeeds(t *testing.T) {
 	_, way := goodMirror(t)
 	way.About.Needs = []string{"java"}
@@ -648,7 +648,7 @@ func TestNamesAndVersions(t *testing.T) {
 	wantError(t, err, "there is no recipe")
 }
 
-// A recipe's layout cannot lead out of the release or replace its record.
+// The layout of a recipe cannot lead out of the release or replace its record.
 func TestLayoutIsChecked(t *testing.T) {
 	in := testInstaller(t)
 	for _, files := range []map[string]string{{"db": "../x"}, {"db": "/x"}, {"db": "."}, {"db": "release.json"}, {"../db": "db"}} {

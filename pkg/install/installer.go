@@ -20,10 +20,10 @@ type Installer struct {
 	Client *http.Client
 	// Lookup finds an executable on the machine by name; nil means the PATH.
 	Lookup func(name string) (string, error)
-	// MaxBytes limits an archive's size, both packed and unpacked; 0 means 4 GiB.
+	// MaxBytes limits the size of an archive, both packed and unpacked; 0 means 4 GiB.
 	MaxBytes int64
 
-	// retryAfter is the pause before a download's only retry. stall is the time without a byte
+	// retryAfter is the pause before the only retry of a download. stall is the time without a byte
 	// after which a download has failed. 0 means the default.
 	retryAfter, stall time.Duration
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// copyJars has Maven copy the pom's runtime dependencies. Maven checks each against its
-// repository's checksum (-C), and then Sums checks them again.
+// copyJars has Maven copy the runtime dependencies in the pom. Maven checks each against the
+// checksum in its repository (-C), and then Sums checks them again.
 func (s *stage) copyJars(ctx context.Context, m recipe.Maven) error {
 	mvn, err := s.in.tool("mvn")
 	if err != nil {
@@ -44,7 +44,8 @@ func (s *stage) copyJars(ctx context.Context, m recipe.Maven) error {
 	return checkJars(jars, m.Sums)
 }
 
-// checkJars compares a directory with the recipe's checksums: the same files, with the same hashes.
+// checkJars compares a directory with the checksums in the recipe: the same files, with the same
+// hashes.
 func checkJars(dir, recorded string) error {
 	sums, err := parseSums(recorded)
 	if err != nil {

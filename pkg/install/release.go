@@ -24,18 +24,18 @@ type Release struct {
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a package with its version, or a path.
 	Source string `json:"source"`
-	// Documented is where the recipe's facts are documented, see [recipe.About].
+	// Documented is where the facts in the recipe are documented, see [recipe.About].
 	Documented string `json:"documented,omitempty"`
-	// Dir is the absolute path to the release's directory.
+	// Dir is the absolute path to the release directory.
 	Dir string `json:"-"`
 	// Files maps each tool, including Needs, to the absolute path of its executable or directory.
 	Files map[string]string `json:"files"`
-	// SHA256 maps each tool in the release to its hash in hex. A directory's hash covers "HASH
+	// SHA256 maps each tool in the release to its hash in hex. The hash of a directory covers "HASH
 	// PATH" lines, sorted by path.
 	SHA256 map[string]string `json:"sha256"`
 	// Needs are the tools that belong to the machine instead of the release.
 	Needs []string `json:"needs,omitempty"`
-	// Bytes is the total size of the release's files.
+	// Bytes is the total size of the release files.
 	Bytes int64 `json:"bytes"`
 	// Obtained is the time at which the release was obtained.
 	Obtained time.Time `json:"obtained"`
@@ -43,8 +43,8 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Verify compares the release's files with their recorded hashes. It reads every file, and every
-// file must have a hash.
+// Verify compares the release files with their recorded hashes. It reads every file, and every file
+// must have a hash.
 func (r Release) Verify() error {
 	var problems []error
 	if len(r.Files) == 0 {

@@ -13,12 +13,12 @@ import (
 	"syscall"
 )
 
-// stage is where a recipe builds a release. Its owner holds the release's lock.
+// stage is where a recipe builds a release. Its owner holds the lock of the release.
 type stage struct {
 	in   *Installer
 	id   id
 	root string // always removed at the end
-	dir  string // becomes the release's directory
+	dir  string // becomes the release directory
 	work string // scratch space
 
 	// Facts about the release that only the recipe knows.
@@ -49,7 +49,7 @@ func (s *stage) remove() error {
 	return nil
 }
 
-// say reports progress, prefixed with the release's name.
+// say reports progress, prefixed with the release name.
 func (s *stage) say(format string, args ...any) {
 	s.in.say("%s: "+format, append([]any{s.id}, args...)...)
 }

@@ -94,7 +94,7 @@ func (s *stage) diskFull(output string) bool {
 	return err == nil && disk.Bavail*uint64(disk.Bsize) < spareBytes
 }
 
-// watch reports the log's last line whenever it changes, until the process or ctx ends.
+// watch reports the last line of the log whenever it changes, until the process or ctx ends.
 func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -115,7 +115,7 @@ func (s *stage) watch(ctx context.Context, h *process.Handle, log string) {
 	}
 }
 
-// plain removes a tool's colours from line.
+// plain removes colours from line.
 func plain(line string) string {
 	for {
 		before, rest, found := strings.Cut(line, "\x1b[")

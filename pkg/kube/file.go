@@ -47,7 +47,8 @@ func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
 	return data, nil
 }
 
-// pods numbers the file's hosts that become the pods in one set, from 0, by how they are written.
+// pods numbers the hosts in a file that become the pods of one set, from 0, by how they are
+// written.
 type pods struct {
 	set, namespace string
 	known          map[string]int
@@ -57,7 +58,7 @@ func newPods(set, namespace string) pods {
 	return pods{set: set, namespace: namespace, known: map[string]int{}}
 }
 
-// of returns the name of the host's pod.
+// of returns the pod name for host.
 func (p pods) of(host string) string {
 	n, ok := p.known[host]
 	if !ok {
@@ -67,7 +68,7 @@ func (p pods) of(host string) string {
 	return podName(p.set, n, p.namespace)
 }
 
-// classic shows a classic file's experiment with its pods.
+// classic shows the experiment of a classic file with its pods.
 func (p pods) classic(e *config.Experiment) ([]byte, error) {
 	other := *e
 	other.Inputs, other.Report, other.Export, other.AgentCerts = nil, config.Report{}, nil, ""
@@ -144,13 +145,13 @@ func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	return n
 }
 
-// is reports whether host is a pod's name already.
+// is reports whether host is a pod name already.
 func (p pods) is(host string) bool {
 	name, ok := strings.CutPrefix(host, dnsPrefix+p.set+"-")
 	return ok && strings.HasSuffix(name, "."+p.set+"."+p.namespace+".svc")
 }
 
-// address returns the node with the host's address, or nil.
+// address returns the node with the address of a host, or nil.
 func address(item *yaml.Node) *yaml.Node {
 	if item.Kind == yaml.AliasNode {
 		item = item.Alias
@@ -180,8 +181,8 @@ func clone(node *yaml.Node) *yaml.Node {
 // dnsPrefix begins a host that control looks up.
 const dnsPrefix = "dns:"
 
-// host puts a pod in place of a host: an address, or a mapping. One that is a pod's name already,
-// by an anchor, stays.
+// host puts a pod in place of a host: an address, or a mapping. One that is a pod name already, by
+// an anchor, stays.
 func (p pods) host(item *yaml.Node) {
 	at := address(item)
 	if at == nil || p.is(at.Value) {
@@ -199,7 +200,7 @@ func (p pods) host(item *yaml.Node) {
 	at.Style = 0
 }
 
-// value returns the value of the mapping's key, or nil.
+// value returns the value of key in mapping, or nil.
 func value(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping.Kind == yaml.AliasNode {
 		mapping = mapping.Alias

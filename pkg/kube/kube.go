@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// The objects' names in their namespace. Secrets are made by whoever runs the experiment; the
+// The names of the objects in their namespace. Secrets are made by whoever runs the experiment; the
 // others are rendered.
 const (
 	nameAgent       = "agent"
@@ -43,7 +43,7 @@ const (
 	agentPort = 3500
 	// user runs all processes, also the members. It owns nothing in the images.
 	user = 65532
-	// secretMode lets the pod's group read and denies all writes: 0440.
+	// secretMode lets the pod group read and denies all writes: 0440.
 	secretMode = 0o440
 	// exitInvalid is the exit code if a run is recorded but not valid.
 	exitInvalid = 3
@@ -111,7 +111,7 @@ func replicas(set string, hosts []config.Host) int {
 	return n
 }
 
-// renderer makes the experiment's objects.
+// renderer makes the objects of an experiment.
 type renderer struct {
 	Options
 	needs
@@ -160,8 +160,8 @@ func (r renderer) heading(e *config.Experiment) string {
 	return b.String()
 }
 
-// certificates returns the commands that make certificates for agents and control. A StatefulSet's
-// pods share one Secret, so one certificate names them all.
+// certificates returns the commands that make certificates for agents and control. The pods of a
+// StatefulSet share one Secret, so one certificate names them all.
 func (r renderer) certificates() (list []string) {
 	if r.Insecure {
 		return nil

@@ -48,9 +48,9 @@ func inPods(t *testing.T, path string, text []byte) (before, after *config.Exper
 	return before, after, file
 }
 
-// TestGolden compares every example's manifests with files, which tools/kube decodes into the
-// published types. The experiment in them is the example's on other hosts. Examples with faults
-// that pods have no rights for are refused.
+// TestGolden compares the manifests of every example with files, which tools/kube decodes into the
+// published types. The experiment in them is that of the example on other hosts. Examples with
+// faults that pods have no rights for are refused.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "test-configs", "*.yaml"))
 	if err != nil || len(files) < 40 {
@@ -255,7 +255,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestFile covers how hosts are written. Hosts are their pods' ordinals.
+// TestFile covers how hosts are written. Hosts are the ordinals of their pods.
 func TestFile(t *testing.T) {
 	const rest = "load: {requests: 100}\n"
 	for _, test := range []struct{ name, file, want string }{

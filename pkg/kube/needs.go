@@ -13,7 +13,7 @@ import (
 // needs holds the files, variables and permissions an experiment needs.
 type needs struct {
 	files     []needed // ordered by path
-	variables []string // in control's environment, sorted
+	variables []string // in the environment of control, sorted
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 	faults    []string // the kinds that agents must allow, sorted
@@ -28,7 +28,7 @@ type needed struct {
 	key  string // in the Secret
 }
 
-// wrongKey matches characters a Secret's key cannot have.
+// wrongKey matches characters that keys in a Secret cannot have.
 var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
 // needsOf returns what an experiment needs. Relative paths must lie below the working directory.
@@ -108,7 +108,7 @@ func (n *needs) addTargets(db *config.Database) {
 	}
 }
 
-// allowed returns the flags for generators' agents that permit the experiment.
+// allowed returns the flags for agents with generators that permit the experiment.
 func (n needs) allowed() []string {
 	flags := []string{"--allow-targets", strings.Join(n.targets, ",")}
 	var dirs []string
@@ -132,7 +132,7 @@ func (n needs) allowed() []string {
 	return flags
 }
 
-// relative returns the files whose paths begin at control's working directory.
+// relative returns the files whose paths begin at the working directory of control.
 func (n needs) relative() (items []keyPath) {
 	for _, f := range n.files {
 		if !path.IsAbs(f.path) {

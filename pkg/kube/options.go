@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Options describe the experiment's pods, in addition to its file.
+// Options describe the pods of an experiment, in addition to its file.
 type Options struct {
 	// Namespace has all objects.
 	Namespace string
@@ -20,9 +20,8 @@ type Options struct {
 	Image, PullPolicy string
 	// StorageClass is the class for all claims, "" for the cluster's default.
 	StorageClass string
-	// Disk is the size of each agent's claim, and ResultsSize that of control's claim for its
-	// results, as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its
-	// results.
+	// Disk is the size of the claim of each agent, and ResultsSize that of the claim for results,
+	// as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its results.
 	Disk, ResultsSize string
 	// Agent and Control are what each of their pods gets.
 	Agent, Control Share
@@ -31,9 +30,9 @@ type Options struct {
 	// Insecure is for agents without certificates.
 	Insecure bool
 	// Privileged allows agents to run as root and privileged, which they do only for experiments
-	// that limit members' resources.
+	// that limit the resources of members.
 	Privileged bool
-	// ShareNodes lets the experiment's pods share nodes where there are too few.
+	// ShareNodes lets pods of the experiment share nodes where there are too few.
 	ShareNodes bool
 }
 
@@ -104,7 +103,7 @@ func (o Options) check(e *config.Experiment) error {
 // isBytes reports whether s is a size above 0.
 func isBytes(s string) bool { return bytesForm().MatchString(s) && !isZero().MatchString(s) }
 
-// uploads reports whether every database's results leave control's pod by an upload.
+// uploads reports whether the results of every database leave the pod of control by an upload.
 func uploads(e *config.Experiment) bool {
 	return e.Upload != nil && !strings.HasPrefix(e.Upload.URL, "file://") && !slices.ContainsFunc(e.Databases, func(db config.Database) bool { return !db.Steps.Upload })
 }

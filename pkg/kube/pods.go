@@ -10,8 +10,8 @@ func podName(set string, i int, namespace string) string {
 	return fmt.Sprintf("%s-%d.%s.%s.svc", set, i, set, namespace)
 }
 
-// service gives every pod in a set its name. It is resolved once the pod's agent listens: control
-// waits for that.
+// service gives every pod in a set its name. It is resolved once the agent in the pod listens:
+// control waits for that.
 func (r renderer) service(set string) object {
 	return object{APIVersion: "v1", Kind: "Service", Metadata: r.meta(set), Spec: serviceSpec{
 		ClusterIP: "None", Selector: labels(set), Ports: []servicePort{{Name: nameAgent, Port: agentPort}},

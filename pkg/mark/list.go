@@ -20,7 +20,8 @@ func Of(code string) (k Kind, declared bool) {
 	return kinds[at], true
 }
 
-// EffectOf returns the mark's effect. Without values it is the effect of its code's first sentence.
+// EffectOf returns the effect of a mark. Without values it is that of the first sentence for the
+// code.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -33,7 +34,7 @@ func EffectOf(code string, v Values, w Words) Effect {
 	return s.Effect(v)
 }
 
-// Text returns the mark's sentence, "" if the code is not declared or no sentence fits. In a
+// Text returns the sentence of a mark, "" if the code is not declared or no sentence fits. In a
 // declared sentence {name} is a value or a word, and {name|noun} is a count with its noun. A part
 // in brackets is omitted if a name in it is not given. Measured values have two significant digits,
 // counts have all.
@@ -46,8 +47,8 @@ func Text(code string, v Values, w Words) string {
 	return strings.TrimSpace(s.fill(v, w))
 }
 
-// Form returns the index of the mark's sentence, from 0; -1 if no sentence fits. Marks with one
-// code are alike if they have the same form.
+// Form returns the sentence index of a mark, from 0; -1 if no sentence fits. Marks with one code
+// are alike if they have the same form.
 func Form(code string, v Values, w Words) int {
 	k, _ := Of(code)
 	return k.form(v, w)

@@ -1,5 +1,6 @@
-// Package mark declares every mark: a fact a reader must know about a run's numbers. A record has a
-// mark's code and its values; whoever reads the record makes the sentence from them.
+// Package mark declares every mark: a fact that readers must know about the numbers of a run. A
+// record has the code and the values of a mark; whoever reads the record makes the sentence from
+// them.
 package mark
 
 // Weight is what a mark means for the numbers it qualifies. A mark that a record calls invalid is
@@ -13,11 +14,11 @@ const (
 	Harmless Weight = "harmless" // good to know
 )
 
-// Values are a mark's numbers by name. Names end in the unit: _percent, _seconds, _per_second; a
-// name without a unit is a count.
+// Values are the numbers in a mark by name. Names end in the unit: _percent, _seconds, _per_second;
+// a name without a unit is a count.
 type Values map[string]float64
 
-// Words are a mark's texts by name: addresses, reasons, names.
+// Words are the texts in a mark by name: addresses, reasons, names.
 type Words map[string]string
 
 // Kind declares the marks with one code.
@@ -25,7 +26,7 @@ type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
-	// Foremost marks are the first thing a report's readers see.
+	// Foremost marks are the first thing that readers of a report see.
 	Foremost bool
 	// Sentences are the texts for such marks, written as [Text] explains. A mark has the first
 	// sentence whose values and words it has.

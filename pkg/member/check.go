@@ -19,9 +19,9 @@ import (
 // ErrTaken is in the error for an address that another process has.
 var ErrTaken = errors.New("is taken by")
 
-// Check returns every reason why the plan cannot be executed here and now: paths outside the
-// member's directory, missing executables, and addresses in use, each with the processes that hold
-// it. It changes nothing.
+// Check returns every reason why the plan cannot be executed here and now: paths outside the member
+// directory, missing executables, and addresses in use, each with the processes that hold it. It
+// changes nothing.
 func Check(ctx context.Context, o Options) error {
 	problems := o.checkPaths()
 	for _, c := range o.Plan.Commands {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// holdings are this process's resources.
+// holdings are the resources of this process.
 type holdings struct{ goroutines, files, children, paths int }
 
 func holdingsOf(t *testing.T, dir string) (h holdings) {

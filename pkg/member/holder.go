@@ -12,11 +12,11 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// listening is the kernel's number for a TCP socket in state LISTEN.
+// listening is the kernel number for a TCP socket in state LISTEN.
 const listening = 0x0A
 
-// holders names the processes that listen on an address in a plan, such as "etcd (pid 4711)". Other
-// users' processes cannot be inspected without privileges.
+// holders names the processes that listen on an address in a plan, such as "etcd (pid 4711)".
+// Processes of other users cannot be inspected without privileges.
 func holders(procRoot, listen string) []string {
 	fs, err := procfs.NewFS(procRoot)
 	if err != nil {
@@ -52,7 +52,8 @@ func listenInodes(fs procfs.FS, listen string) []uint64 {
 	return inodes
 }
 
-// socketsOf returns one protocol's sockets in both address families. A disabled family has no file.
+// socketsOf returns the sockets of one protocol in both address families. A disabled family has no
+// file.
 func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
 	if udp {
 		v4, _ := fs.NetUDP()
@@ -66,7 +67,7 @@ func socketsOf(fs procfs.FS, udp bool) procfs.NetTCP {
 	return slices.Concat(v4, v6)
 }
 
-// resolve returns the host's addresses; an empty host is the unspecified address.
+// resolve returns the addresses of host; an empty host is the unspecified address.
 func resolve(host string) []net.IP {
 	if host == "" {
 		return []net.IP{net.IPv4zero}

@@ -16,22 +16,22 @@ import (
 	"github.com/coreos/dbtester/pkg/process/fileinspect"
 )
 
-// Options are the member's inputs.
+// Options configure a member.
 type Options struct {
 	Plan database.Plan
-	// Dir is the absolute path to the member's directory. The plan's relative paths are below it,
+	// Dir is the absolute path to the member directory. Relative paths in the plan are below it,
 	// and the commands run in it. It is created if missing.
 	Dir string
-	// LogDir is the absolute path to the folder in which each command's log NAME.log is appended
-	// to. It is created if missing.
+	// LogDir is the absolute path to the folder in which the log of each command, NAME.log, is
+	// appended to. It is created if missing.
 	LogDir string
 	// Self is the argv prefix for commands that run this binary again, such as the executable and
 	// "serve".
 	Self []string
 	// Place applies to every command; see [process.Command].
 	Place func(*syscall.SysProcAttr) (leave func() error, err error)
-	// Spawned, if set, is called after each command's start with all children so far. Its error
-	// makes Start fail.
+	// Spawned, if set, is called after the start of each command with all children so far. Its
+	// error makes Start fail.
 	Spawned func([]Child) error
 }
 
@@ -41,7 +41,7 @@ type Child struct {
 	Pid        int
 	StartTicks uint64
 	Argv       []string
-	// Log is the absolute path to the child's log.
+	// Log is the absolute path to the log of the child.
 	Log     string
 	Running bool
 	// Exit is set once Running is false.
@@ -106,7 +106,7 @@ func (m *Member) Children() []Child {
 	return children
 }
 
-// Pids returns the running children's process ids in order.
+// Pids returns the process ids of the running children in order.
 func (m *Member) Pids() []int {
 	var pids []int
 	for _, h := range m.handles() {
@@ -137,7 +137,7 @@ func (m *Member) Stop(ctx context.Context, d process.Deadlines) error {
 	return errors.Join(problems...)
 }
 
-// Measure returns the data directories' total size.
+// Measure returns the total size of the data directories.
 func (m *Member) Measure() (fileinspect.Sizes, error) {
 	dirs := make([]string, len(m.options.Plan.DataDirs))
 	for i, dir := range m.options.Plan.DataDirs {
@@ -152,5 +152,5 @@ func (m *Member) handles() []*process.Handle {
 	return slices.Clone(m.children)
 }
 
-// log returns the path to the command's log.
+// log returns the path to the log of a command.
 func (o Options) log(name string) string { return filepath.Join(o.LogDir, name+".log") }

@@ -11,7 +11,7 @@ import (
 )
 
 // prepare makes the directories, empties the data directories and writes the files. It uses the
-// member's directory as a root, so neither a path in the plan nor a symbolic link can reach outside
+// member directory as a root, so neither a path in the plan nor a symbolic link can reach outside
 // it.
 func prepare(o Options) error {
 	for _, dir := range []string{o.Dir, o.LogDir} {
@@ -44,7 +44,7 @@ func prepare(o Options) error {
 	return nil
 }
 
-// write replaces a file, so that the old file's mode and links do not survive.
+// write replaces a file, so that the mode and links of the old file do not survive.
 func write(root *os.Root, f database.File) error {
 	mode := fs.FileMode(0o640)
 	if f.Secret {

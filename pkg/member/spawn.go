@@ -18,7 +18,7 @@ import (
 const (
 	// pollListen is the interval between attempts to dial an address until it accepts.
 	pollListen = 50 * time.Millisecond
-	// tailLines is how many lines from a dead child's log are shown in an error.
+	// tailLines is how many lines from the log of a dead child are shown in an error.
 	tailLines = 10
 )
 
@@ -94,8 +94,8 @@ func (m *Member) death() error {
 	return errors.Join(dead...)
 }
 
-// argv returns the command's whole argument vector. The executable is an absolute path, or is
-// looked up in PATH if it has no slash.
+// argv returns the whole argument vector of c. The executable is an absolute path, or is looked up
+// in PATH if it has no slash.
 func (o Options) argv(c database.Command) []string {
 	if c.Self {
 		return append(append([]string{}, o.Self...), c.Args...)

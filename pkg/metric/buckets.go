@@ -18,7 +18,7 @@ type Buckets struct {
 	Counts []float64
 }
 
-// maxBuckets limits a histogram's size. Databases use about twenty buckets.
+// maxBuckets limits the size of a histogram. Databases use about twenty buckets.
 const maxBuckets = 200
 
 // Known reports whether there is a histogram.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Metrics for the processes' control group.
+// Metrics for the control group of the processes.
 const (
 	GroupThrottledSeconds Name = "group_throttled_seconds"
 	GroupThrottledPeriods Name = "group_throttled_periods"
@@ -23,7 +23,7 @@ const (
 	GroupIOPressureFull     Name = "group_io_pressure_full_seconds"
 )
 
-// groupCPU reads the group's cpu.stat, in either version. Each ancestor group may have its own
+// groupCPU reads cpu.stat of the group, in either version. Each ancestor group may have its own
 // limit and throttle independently.
 func groupCPU() Source {
 	return Source{
@@ -154,7 +154,7 @@ func groupIOPressure() Source {
 		Metric{Name: GroupIOPressureSome, Column: "CGROUP-IO-PRESSURE-SOME-SECONDS"}, Metric{Name: GroupIOPressureFull, Column: "CGROUP-IO-PRESSURE-FULL-SECONDS"})
 }
 
-// groupPressure reads the group's pressure, which version 1 lacks.
+// groupPressure reads the pressure in the group, which version 1 lacks.
 func groupPressure(of, resource string, some, full Metric) Source {
 	file := of + ".pressure"
 	for _, m := range []*Metric{&some, &full} {

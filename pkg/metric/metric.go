@@ -15,7 +15,7 @@ import "fmt"
 // with the unit last.
 type Name string
 
-// Kind describes how a metric's values behave over time.
+// Kind describes how the values of a metric behave over time.
 type Kind int
 
 const (
@@ -25,11 +25,11 @@ const (
 	// Gauge is a measured momentary value. It is interpolated linearly between samples; reports
 	// show its largest value.
 	Gauge
-	// Setting is a setting's momentary value. It jumps: a second without a sample has the next
-	// sample's value.
+	// Setting is the momentary value of a setting. It jumps: a second without a sample has the
+	// value in the next sample.
 	Setting
-	// Rate is a counter's growth since the previous sample, divided by the time between them. It
-	// applies to every second in between.
+	// Rate is the growth of a counter since the previous sample, divided by the time between them.
+	// It applies to every second in between.
 	Rate
 	// Histogram counts values by size. It is not a number; [Buckets] hold it.
 	Histogram
@@ -43,7 +43,7 @@ func (k Kind) String() string {
 type Scope int
 
 const (
-	// Process includes the sampled process's descendants where the sampler follows them.
+	// Process includes descendants of the sampled process where the sampler follows them.
 	Process Scope = iota + 1
 	// Device means the whole block device below the data directory.
 	Device
@@ -55,9 +55,9 @@ const (
 	Load
 	// Database is one member, as it reports itself.
 	Database
-	// Namespace means the processes' network namespace.
+	// Namespace means the network namespace of the processes.
 	Namespace
-	// Group means the sampled process's control group, in either version.
+	// Group means the control group of the sampled process, in either version.
 	Group
 )
 
@@ -69,7 +69,7 @@ func (s Scope) String() string {
 // to 2^53.
 const Unknown = -1.0
 
-// Exact as a number of decimals keeps a value's last bit.
+// Exact as a number of decimals keeps the last bit of a value.
 const Exact = -1
 
 // Metric declares a sampled number once for all readers, writers and reports.
@@ -94,7 +94,7 @@ type Metric struct {
 	Optional bool
 }
 
-// Whole reports whether the metric's values are whole numbers.
+// Whole reports whether the values are whole numbers.
 func (m Metric) Whole() bool { return m.Decimals == 0 }
 
 // check returns an error if the declaration lacks a required part.

@@ -9,13 +9,13 @@ import (
 const (
 	// RunDelay is the time that threads waited for a processor.
 	RunDelay Name = "run_delay_seconds"
-	// BusiestCPU and BusiestDelay are the busiest thread's.
+	// BusiestCPU and BusiestDelay are those of the busiest thread.
 	BusiestCPU   Name = "busiest_thread_cpu_seconds"
 	BusiestDelay Name = "busiest_thread_delay_seconds"
 )
 
-// runDelay reads each thread's schedstat file: time on a processor, time waiting for a processor,
-// and number of time slices. All are 0 on a kernel without scheduler statistics.
+// runDelay reads the schedstat file of each thread: time on a processor, time waiting for a
+// processor, and number of time slices. All are 0 on a kernel without scheduler statistics.
 func runDelay() Source {
 	return Source{
 		File: "schedstat", Threads: true, Divisor: 1e9, Busiest: 1,

@@ -7,12 +7,12 @@ type Series struct {
 	Metric Name
 	// Rate means growth per second instead of the value.
 	Rate bool
-	// Largest means the highest server's value instead of the mean over the servers.
+	// Largest means the value of the highest server instead of the mean over the servers.
 	Largest bool
-	// Scale converts the metric's unit to the series' unit; 0 means 1.
+	// Scale converts the unit of the metric to that of the series; 0 means 1.
 	Scale float64
-	// Column names the series over all servers, which plots use. Server names one server's series
-	// without its number; "" if there is no such series.
+	// Column names the series over all servers, which plots use. Server names the series of one
+	// server without its number; "" if there is no such series.
 	Column, Server string
 	// Axis is the label of the plot every report has; "" if the plot is only made on request.
 	Axis string
@@ -34,7 +34,7 @@ func AllSeries() []Series {
 	return all
 }
 
-// series returns a counter's growth per second, or any other metric's value.
+// series returns the growth per second of a counter, or the value of any other metric.
 func (m Metric) series() Series {
 	s := Series{Metric: m.Name, Rate: m.Kind == Counter, Column: "AVG-" + m.Column, Server: m.Column}
 	if s.Rate {

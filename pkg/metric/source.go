@@ -8,8 +8,8 @@ type Source struct {
 	// directory there. For a source without a file, samplers fill in the metrics themselves.
 	File    string
 	Metrics []Metric
-	// Parse sets one reading per metric, in order, from the file's content. Readings it does not
-	// set are unknown. of names the block device or network interface, for sources with these
+	// Parse sets one reading per metric, in order, from the content of the file. Readings it does
+	// not set are unknown. of names the block device or network interface, for sources with these
 	// scopes.
 	Parse func(data []byte, of string, into []Reading) error
 	// Line replaces Parse for a file that may be too long to hold in memory. It is called for each
@@ -21,9 +21,9 @@ type Source struct {
 	// samples between two readings, the metrics are unknown.
 	Every time.Duration
 
-	// Controller names the controller for a source with the scope Group. File is in the group's
-	// directory in version 2, and OldFile in the group's directory in the controller's hierarchy in
-	// version 1. Above means that ancestor groups' readings are added; otherwise the innermost
+	// Controller names the controller for a source with the scope Group. File is in the group
+	// directory in version 2, and OldFile in the group directory in the hierarchy of the controller
+	// in version 1. Above means that readings of ancestor groups are added; otherwise the innermost
 	// group with a reading counts. For a group created for the processes, only its own readings
 	// count.
 	Controller, OldFile string
@@ -32,7 +32,7 @@ type Source struct {
 	// The fields below apply only to the scope Process.
 
 	// Threads means that each thread has the file, too, and that it counts one thread only. The
-	// process's own file describes its first thread.
+	// file of the process itself describes its first thread.
 	Threads bool
 	// Busiest is the index of the first metric that counts the busiest thread only: between two
 	// readings the one for which these metrics grew most in sum. Those before it are summed over
@@ -48,7 +48,7 @@ type Source struct {
 // Optional reports whether the file may be absent.
 func (s Source) Optional() bool { return s.Metrics[0].Optional }
 
-// Scope returns the scope that all the source's metrics share.
+// Scope returns the scope that all metrics of the source share.
 func (s Source) Scope() Scope { return s.Metrics[0].Scope }
 
 // Reading is one number as read.

@@ -58,7 +58,7 @@ func parseMemory(data []byte, _ string, into []Reading) error {
 	return nil
 }
 
-// contextSwitches reads each thread's status file.
+// contextSwitches reads the status file of each thread.
 func contextSwitches() Source {
 	return Source{
 		File: "status", Threads: true,

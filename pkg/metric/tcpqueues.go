@@ -32,8 +32,8 @@ func tcpQueues() Source {
 // listening is the state of a socket whose queues hold connections instead of bytes.
 const listening = "0A"
 
-// addQueues adds the fifth field in the socket's line, SEND:RECEIVE in hexadecimal. The header line
-// lacks it.
+// addQueues adds the fifth field in the line of a socket, SEND:RECEIVE in hexadecimal. The header
+// line lacks it.
 func addQueues(line []byte, into []Reading) error {
 	var fields [5][]byte
 	n := 0

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// columns returns the names of the value's columns: for times their number, their sum and the
-// longest one.
+// columns returns the column names of a value: for times their number, their sum and the longest
+// one.
 func (v Value) columns() []string {
 	if v.Merging == Times {
 		return []string{v.Name + "_n", v.Name + "_sum_ns", v.Name + "_max_ns"}
@@ -62,14 +62,14 @@ func known(name string, i int) linefile.Column[Second] {
 	}
 }
 
-// Writer appends seconds to the group's files. It is not safe for concurrent use.
+// Writer appends seconds to the files of a group. It is not safe for concurrent use.
 type Writer struct {
 	group Group
 	table linefile.TableWriter[Second]
 	log   *histogram.LogWriter // nil without times
 }
 
-// NewWriter opens or creates the group's files in the tag's folder. The load began at start.
+// NewWriter opens or creates the files of g in dir, the folder of a tag. The load began at start.
 func NewWriter(g Group, dir string, start time.Time) (*Writer, error) {
 	table, err := linefile.NewTableWriter(filepath.Join(dir, g.File()), g.columns())
 	if err != nil {
@@ -108,8 +108,8 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Read returns the seconds in the group's file in their order, without the histograms for times.
-// Rows with the same second and step are merged. The rows before an error are good; it matches
+// Read returns the seconds in the file of g in their order, without the histograms for times. Rows
+// with the same second and step are merged. The rows before an error are good; it matches
 // [linefile.ErrTruncated] if only an incomplete last line was dropped.
 func Read(g Group, dir string) ([]Second, error) {
 	rows, err := linefile.ReadTable(filepath.Join(dir, g.File()), g.columns(), func([]string) func() Second {

@@ -21,8 +21,8 @@ type Live struct {
 // later are written as another row for their second.
 const OpenFor = 5 * time.Second
 
-// NewLive returns a recorder that writes the group's files in the tag's folder. Observations must
-// not belong to a second before the one that contains start.
+// NewLive returns a recorder that writes the files of g in dir, the folder of a tag. Observations
+// must not belong to a second before the one that contains start.
 func NewLive(g Group, dir string, start time.Time) *Live { return newLive(g, dir, start, time.Second) }
 
 func newLive(g Group, dir string, start time.Time, every time.Duration) *Live {

@@ -15,7 +15,7 @@ import (
 )
 
 // Seconds that are over are written while others are recorded, late observations follow as further
-// rows, and they all add up to a recorder's seconds.
+// rows, and they all add up to the seconds of a recorder.
 func TestLive(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	now := time.Now()
@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// written returns the group's readable seconds; nil before its file exists.
+// written returns the readable seconds of g; nil before its file exists.
 func written(t *testing.T, g Group, dir string) []Second {
 	t.Helper()
 	seconds, err := Read(g, dir)

@@ -26,7 +26,7 @@ const (
 type Value struct {
 	// Name is its column and its key in JSON, such as "snapshot_bytes".
 	Name string
-	// Unit is the number's unit; [Times] are in nanoseconds.
+	// Unit is the unit of the number; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
 	// Row names the row with its total in reports, below the row After, or "".
@@ -49,7 +49,7 @@ type Group struct {
 	Values []Value
 }
 
-// File returns the name of the per-second file in the tag's folder.
+// File returns the name of the per-second file in the folder of a tag.
 func (g Group) File() string { return g.Name + ".csv" }
 
 // Log returns the name of the file with the histograms for times, by second.
@@ -60,7 +60,7 @@ func (g Group) timed() bool {
 	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
 }
 
-// index returns the value's index. An undeclared name is a mistake in the program.
+// index returns the index of a value. An undeclared name is a mistake in the program.
 func (g Group) index(name string) int {
 	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
 	if i < 0 {
@@ -69,7 +69,7 @@ func (g Group) index(name string) int {
 	return i
 }
 
-// Table documents groups' values in Markdown.
+// Table documents the values of groups in Markdown.
 func Table(groups []Group) string {
 	var b strings.Builder
 	b.WriteString("| file | column | unit | merged by | definition | row |\n|---|---|---|---|---|---|\n")

@@ -28,8 +28,8 @@ func scratch() Group {
 // at returns a time in a second.
 func at(second int64) time.Time { return time.Unix(second, 500) }
 
-// Numbers merge within a second, over a load's parts, and over seconds, each in its own way. Times
-// lose nothing.
+// Numbers merge within a second, over the parts of a load, and over seconds, each in its own way.
+// Times lose nothing.
 func TestMerge(t *testing.T) {
 	g := scratch()
 	a, b := NewRecorder(g), NewRecorder(g)

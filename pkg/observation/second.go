@@ -12,14 +12,14 @@ import (
 
 // Second holds the observations in one second and step.
 type Second struct {
-	// Second is the unix second by the client's clock.
+	// Second is the unix second by the client clock.
 	Second int64 `json:"second"`
 	Step   int   `json:"step"`
 	// Numbers are ordered like the declared values.
 	Numbers []Number `json:"numbers"`
 }
 
-// Number holds one value's observations.
+// Number holds the observations of one value.
 type Number struct {
 	// N counts the observations. Without an observation a maximum or a minimum is unknown.
 	N int64 `json:"n"`
@@ -90,7 +90,7 @@ type Recorder struct {
 	group Group
 	mu    sync.Mutex
 	cells map[cell]*Number
-	times map[cell]map[int64]int64 // counts by their bucket's lowest value
+	times map[cell]map[int64]int64 // counts by the lowest value in their bucket
 }
 
 // cell is where a number belongs.

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Stream writes the group's seconds as they become final, and adds them up. Its memory does not
+// Stream writes the seconds of a group as they become final, and adds them up. Its memory does not
 // grow with their number, and a killed process leaves the written seconds. It is not safe for
 // concurrent use.
 type Stream struct {
@@ -17,13 +17,13 @@ type Stream struct {
 	err   error   // from the first failed write
 }
 
-// NewStream returns a stream into the tag's folder, which opens the group's files with the first
-// second. Times must not belong to a second before start.
+// NewStream returns a stream into dir, the folder of a tag, which opens the files of g with the
+// first second. Times must not belong to a second before start.
 func NewStream(g Group, dir string, start time.Time) *Stream {
 	return &Stream{sums: newSums(g), dir: dir, start: start}
 }
 
-// Group returns the group the stream's seconds belong to.
+// Group returns the group of the seconds.
 func (s *Stream) Group() Group { return s.group }
 
 // Write appends seconds. The same second may be written several times: [Read] merges its rows. After a
@@ -53,7 +53,7 @@ func (s *Stream) Close() error {
 	return s.files.Close()
 }
 
-// sums adds up the group's seconds.
+// sums adds up the seconds of a group.
 type sums struct {
 	group   Group
 	numbers []Number // without histograms

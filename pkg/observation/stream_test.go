@@ -55,7 +55,7 @@ func TestStreamOfParts(t *testing.T) {
 	}
 }
 
-// timesOf returns each second's histogram of delays.
+// timesOf returns the histogram of delays in each second.
 func timesOf(seconds []Second) map[int64]histogram.Buckets {
 	all := map[int64]histogram.Buckets{}
 	for _, s := range seconds {
@@ -111,11 +111,11 @@ func TestStreamOfNothing(t *testing.T) {
 	}
 }
 
-// foreverEnv is the folder into which this test's second process writes until it is killed.
+// foreverEnv is the folder into which the second process of this test writes until it is killed.
 const foreverEnv = "DBTESTER_OBSERVE_FOREVER"
 
 // The seconds that a killed process had written are read up to the last: each row is whole, and
-// each second but the last has its row's histogram.
+// each second but the last has the histogram for its row.
 func TestStreamOfKilled(t *testing.T) {
 	g := scratch()
 	if dir := os.Getenv(foreverEnv); dir != "" {

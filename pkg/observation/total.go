@@ -12,7 +12,7 @@ import (
 // never observed are absent.
 type Totals map[string]map[string]Total
 
-// Total holds one value's observations over a whole load.
+// Total holds the observations of one value over a whole load.
 type Total struct {
 	// N counts the observations.
 	N int64 `json:"n"`
@@ -25,7 +25,7 @@ type Total struct {
 	P99     time.Duration `json:"p99_ns,omitempty"`
 }
 
-// Total returns the group's totals over seconds, by value name.
+// Total returns the totals of g over seconds, by value name.
 func (g Group) Total(seconds []Second) map[string]Total {
 	all := newSums(g)
 	all.add(seconds)

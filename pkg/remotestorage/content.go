@@ -61,7 +61,8 @@ func inspect(file string) (_ Content, err error) {
 }
 
 // same reports whether an object has the content c. If the store's checksum does not prove it, the
-// object is read: an encrypted S3 object's tag is not a checksum, and folders have no checksums.
+// object is read: the tag of an encrypted S3 object is not a checksum, and folders have no
+// checksums.
 func same(ctx context.Context, s Store, o Object, c Content) (_ bool, err error) {
 	switch {
 	case o.Size != c.Size:
@@ -89,7 +90,7 @@ var mediaTypes = map[string]string{
 	".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".yaml": "application/yaml",
 }
 
-// TypeOf returns the file's media type by its name.
+// TypeOf returns the media type of a file by its name.
 func TypeOf(name string) string {
 	ext := path.Ext(name)
 	if t := mediaTypes[ext]; t != "" {

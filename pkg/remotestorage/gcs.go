@@ -20,7 +20,7 @@ import (
 	"google.golang.org/api/storage/v1"
 )
 
-// answerTimeout limits the wait for a response's header after the request was sent completely.
+// answerTimeout limits the wait for the header of a response after the request was sent completely.
 const answerTimeout = time.Minute
 
 // openGCS opens a Google Cloud Storage bucket, or one on the emulator at STORAGE_EMULATOR_HOST,

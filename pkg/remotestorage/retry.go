@@ -76,7 +76,8 @@ func missing(err error) bool {
 	return err != nil && (status == http.StatusNotFound || status == 0 && gcerrors.Code(err) == gcerrors.NotFound)
 }
 
-// statusOf returns the HTTP status in err and the service's error code; 0 if there was no response.
+// statusOf returns the HTTP status in err and the error code of the service; 0 if there was no
+// response.
 func statusOf(err error) (status int, code string) {
 	var google *googleapi.Error
 	var s3 minio.ErrorResponse

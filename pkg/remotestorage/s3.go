@@ -78,7 +78,7 @@ func s3Client(cfg aws.Config) (*minio.Client, error) {
 		if err != nil || u.Host == "" || strings.Trim(u.Path, "/") != "" {
 			return nil, fmt.Errorf("the endpoint of S3 must be a URL without a path, such as https://host:9000, got %q", endpoint)
 		}
-		// Servers other than Amazon's have no DNS name per bucket.
+		// Servers other than those of Amazon have no DNS name per bucket.
 		host, o.Secure, o.BucketLookup = u.Host, u.Scheme == "https", minio.BucketLookupPath
 	}
 	client, err := minio.New(host, o)
@@ -164,7 +164,7 @@ func (s *s3Bucket) read(ctx context.Context, key string) (io.ReadCloser, error) 
 	return body, refusal(err)
 }
 
-// refusal adds S3's code to an error, whose text is the server's message alone.
+// refusal adds the S3 code to an error, whose text is the server message alone.
 func refusal(err error) error {
 	var reply minio.ErrorResponse
 	if errors.As(err, &reply) && reply.Code != "" {

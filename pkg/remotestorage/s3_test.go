@@ -12,7 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// Amazon's server is the region's, unless the environment or the configuration names another.
+// The Amazon server is that of the region, unless the environment or the configuration names
+// another.
 func TestEndpointOfS3(t *testing.T) {
 	for _, test := range []struct{ region, configured, ofS3, want, wrong string }{
 		{region: "eu-central-1", want: "https://s3.eu-central-1.amazonaws.com"},

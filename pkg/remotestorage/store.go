@@ -63,7 +63,7 @@ type Bucket struct {
 	location location
 }
 
-// objects calls the bucket's service, by whole keys. It is safe for concurrent use.
+// objects calls the service behind a bucket, by whole keys. It is safe for concurrent use.
 type objects interface {
 	// list returns up to most objects whose keys begin with prefix, sorted by key, and the page that
 	// follows, nil after the last one. The first page is [blob.FirstPageToken].
@@ -79,7 +79,7 @@ var _ Store = (*Bucket)(nil)
 // location is a parsed address.
 type location struct {
 	scheme string
-	// bucket is a bucket's name, or a folder's absolute path.
+	// bucket is the name of a bucket, or the absolute path of a folder.
 	bucket string
 	// prefix is "" or a folder inside the bucket, ending in a slash.
 	prefix string

@@ -38,15 +38,15 @@ const reportEvery = time.Second
 // Folder describes the files that [Upload] sends and their destination.
 type Folder struct {
 	Dir string
-	// Name is the folder in the store; "" is the store's root.
+	// Name is the folder in the store; "" is the root of the store.
 	Name string
 	// Last is a file to send after all others, so that its presence proves that the upload is
 	// complete, or "".
 	Last string
 }
 
-// RunName returns the store name for the run's folder on this machine: the last two elements of its
-// path, which are the experiment's title and the start time. The time alone could be another
+// RunName returns the store name for the run folder on this machine: the last two elements of its
+// path, which are the experiment title and the start time. The time alone could be another
 // experiment's.
 func RunName(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
@@ -123,7 +123,7 @@ type transfer struct {
 	said   time.Time
 }
 
-// filesOf lists the folder's regular files. Files whose names begin with a dot stay on this
+// filesOf lists the regular files in the folder. Files whose names begin with a dot stay on this
 // machine.
 func filesOf(f Folder) (files []File, err error) {
 	err = filepath.WalkDir(f.Dir, func(p string, d fs.DirEntry, err error) error {

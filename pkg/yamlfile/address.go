@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Address reads a machine's address: an IP address or a host name.
+// Address reads a machine address: an IP address or a host name.
 func Address(r *Reader, key string, node *Node) (string, bool) {
 	s, ok := Text(r, key, node)
 	return s, ok && CheckAddress(r, key, node, s)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// MaxOptions is the maximum size of a driver's options, in bytes.
+// MaxOptions is the maximum size of driver options, in bytes.
 const MaxOptions = 64 << 10
 
 // DecodeOptions decodes YAML of at most [MaxOptions] bytes over the defaults that options points

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// A caller lists the keys a mapping may have. All the file's problems are reported at once, each at
-// its place.
+// A caller lists the keys a mapping may have. All problems in the file are reported at once, each
+// at its place.
 func Example() {
 	file := `name: probe
 timeout: 5

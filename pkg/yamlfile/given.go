@@ -24,10 +24,10 @@ func (g Given[T]) Or(d T) T {
 	return d
 }
 
-// Place returns the value's key and node.
+// Place returns the key and the node of the value.
 func (g Given[T]) Place() Place { return Place{g.Key, g.At} }
 
-// Place is a value's key and node. At is nil if the file does not contain the value.
+// Place is the key and the node of a value. At is nil if the file does not contain the value.
 type Place struct {
 	Key string
 	At  *Node

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Kind defines how a key's values are read, shown and described.
+// Kind defines how the values of a key are read, shown and described.
 type Kind[T any] struct {
-	// Unit is the text in the documentation's unit column.
+	// Unit is the text in the unit column of the documentation.
 	Unit   string
 	Parse  Parser[T]
 	Node   func(T) *Node

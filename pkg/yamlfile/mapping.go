@@ -30,8 +30,9 @@ func (r *Reader) Fields(what string, node *Node, known Keys) {
 	}
 }
 
-// Pairs returns the mapping's keys and values in file order. Pairs from merge keys (<<) come last
-// and never replace the mapping's own. It reports repeated keys, and a node that is not a mapping.
+// Pairs returns the keys and values of the mapping in file order. Pairs from merge keys (<<) come
+// last and never replace the mapping's own. It reports repeated keys, and a node that is not a
+// mapping.
 func (r *Reader) Pairs(what string, node *Node) []Pair {
 	node = Follow(node)
 	if IsNull(node) {
@@ -94,8 +95,8 @@ func (r *Reader) merge(what string, node *Node) []Pair {
 	return all
 }
 
-// Items returns the list's values with aliases resolved, and reports a node that is not a list. An
-// empty node is an empty list.
+// Items returns the values in the list with aliases resolved, and reports a node that is not a
+// list. An empty node is an empty list.
 func (r *Reader) Items(what string, node *Node) ([]*Node, bool) {
 	node = Follow(node)
 	if IsNull(node) {

@@ -18,8 +18,8 @@ func Hint(word string, known []string) string {
 }
 
 // Nearest returns the known word with the smallest edit distance to word, or else the shortest one
-// that begins with word. It returns "" if every known word differs in more than a third of word's
-// bytes.
+// that begins with word. It returns "" if every known word differs in more than a third of the
+// bytes in word.
 func Nearest(word string, known []string) string {
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, k := range known {

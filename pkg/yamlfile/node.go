@@ -32,8 +32,8 @@ func IsScalar(node *Node) bool { return node.Kind == yaml.ScalarNode && !IsNull(
 // IsText reports whether node is a scalar that YAML reads as text.
 func IsText(node *Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!str" }
 
-// Describe names the node's kind, or quotes its first 40 bytes if it is a scalar, for messages such
-// as "want a list, got ...".
+// Describe names the kind of node, or quotes its first 40 bytes if it is a scalar, for messages
+// such as "want a list, got ...".
 func Describe(node *Node) string {
 	switch {
 	case node.Kind == yaml.MappingNode:
@@ -49,8 +49,8 @@ func Describe(node *Node) string {
 	}
 }
 
-// TopKeys returns the mapping's keys in file order, without those from merge keys. It returns nil
-// for other nodes.
+// TopKeys returns the keys of the mapping in file order, without those from merge keys. It returns
+// nil for other nodes.
 func TopKeys(node *Node) []*Node {
 	if node.Kind != yaml.MappingNode {
 		return nil

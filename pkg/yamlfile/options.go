@@ -17,7 +17,7 @@ import (
 // Doc the text in the doc tag.
 type Option struct {
 	Key, Doc string
-	// Tag holds all the field's tags.
+	// Tag holds all tags of the field.
 	Tag reflect.StructTag
 	// Value is the field itself. It can be set if the struct was passed by pointer.
 	Value reflect.Value
@@ -210,8 +210,8 @@ func EncodeOptions(options any) ([]byte, error) {
 	return data, nil
 }
 
-// ShowOptions returns the options struct as a node with every field's doc text as a comment above
-// its key; nil for nil options.
+// ShowOptions returns the options struct as a node with the doc text of every field as a comment
+// above its key; nil for nil options.
 func ShowOptions(options any) (*Node, error) {
 	data, err := EncodeOptions(options)
 	if err != nil || data == nil {

@@ -10,7 +10,7 @@ import (
 
 // Problem is one error or warning about a file.
 type Problem struct {
-	// File is "" for a flag's value. Text then begins with the flag.
+	// File is "" for the value of a flag. Text then begins with the flag.
 	File string `json:"file"`
 	// Line and Col count from 1. Both are 0 if the problem has no place.
 	Line    int    `json:"line,omitempty"`

@@ -15,7 +15,7 @@ import (
 // Stdin names a file that was read from standard input, in positions and in records.
 const Stdin = "<stdin>"
 
-// MaxSize is a file's maximum size in bytes.
+// MaxSize is the maximum size of a file in bytes.
 const MaxSize = 4 << 20
 
 // Limits on what reading one file may cost, whatever it contains.
@@ -33,7 +33,7 @@ type Node = yaml.Node
 // Reader collects the problems in one file while its nodes are read. It is not safe for concurrent
 // use.
 type Reader struct {
-	// OldBooleans also accepts YAML 1.1's booleans: yes, no, on, off, y and n.
+	// OldBooleans also accepts the booleans of YAML 1.1: yes, no, on, off, y and n.
 	OldBooleans bool
 
 	file             string
@@ -105,12 +105,12 @@ func (r *Reader) FromFlags(mapping *Node) {
 	}
 }
 
-// Place returns the node's place as file:line:col.
+// Place returns the place of a node as file:line:col.
 func (r *Reader) Place(at *Node) string {
 	return fmt.Sprintf("%s:%d:%d", r.file, at.Line, at.Column)
 }
 
-// Record stores the value's place under its path, such as load.rate.
+// Record stores the place of a value under its path, such as load.rate.
 func (r *Reader) Record(path string, node *Node) {
 	if node == nil {
 		return
@@ -206,7 +206,7 @@ func (r *Reader) syntax(err error, data []byte) {
 	r.Errorf(at, "not YAML: %s", text)
 }
 
-// tabbed reports whether the line's indentation contains a tab. Lines count from 1.
+// tabbed reports whether the indentation of the line contains a tab. Lines count from 1.
 func tabbed(data []byte, line int) bool {
 	for range line - 1 {
 		_, rest, _ := bytes.Cut(data, []byte("\n"))

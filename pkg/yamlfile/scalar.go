@@ -13,7 +13,7 @@ import (
 )
 
 // scalar returns the text of a scalar that is not null; want names the expected value. Only [Prose]
-// may have control characters: paths, names and addresses go into command lines, servers' files,
+// may have control characters: paths, names and addresses go into command lines, server files,
 // manifests and terminals.
 func scalar(r *Reader, key string, node *Node, want string) (string, bool) {
 	if node.Kind != yaml.ScalarNode || IsNull(node) {
@@ -54,7 +54,7 @@ func Filled(r *Reader, key string, node *Node) (string, bool) {
 	return s, ok
 }
 
-// Truth reads a boolean: true or false, and with [Reader.OldBooleans] also YAML 1.1's words.
+// Truth reads a boolean: true or false, and with [Reader.OldBooleans] also the words of YAML 1.1.
 func Truth(r *Reader, key string, node *Node) (bool, bool) {
 	s, ok := truth(r, key, node, "true or false")
 	return s == "true", ok

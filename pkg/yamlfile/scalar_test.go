@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// read parses one scalar and returns the value and the problem's message.
+// read parses one scalar and returns the value and the message about the problem.
 func read[T any](t *testing.T, parse Parser[T], text string, oldBooleans bool) (T, string) {
 	t.Helper()
 	r := New("f")
@@ -73,7 +73,7 @@ func TestScalars(t *testing.T) {
 	wantRead(t, OneOf("red", "blue"), "bleu", "", `k: unknown value "bleu" (did you mean "blue"?)`)
 }
 
-// YAML 1.1's words are booleans only if a caller requests them.
+// The words of YAML 1.1 are booleans only if a caller requests them.
 func TestOldBooleans(t *testing.T) {
 	for text, want := range map[string]bool{"yes": true, "On": true, "y": true, "no": false, "off": false, "N": false} {
 		if got, why := read(t, Truth, text, true); got != want || why != "" {

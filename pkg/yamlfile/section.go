@@ -10,8 +10,8 @@ type Section[S any] struct {
 }
 
 // Field is one declared key of a section. Reading it, its default, overlaying one mapping on
-// another, showing it, the JSON Schema and the documentation's tables are derived from it. [Key]
-// and [Part] make fields.
+// another, showing it, the JSON Schema and the tables in the documentation are derived from it.
+// [Key] and [Part] make fields.
 type Field[S any] struct {
 	Row
 	// Hidden keys are not in the schema and the documentation.
@@ -32,7 +32,7 @@ type Field[S any] struct {
 // Row describes a key in the documentation.
 type Row struct {
 	Name string
-	// Unit, if empty, is the kind's unit.
+	// Unit, if empty, is that of the kind.
 	Unit string
 	// Preset is the default, spelled as in a file. Usually describes a default that depends on
 	// other values.
@@ -49,7 +49,7 @@ type Key[S, T any] struct {
 	// Shown reports whether the key is shown; nil means always.
 	Shown func(*S) bool
 	Drops func(S) []string
-	// Read and Node, if set, replace the kind's functions.
+	// Read and Node, if set, replace the functions of the kind.
 	Read func(r *Reader, path, key string, node *Node, w *Written[S]) bool
 	Node func(*S) *Node
 }
@@ -94,7 +94,8 @@ type Part[S, T any] struct {
 	At      func(*S) *Written[T]
 	// Node returns the value to show, or nil to leave the key out. It may be nil.
 	Node func(*S) *Node
-	// Merged overlays the part key by key on an underlying mapping's part, instead of replacing it.
+	// Merged overlays the part key by key on that of an underlying mapping, instead of replacing
+	// it.
 	Merged bool
 }
 
@@ -119,8 +120,8 @@ func (p Part[S, T]) Field() Field[S] {
 	}
 }
 
-// Read reads a mapping, whose name appears in problems; path is its place among the file's keys,
-// "" for the file itself.
+// Read reads a mapping, whose name appears in problems; path is its place among the keys of the
+// file, "" for the file itself.
 func (s Section[S]) Read(r *Reader, path, what string, node *Node) Written[S] {
 	var w Written[S]
 	s.ReadInto(r, path, what, node, &w)
@@ -204,7 +205,7 @@ func (s Section[S]) Field(name string) Field[S] {
 	panic("yamlfile: the key " + name + " is not declared")
 }
 
-// Filled returns the mapping's values, with the fixed default of every key it does not give.
+// Filled returns the values of the mapping, with the fixed default of every key it does not give.
 func (s Section[S]) Filled(w Written[S]) S {
 	out := w.Is
 	for _, f := range s.Fields {

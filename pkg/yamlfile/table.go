@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Table returns the keys' rows as a Markdown table.
+// Table returns the rows for the keys as a Markdown table.
 func (s Section[S]) Table() string {
 	var b strings.Builder
 	b.WriteString("| key | unit | default | meaning |\n|---|---|---|---|\n")

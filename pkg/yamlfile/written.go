@@ -1,7 +1,7 @@
 package yamlfile
 
-// Written is a mapping as given in a file: its keys' values and their places. Values of absent keys
-// are zero.
+// Written is a mapping as given in a file: the values of its keys and their places. Values of
+// absent keys are zero.
 type Written[S any] struct {
 	Is S
 	// Node is the mapping; nil if the file does not have it.
@@ -17,10 +17,10 @@ func (w Written[S]) Given() bool { return w.Node != nil }
 // Has reports whether the mapping gives a key.
 func (w Written[S]) Has(key string) bool { return w.Place(key).Set() }
 
-// NodeOf returns the node of the key's value, or nil if the mapping does not give it.
+// NodeOf returns the node with the value of key, or nil if the mapping does not give it.
 func (w Written[S]) NodeOf(key string) *Node { return w.Place(key).At }
 
-// Place returns the place of the key's value, with the key used in the file. It panics if the key
+// Place returns the place of the value of key, with the key used in the file. It panics if the key
 // is not declared.
 func (w Written[S]) Place(key string) Place {
 	if w.declared != nil && !w.declared[key] {
@@ -45,7 +45,7 @@ func (w *Written[S]) Give(key string, p Place) {
 	w.at[key] = p
 }
 
-// Take stores the value g, read elsewhere, under key, if it is given. path is the mapping's path.
+// Take stores the value g, read elsewhere, under key, if it is given. path is that of the mapping.
 func Take[S, T any](r *Reader, path string, w *Written[S], key string, to *T, g Given[T]) {
 	if !g.Set() {
 		return

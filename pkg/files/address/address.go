@@ -1,7 +1,7 @@
 // Package address defines machine addresses: how they are written, and when two of them mean the
 // same machine.
 //
-// Addresses are inserted into databases' configuration files and arguments. Accepted addresses
+// Addresses are inserted into configuration files and arguments of databases. Accepted addresses
 // contain no characters that have a special meaning there.
 package address
 
@@ -28,8 +28,8 @@ var (
 	zone   = pattern.New(`^[0-9A-Za-z][0-9A-Za-z._-]*$`)
 )
 
-// Check returns an error if s is neither an IP address nor a host name by RFC 1123. An IPv6
-// address's zone must be an interface name.
+// Check returns an error if s is neither an IP address nor a host name by RFC 1123. The zone of an
+// IPv6 address must be an interface name.
 func Check(s string) error {
 	if ip, err := netip.ParseAddr(s); err == nil {
 		if z := ip.Zone(); z != "" && (len(z) > maxZone || !zone().MatchString(z)) {
@@ -74,7 +74,7 @@ func CheckZone(s string) error {
 	return nil
 }
 
-// Canonical returns an address's canonical spelling, for comparisons: IP addresses in their
+// Canonical returns the canonical spelling of an address, for comparisons: IP addresses in their
 // shortest form, names in lower case, and 127.0.0.1 for localhost. It resolves no names.
 func Canonical(s string) string {
 	if ip, err := netip.ParseAddr(s); err == nil {

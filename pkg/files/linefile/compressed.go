@@ -96,7 +96,7 @@ type compressedFile struct {
 	last   byte
 }
 
-// openCompressed opens the file's compressed form.
+// openCompressed opens the compressed form of a file.
 func openCompressed(path string) (*compressedFile, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

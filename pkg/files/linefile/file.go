@@ -21,11 +21,11 @@ type File struct {
 	path string
 	f    file
 	size int64 // size up to the last whole line
-	err  error // the first failed write's error, returned from then on
+	err  error // the error of the first failed write, returned from then on
 }
 
 // Open opens or creates path for appending. It writes header to a new file. An existing file must
-// begin with the header's first line; an incomplete last line is cut off.
+// begin with the first line of header; an incomplete last line is cut off.
 func Open(path string, header []byte) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -102,10 +102,10 @@ func (r *File) Path() string { return r.path }
 // Size returns the total length of the whole lines in bytes.
 func (r *File) Size() int64 { return r.size }
 
-// Err returns the first failed write's error, or nil.
+// Err returns the error of the first failed write, or nil.
 func (r *File) Err() error { return r.err }
 
-// wholeLines returns the end of the last complete line in f, and f's size.
+// wholeLines returns the end of the last complete line in f, and the size of f.
 func wholeLines(f *os.File) (whole, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

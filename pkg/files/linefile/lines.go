@@ -18,7 +18,7 @@ type Line struct {
 	Text   string
 }
 
-// maxLine is a line's maximum length in bytes. The longest lines that are written contain
+// maxLine is the maximum length of a line in bytes. The longest lines that are written contain
 // histograms.
 const maxLine = 1 << 20
 
@@ -61,8 +61,8 @@ func (b *lineBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Lines yields the file's whole lines. An error is the last pair; it matches [ErrTruncated] if the
-// last line is incomplete.
+// Lines yields the whole lines of a file. An error is the last pair; it matches [ErrTruncated] if
+// the last line is incomplete.
 func Lines(path string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := regularfile.Open(path)

@@ -84,7 +84,7 @@ func openTable(path string, read func(r *rowReader, size int64) error) error {
 	return err
 }
 
-// compressedTable calls read with a compressed file's lines, unless it could not be opened.
+// compressedTable calls read with the lines of a compressed file, unless it could not be opened.
 func compressedTable(packed *compressedFile, err error, read func(r *rowReader, size int64) error) error {
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
@@ -102,8 +102,8 @@ func OneRow[T any]([]string) func() *T {
 	return func() *T { row = zero; return &row }
 }
 
-// sampledRows is how many rows are read before a table's size is estimated, so that a large table
-// grows only once.
+// sampledRows is how many rows are read before the size of a table is estimated, so that a large
+// table grows only once.
 const sampledRows = 64
 
 // eachRow reads the header and every row. With an error, it reports whether next was called for the
@@ -144,7 +144,7 @@ func eachRow[T any](path string, r *rowReader, columns []Column[T], next func(he
 	}
 }
 
-// matchColumns returns the columns to parse and each one's index in a record.
+// matchColumns returns the columns to parse and the index of each in a record.
 func matchColumns[T any](path string, header []string, columns []Column[T]) (fields []int, found []Column[T], err error) {
 	for _, c := range columns {
 		if c.Parse == nil {
@@ -161,7 +161,7 @@ func matchColumns[T any](path string, header []string, columns []Column[T]) (fie
 	return fields, found, nil
 }
 
-// csvError converts a CSV reader's error to our form.
+// csvError converts an error of a CSV reader to our form.
 func csvError(path string, err error) error {
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &SyntaxError{File: path, Line: e.Line, Reason: e.Err.Error()}

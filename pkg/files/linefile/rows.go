@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// rowReader reads a CSV file's records like a [csv.Reader], with the same errors. It splits lines
-// without a quotation mark, almost all lines, by itself in a fraction of the time. From the first
-// other line on, it leaves the file to the library.
+// rowReader reads the records of a CSV file like a [csv.Reader], with the same errors. It splits
+// lines without a quotation mark, almost all lines, by itself in a fraction of the time. From the
+// first other line on, it leaves the file to the library.
 type rowReader struct {
 	lines  *bufio.Reader
 	line   int // the last line read, from 1

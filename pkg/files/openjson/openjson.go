@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Marshal encodes the struct's keys followed by the other keys in alphabetical order. The struct's
-// own MarshalJSON must not call it, or it would recurse.
+// Marshal encodes the keys of a struct followed by the other keys in alphabetical order. The
+// struct's own MarshalJSON must not call it, or it would recurse.
 func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
 	data, err := Encode(v)
 	if err != nil || len(others) == 0 {

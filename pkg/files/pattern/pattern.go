@@ -1,5 +1,5 @@
 // Package pattern has regular expressions that are compiled on first use. Most commands use few of
-// the program's expressions, and the larger ones take up to 100 KiB each.
+// the expressions in the program, and the larger ones take up to 100 KiB each.
 package pattern
 
 import (

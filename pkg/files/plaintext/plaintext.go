@@ -59,7 +59,7 @@ func Markdown(text string) string {
 	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "[", `\[`, "]", `\]`, "`", "\\`", `\`, `\\`).Replace(Visible(text))
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		// These begin a heading, a rule or an underlined heading only at a line's start.
+		// These begin a heading, a rule or an underlined heading only at the start of a line.
 		if trimmed := strings.TrimLeft(line, " \t"); trimmed != "" && strings.ContainsRune("#=~", rune(trimmed[0])) {
 			lines[i] = line[:len(line)-len(trimmed)] + `\` + trimmed
 		}

@@ -1,4 +1,4 @@
-// Package runlog copies a process's log messages during a run into that run's log.
+// Package runlog copies the log messages of a process during a run into the log of that run.
 package runlog
 
 import (
@@ -15,8 +15,8 @@ import (
 const maxHeld = 1 << 20
 
 // Handler passes records to another handler. During a run it also writes records at level info and
-// above to the run's log, as text, regardless of the other handler's level. It is safe for
-// concurrent use.
+// above to the run log, as text, regardless of the other handler's level. It is safe for concurrent
+// use.
 type Handler struct {
 	next slog.Handler
 	text slog.Handler // writes to run
@@ -25,7 +25,7 @@ type Handler struct {
 
 var _ slog.Handler = (*Handler)(nil)
 
-// run is the current run's log.
+// run is the log of the current run.
 type run struct {
 	mu   sync.Mutex
 	on   bool
@@ -60,7 +60,7 @@ func (h *Handler) Begin() {
 	h.run.held.Reset()
 }
 
-// To sets the run's file, which [Handler.End] closes. Call it once per run.
+// To sets the file of the run, which [Handler.End] closes. Call it once per run.
 func (h *Handler) To(file io.WriteCloser) {
 	r := h.run
 	r.mu.Lock()
@@ -73,7 +73,7 @@ func (h *Handler) To(file io.WriteCloser) {
 	r.held = bytes.Buffer{}
 }
 
-// Err returns the first error from the run's file.
+// Err returns the first error from the file.
 func (h *Handler) Err() error {
 	h.run.mu.Lock()
 	defer h.run.mu.Unlock()
@@ -95,7 +95,7 @@ func (h *Handler) End() error {
 	return err
 }
 
-// Write takes one record's text.
+// Write takes the text of one record.
 func (r *run) Write(text []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,7 +123,7 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool {
 	return h.next.Enabled(ctx, l) || h.text.Enabled(ctx, l)
 }
 
-// Handle passes a record on. The error is the other handler's error.
+// Handle passes a record on. The error is that of the other handler.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) (err error) {
 	if h.next.Enabled(ctx, r.Level) {
 		err = h.next.Handle(ctx, r.Clone())

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// file is a run's log in memory.
+// file is the log of a run in memory.
 type file struct {
 	bytes.Buffer
 	closed int
@@ -25,7 +25,7 @@ func errorsOnly(w io.Writer) (*slog.Logger, *Handler) {
 	return slog.New(h), h
 }
 
-// A run's log has the messages from its beginning to its end, with attributes, and the other
+// The log of a run has the messages from its beginning to its end, with attributes, and the other
 // handler gets its messages at any time.
 func TestRun(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// privatePerm is a secret file's mode, from its creation on.
+// privatePerm is the mode of a secret file, from its creation on.
 const privatePerm = 0o600
 
 // WritePrivate writes like [Write], for a secret: no other user can read it at any time. Concurrent

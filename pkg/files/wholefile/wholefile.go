@@ -12,7 +12,7 @@ import (
 // Suffix ends the name of a file that is being written.
 const Suffix = ".part"
 
-// perm is a new file's mode, whatever the umask.
+// perm is the mode of a new file, whatever the umask.
 const perm = 0o644
 
 // Write replaces the file at name with the output of write. The folder must exist. If write fails,

@@ -13,7 +13,7 @@ const jarFolder = "lib"
 // Layout returns Files.
 func (a Archive) Layout() map[string]string { return a.Files }
 
-// Layout puts each executable into the release's directory, under the tool's name.
+// Layout puts each executable into the release directory, under the tool name.
 func (g GoBuild) Layout() map[string]string {
 	layout := map[string]string{}
 	for tool := range g.Packages {
@@ -22,13 +22,13 @@ func (g GoBuild) Layout() map[string]string {
 	return layout
 }
 
-// Layout puts the executable into the release's directory, under the tool's name.
+// Layout puts the executable into the release directory, under the tool name.
 func (c Checkout) Layout() map[string]string { return map[string]string{c.Tool: c.Tool} }
 
 // Layout gives the jars their own folder.
 func (m Maven) Layout() map[string]string { return map[string]string{m.Tool: jarFolder} }
 
-// Layout puts a tool that is Path itself under the tool's name.
+// Layout puts a tool that is Path itself under the tool name.
 func (l Local) Layout() map[string]string {
 	layout := map[string]string{}
 	for tool, rel := range l.Files {
@@ -40,7 +40,7 @@ func (l Local) Layout() map[string]string {
 	return layout
 }
 
-// Describe names the archive's address.
+// Describe names the address of the archive.
 func (a Archive) Describe(version string) string { return "archive " + Expand(a.URL, version) }
 
 // Describe names the module.
@@ -61,7 +61,7 @@ func (m Maven) Describe(version string) string {
 // Describe names the copied path.
 func (l Local) Describe(string) string { return "copy of " + l.Path }
 
-// Expand fills the placeholders in a recipe's text.
+// Expand fills the placeholders in the text of a recipe.
 func Expand(text, version string) string {
 	return strings.NewReplacer("{version}", version, "{os}", runtime.GOOS, "{arch}", runtime.GOARCH).Replace(text)
 }

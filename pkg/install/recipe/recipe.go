@@ -21,7 +21,7 @@ type Recipe interface {
 	Kind() string
 	// Facts returns the facts every recipe has, whatever its kind.
 	Facts() About
-	// Layout maps each tool to its path below the release's directory.
+	// Layout maps each tool to its path below the release directory.
 	Layout() map[string]string
 	// Describe names the recipe in progress lines and errors.
 	Describe(version string) string
@@ -37,11 +37,11 @@ var (
 
 // About holds the facts every recipe has, whatever its kind. They become part of the release.
 type About struct {
-	// Source is where the recipe's facts are documented.
+	// Source is where the facts are documented.
 	Source string
 	// Needs are executables on the machine that the release needs to run, such as "java". They are
 	// looked up before the recipe is tried, and again whenever the release is found. They join the
-	// release's tools.
+	// release tools.
 	Needs []string
 	// Notes are printed wherever the release is named in a result.
 	Notes []string
@@ -72,14 +72,14 @@ type Archive struct {
 type GoBuild struct {
 	About
 	// GoMod and GoSum are the text of a go.mod and go.sum that require everything the packages
-	// need. They are kept in the release's directory.
+	// need. They are kept in the release directory.
 	GoMod, GoSum string
-	// Packages maps each tool to its main package's import path.
+	// Packages maps each tool to the import path of its main package.
 	Packages map[string]string
 	// Module is the module that has the main packages. Its version in the built executables must be
 	// the release's.
 	Module string
-	// Env entries are added to the build's environment.
+	// Env entries are added to the build environment.
 	Env []string
 }
 
@@ -90,7 +90,7 @@ type Maven struct {
 	// {version}.
 	POM string
 	// Sums are "SHA256  FILE.jar" lines, one for every required jar. Without Sums, only the
-	// repository's checksums check the jars.
+	// checksums in the repository check the jars.
 	Sums string
 	// Artifact is the "GROUP:ARTIFACT" of the dependency whose version is the release's.
 	Artifact string
@@ -108,13 +108,13 @@ type Local struct {
 }
 
 // Checkout builds an executable from its source in a git checkout, stripped and without cgo, with
-// the machine's Go and the checkout's workspace.
+// the Go on the machine and the workspace of the checkout.
 type Checkout struct {
 	About
-	// Dir is the checkout, Module the folder below Dir that has its Go module, and Package the main
-	// package's import path relative to that folder.
+	// Dir is the checkout, Module the folder below Dir that has its Go module, and Package the
+	// import path of the main package relative to that folder.
 	Dir, Module, Package string
-	// Tool is the executable's name.
+	// Tool is the name of the executable.
 	Tool string
 	// CommitName is the Go variable that is set to the commit, or "".
 	CommitName string
@@ -149,7 +149,7 @@ func (a Archive) At(base string) Archive {
 
 // From returns the recipes for a release at a place the user named: a mirror's base URL, a
 // directory with either a mirror's archives or an unpacked release, or an executable. recipes are
-// the driver's recipes for the release, which know the layout.
+// those of the driver for the release, which know the layout.
 func From(where string, recipes []Recipe) ([]Recipe, error) {
 	if IsWeb(where) {
 		return mirrored(where, recipes)

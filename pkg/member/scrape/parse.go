@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// wanted maps the source's raw names to the wanted metrics.
+// wanted maps the raw names in the source to the wanted metrics.
 type wanted map[string]wantedMetric
 
 type wantedMetric struct {
@@ -29,10 +29,10 @@ func newWanted(list []database.ReportedMetric) wanted {
 	return w
 }
 
-// parsePrometheus sets the wanted metrics from Prometheus' text format. It parses only these
-// metrics' lines, because a member has about a thousand others, and a full parser takes thirty
-// times as long. It skips lines it does not understand. A number with labels is a different metric
-// from one without, except for a histogram's bounds and for sums over labels.
+// parsePrometheus sets the wanted metrics from Prometheus' text format. It parses only the lines of
+// these metrics, because a member has about a thousand others, and a full parser takes thirty times
+// as long. It skips lines it does not understand. A number with labels is a different metric from
+// one without, except for the bounds of a histogram and for sums over labels.
 func (w wanted) parsePrometheus(data []byte, into *results.DatabaseSample) {
 	found := false
 	for len(data) > 0 {
@@ -99,7 +99,7 @@ func addBucket(into *results.DatabaseSample, m wantedMetric, rest []byte) {
 
 // add adds a line such as {To="b"} 4 to a sum over labels.
 func (m wantedMetric) add(into *results.DatabaseSample, rest []byte) {
-	end := bytes.LastIndexByte(rest, '}') // a label's value may have one
+	end := bytes.LastIndexByte(rest, '}') // the value of a label may have one
 	if v, ok := counted(firstWord(rest[end+1:])); ok && end > 0 {
 		into.Values.Set(m.Name, max(0, into.Values.Get(m.Name))+v*m.Unit)
 	}

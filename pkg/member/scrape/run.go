@@ -42,7 +42,7 @@ func (s *Scraper) Run(ctx context.Context, w interface {
 	return nil
 }
 
-// untilNext returns the time until just after the wall clock's next second.
+// untilNext returns the time until just after the next second of the wall clock.
 func untilNext(now time.Time) time.Duration {
 	return time.Second - time.Duration(now.Nanosecond()) + pastSecond
 }

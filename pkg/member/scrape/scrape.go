@@ -24,9 +24,9 @@ import (
 
 const (
 	patience = 500 * time.Millisecond
-	// maxAnswer bounds an answer's length in bytes; etcd's is 180 KB.
+	// maxAnswer bounds the length of an answer in bytes; etcd sends 180 KB.
 	maxAnswer = 1 << 20
-	// maxError bounds a recorded error's length in bytes.
+	// maxError bounds the length of a recorded error in bytes.
 	maxError = 200
 )
 
@@ -43,7 +43,7 @@ type Scraper struct {
 	answer bytes.Buffer // reused for each answer
 }
 
-// New returns a scraper for source. config is the TLS configuration for the member's clients, nil
+// New returns a scraper for source. config is the TLS configuration for clients of the member, nil
 // for plaintext. New sends no query.
 func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	return &Scraper{
@@ -64,8 +64,7 @@ func (s *Scraper) Wait(patience time.Duration) { s.patience = patience }
 // Close closes the connection kept for the next query.
 func (s *Scraper) Close() { s.http.CloseIdleConnections() }
 
-// Scrape queries once. Even with an error, which the sample names, the sample's time and cost are
-// valid.
+// Scrape queries once. Even with an error, which the sample names, its time and cost are valid.
 func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +89,7 @@ func (s *Scraper) Scrape(ctx context.Context) (results.DatabaseSample, error) {
 	return sample, nil
 }
 
-// short shortens err to fit into a file's row.
+// short shortens err to fit into a row of the file.
 func short(err error) string {
 	text := strings.ToValidUTF8(err.Error(), "?")
 	if len(text) > maxError {
@@ -128,7 +127,7 @@ func (s *Scraper) get(ctx context.Context) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// command sends the source's command on a new connection.
+// command sends the command of the source on a new connection.
 func (s *Scraper) command(ctx context.Context) (err error) {
 	var conn net.Conn
 	if s.tls != nil {

@@ -53,7 +53,7 @@ func TestScrape(t *testing.T) {
 	}
 }
 
-// A source's header is sent with each query.
+// The header of a source is sent with each query.
 func TestHeader(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Consul-Token") != "let me in" {
@@ -178,7 +178,7 @@ func (r *rows) Write(s results.DatabaseSample) error {
 	return r.err
 }
 
-// memberOf answers as the function does, by the test's clock.
+// memberOf answers as the function does, by the clock of the test.
 type memberOf func() (string, error)
 
 func (m memberOf) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -191,7 +191,7 @@ func (m memberOf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), r.Context().Err()
 }
 
-// TestRun queries each second, from the member's first answer to its end.
+// TestRun queries each second, from the first answer of the member to its end.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()

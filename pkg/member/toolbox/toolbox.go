@@ -1,5 +1,5 @@
 // Package toolbox decides which executables a member runs. Agents and dry runs both use it, so that
-// a dry run shows the agents' choice.
+// a dry run shows what agents choose.
 package toolbox
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// Origin is where the member's server comes from.
+// Origin is where the server of a member comes from.
 type Origin int
 
 const (
@@ -41,13 +41,13 @@ type Want struct {
 	Install bool
 }
 
-// Choice holds the member's executables.
+// Choice holds the executables of a member.
 type Choice struct {
 	Origin Origin
 	// Version is the release without a leading "v".
 	Version string
-	// Given are the given executables the database can use, by tool. They take precedence over a
-	// release's.
+	// Given are the given executables the database can use, by tool. They take precedence over
+	// those of a release.
 	Given map[string]string
 	// Release is the cached release if Origin is Cached.
 	Release install.Release

@@ -28,7 +28,7 @@ type Emulator struct {
 	before atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
-// URL returns the folder's address in the bucket; "" is the bucket itself.
+// URL returns the address of a folder in the bucket; "" is the bucket itself.
 func (e *Emulator) URL(folder string) string { return e.Scheme + "://" + e.Bucket + "/" + folder }
 
 // Intercept makes f handle the requests for which it returns true.

@@ -17,11 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Client is control's side: which agents it calls, and how. It must not change after its first use.
+// Client is the side of control: which agents it calls, and how. It must not change after its first
+// use.
 type Client struct {
 	// Certs makes every connection use TLS. If it is nil, the token is used.
 	Certs *certs.Source
-	// Token reads the user's token. It is called for agents that require a proof.
+	// Token reads the token of the user. It is called for agents that require a proof.
 	Token func() (usertoken.Token, error)
 	// Insecure accepts agents that admit anyone, and agents on other machines without TLS.
 	Insecure bool
@@ -40,7 +41,7 @@ type clientCredentials struct{ Client }
 // ClientHandshake verifies the agent and authenticates the caller to it. The error states the
 // reason in plain words.
 func (c *clientCredentials) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	addr, err := url.PathUnescape(authority) // gRPC escapes an address's zone
+	addr, err := url.PathUnescape(authority) // gRPC escapes the zone of an address
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,8 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// script is the agent's end of a connection on which the caller has sent some bytes and nothing
-// more.
+// script is the agent end of a connection on which the caller has sent some bytes and nothing more.
 type script struct {
 	net.Conn // nil: its other methods are not called
 	in       *bytes.Reader

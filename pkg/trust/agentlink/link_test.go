@@ -222,7 +222,7 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// The agent names why it refuses, with the caller's address.
+// The agent names why it refuses, with the address of the caller.
 func TestRefusalsAreLogged(t *testing.T) {
 	s := newSite(t)
 	addr := s.serve(s.agents()["TLS"])
@@ -243,7 +243,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	t.Errorf("log: %s", text)
 }
 
-// A connection that is let in does not outlast its certificate's CA.
+// A connection that is let in does not outlast the CA of its certificate.
 func TestReplacedCA(t *testing.T) {
 	s := newSite(t)
 	addr := s.serve(s.agents()["TLS"])

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// http2Preface begins HTTP/2 without TLS; it is as long as a token's hello.
+// http2Preface begins HTTP/2 without TLS; it is as long as the hello with a token.
 const http2Preface = "PRI * HTTP/2.0\r\n"
 
 // recordHandshake is the first byte of TLS.
@@ -23,7 +23,7 @@ const recordHandshake = 0x16
 // tlsAlert is a TLS record that ends a connection: "unexpected message".
 var tlsAlert = []byte{0x15, 3, 3, 0, 2, 2, 10}
 
-// sayNo sends the connection's last bytes before it is closed, and lingers.
+// sayNo sends the last bytes on the connection before it is closed, and lingers.
 func sayNo(conn net.Conn, last []byte) {
 	if _, err := conn.Write(last); err == nil {
 		linger(conn)

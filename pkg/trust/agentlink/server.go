@@ -116,7 +116,7 @@ func (s *serverCredentials) ServerHandshake(conn net.Conn) (net.Conn, credential
 	default:
 		return nil, nil, s.refused(conn, "too many connections that have not shown who they are")
 	}
-	// HTTP/2, a token's hello and TLS differ in their first bytes.
+	// HTTP/2, the hello with a token and TLS differ in their first bytes.
 	first := make([]byte, len(usertoken.Hello))
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, s.refused(conn, "it sent nothing that begins a connection: "+plain(err))

@@ -38,7 +38,7 @@ const (
 // How long certificates are valid. Each is valid from one hour before its creation, because clocks
 // differ.
 const (
-	// DefaultLife applies to agents' and control's certificates.
+	// DefaultLife applies to certificates for agents and control.
 	DefaultLife = 365 * 24 * time.Hour
 	// LongestLife is the maximum that may be requested.
 	LongestLife = 10 * 365 * 24 * time.Hour
@@ -50,10 +50,10 @@ const (
 // maxHosts limits the addresses in one certificate.
 const maxHosts = 64
 
-// mark returns the URI an agent's or control's certificate carries.
+// mark returns the URI in a certificate for an agent or for control.
 func mark(r Role) *url.URL { return &url.URL{Scheme: "dbtester", Opaque: string(r)} }
 
-// RoleOf returns the certificate's role. It does not check who signed it.
+// RoleOf returns the role of a certificate. It does not check who signed it.
 func RoleOf(c *x509.Certificate) Role {
 	if c.IsCA {
 		return RoleCA
@@ -66,7 +66,7 @@ func RoleOf(c *x509.Certificate) Role {
 	return RoleNone
 }
 
-// HostsOf returns the certificate's addresses: its names, then its IP addresses.
+// HostsOf returns the addresses in a certificate: its names, then its IP addresses.
 func HostsOf(c *x509.Certificate) []string {
 	hosts := append([]string{}, c.DNSNames...)
 	for _, ip := range c.IPAddresses {
@@ -175,7 +175,7 @@ func blank(now time.Time, life time.Duration) (*x509.Certificate, error) {
 	return &x509.Certificate{SerialNumber: serial, NotBefore: now.Add(-early).UTC(), NotAfter: now.Add(life).UTC()}, nil
 }
 
-// sign makes key's certificate, signed by parent with the key by.
+// sign makes the certificate for key, signed by parent with the key by.
 func sign(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
 	if err != nil {

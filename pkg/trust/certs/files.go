@@ -15,14 +15,14 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// maxFile limits a certificate or key file's size in bytes.
+// maxFile limits the size of a certificate or key file in bytes.
 const maxFile = 1 << 20
 
-// Files names an agent's or control's PEM files: the CA it trusts, and its own certificate with the
-// key.
+// Files names the PEM files of an agent or of control: the CA it trusts, and its own certificate
+// with the key.
 type Files struct{ CA, Cert, Key string }
 
-// In returns the files in the party's folder, as written by [Folder].
+// In returns the files in the folder of a party, as written by [Folder].
 func In(dir string) Files {
 	return Files{CA: filepath.Join(dir, FileCA), Cert: filepath.Join(dir, FileCert), Key: filepath.Join(dir, FileKey)}
 }
@@ -37,7 +37,7 @@ func (f Files) complete() error {
 	return nil
 }
 
-// keys is the files' contents.
+// keys is the content of the files.
 type keys struct {
 	pair   tls.Certificate // including its leaf
 	roots  *x509.CertPool
@@ -128,7 +128,7 @@ type version [3]struct {
 	size, changed, inode int64
 }
 
-// version returns the files' current version.
+// version returns the current version of the files.
 func (f Files) version() (v version, err error) {
 	for i, path := range []string{f.CA, f.Cert, f.Key} {
 		info, err := os.Stat(path)
@@ -156,8 +156,8 @@ type Info struct {
 	KeyExposed error
 }
 
-// Show describes the certificates in files and folders, and in the folders' subfolders. Files in
-// folders that are not certificates are skipped. The error joins the problems of all paths.
+// Show describes the certificates in files and folders, and in their subfolders. Files in folders
+// that are not certificates are skipped. The error joins the problems of all paths.
 func Show(paths ...string) ([]Info, error) {
 	var list []Info
 	var errs []error
@@ -220,7 +220,7 @@ func describe(path string) (Info, error) {
 // Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning describes what is wrong with the certificate's validity; "" if nothing is.
+// Warning describes what is wrong with the validity of the certificate; "" if nothing is.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Source holds an agent's or control's certificates. It reads the files again when they change. If
-// that fails, it logs the reason and keeps the previous ones. All methods are safe for concurrent
-// use.
+// Source holds the certificates of an agent or of control. It reads the files again when they
+// change. If that fails, it logs the reason and keeps the previous ones. All methods are safe for
+// concurrent use.
 type Source struct {
 	files Files
 	role  Role
@@ -26,15 +26,15 @@ type Source struct {
 	at   version // version at the last attempt
 	err  string  // error from the last attempt; "" if it succeeded
 	held *keys
-	// warned is when the last message about the certificate's end was logged.
+	// warned is when the last message about the end of the certificate was logged.
 	warned time.Time
 }
 
 // warnEvery is the interval between log messages about a certificate that is in use and ends soon.
 const warnEvery = 24 * time.Hour
 
-// Open reads the party's files, which must be valid now. log receives later problems; nil discards
-// them.
+// Open reads the files of a party, which must be valid now. log receives later problems; nil
+// discards them.
 func Open(files Files, role Role, log *slog.Logger) (*Source, error) {
 	return open(files, role, log, time.Now)
 }
@@ -67,7 +67,7 @@ func (s *Source) Info() Info {
 	return Info{Path: s.files.Cert, Subject: c.Subject.CommonName, Role: s.role, Hosts: HostsOf(c), From: c.NotBefore, Until: c.NotAfter}
 }
 
-// current returns the files' current contents, or the last ones that could be read.
+// current returns what the files contain now, or the last ones that could be read.
 func (s *Source) current() *keys {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,8 @@ func (s *Source) warn() {
 	s.log.Warn("certificate "+text, "certificate", s.files.Cert, "hosts", strings.Join(HostsOf(leaf), ","))
 }
 
-// Server returns the configuration for the agent's next connection: TLS 1.3 only, for callers with
-// a certificate the CA signed for control.
+// Server returns the configuration for the next connection to the agent: TLS 1.3 only, for callers
+// with a certificate the CA signed for control.
 func (s *Source) Server() *tls.Config {
 	k := s.current()
 	return &tls.Config{
@@ -116,7 +116,7 @@ func (s *Source) Server() *tls.Config {
 	}
 }
 
-// Client returns the configuration for control's next connection to the agent at host, an IP
+// Client returns the configuration for the next connection of control to the agent at host, an IP
 // address or a name.
 func (s *Source) Client(host string) *tls.Config {
 	k := s.current()
@@ -161,8 +161,8 @@ func checkRole(c tls.ConnectionState, want Role) error {
 	return nil
 }
 
-// Reason explains in plain words why a handshake failed, naming the certificate's hosts and times.
-// peer is the other side: "agent" or "control".
+// Reason explains in plain words why a handshake failed, naming the hosts and times in the
+// certificate. peer is the other side: "agent" or "control".
 func (s *Source) Reason(err error, peer Role) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError

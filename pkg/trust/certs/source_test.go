@@ -52,7 +52,7 @@ func source(t *testing.T, dir string, role certs.Role, log *slog.Logger) *certs.
 	return s
 }
 
-// opened returns an agent and a control with one CA, and the agent's log.
+// opened returns an agent and a control with one CA, and the log of the agent.
 func opened(t *testing.T) (f certs.Folder, agent, control *certs.Source, log *bytes.Buffer) {
 	t.Helper()
 	f, log = folder(t, time.Now()), &bytes.Buffer{}
@@ -114,7 +114,7 @@ func TestHandshake(t *testing.T) {
 	wantRefused(t, "an agent as control", agent, control, asControl, "agent: its certificate is for an agent, not for control", "control: it refuses the certificate")
 }
 
-// One role's files serve no other role, and a folder that does not fit is refused.
+// The files of one role serve no other, and a folder that does not fit is refused.
 func TestOpenRefuses(t *testing.T) {
 	f, _, _, _ := opened(t)
 	agentDir := filepath.Join(f.Path, "agent-127.0.0.1")

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Bounds on callers' requests and connections.
+// Bounds on the requests and connections of callers.
 const (
 	// Most bounds how many requests are answered at a time.
 	Most            = 32
@@ -66,7 +66,7 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && ip.Addr().Unmap().IsLoopback()
 }
 
-// guarded refuses requests from other sites' pages, and bounds how long an answer takes.
+// guarded refuses requests from pages of other sites, and bounds how long an answer takes.
 func guarded(next http.Handler, loop bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -83,7 +83,7 @@ func guarded(next http.Handler, loop bool) http.Handler {
 			http.Error(w, "pages of other sites may not read this", http.StatusForbidden)
 			return
 		}
-		// An error would mean a writer without deadlines, which net/http's has.
+		// An error would mean a writer without deadlines, but that of net/http has them.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(3 * WriteTimeout))
 		next.ServeHTTP(w, r)
 	})

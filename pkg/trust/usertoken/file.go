@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// size is a token's length in bytes.
+// size is the length of a token in bytes.
 const size = 32
 
 // Token holds a secret, or no token if it is the zero value. It prints as asterisks.
@@ -36,8 +36,8 @@ func (Token) String() string { return "***" }
 // GoString returns [Token.String], for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile returns the path to this user's token file, which may not exist. Services, which may
-// have no environment, find it in the user's home directory.
+// DefaultFile returns the path to the token file of this user, which may not exist. Services, which
+// may have no environment, find it in the home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

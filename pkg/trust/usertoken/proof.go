@@ -28,7 +28,7 @@ const (
 	kindWelcome = 'w'
 )
 
-// A proof includes its maker's role, so it cannot be sent back to its maker.
+// A proof includes the role of its maker, so it cannot be sent back to its maker.
 const (
 	byListener = "dbtester listener"
 	byCaller   = "dbtester caller"
@@ -92,7 +92,7 @@ func Call(conn net.Conn, token func() (Token, error)) error {
 	return nil
 }
 
-// Answer performs the listener's side of [Call], after it has read [Hello].
+// Answer performs the listener side of [Call], after it has read [Hello].
 func Answer(conn net.Conn, token Token) error {
 	if token.secret == nil {
 		return errors.New("no token to compare with")
@@ -140,13 +140,13 @@ func (e *ForeignError) Error() string {
 	return "it is no agent of this version"
 }
 
-// challenge is the data covered by both sides' proofs.
+// challenge is the data covered by the proofs of both sides.
 type challenge struct {
-	addr             string // the listener's address
+	addr             string // the address of the listener
 	caller, listener [numberSize]byte
 }
 
-// newChallenge draws the caller's number. The address must be a socket's address.
+// newChallenge draws the number of the caller. The address must be that of a socket.
 func newChallenge(addr net.Addr) (*challenge, error) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {

@@ -113,7 +113,7 @@ func pair(t *testing.T, addr string) (caller, listener net.Conn) {
 	return caller, listener
 }
 
-// answer performs the listener's side with its hello.
+// answer performs the listener side with its hello.
 func answer(conn net.Conn, token usertoken.Token) error {
 	defer conn.Close()
 	hello := make([]byte, len(usertoken.Hello))
@@ -207,7 +207,7 @@ func TestReplay(t *testing.T) {
 // A proof that a listener made must not serve a caller, nor one for another address.
 func TestReflectedAndRelayed(t *testing.T) {
 	token := ensure(t, filepath.Join(t.TempDir(), "token"))
-	// The thief opens a connection and sends the listener's proof back.
+	// The thief opens a connection and sends the proof by the listener back.
 	thief, listener := pair(t, "127.0.0.1:0")
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -253,8 +253,8 @@ func TestNoToken(t *testing.T) {
 	}
 }
 
-// A service's agent, which has no environment, and control in a login shell of the same user have
-// one token.
+// The agent of a service, which has no environment, and control in a login shell of the same user
+// have one token.
 func TestDefaultFile(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", "")
 	u, err := user.Current()
