@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts limits how often a case is run. A machine that pauses for a moment breaks a case's
-// premise (a server that answers within 2 ms), but no report: a wrong report is wrong each time.
+// attempts limits how often a case is run. A machine that pauses for a moment breaks the premise of
+// a case (a server that answers within 2 ms), but no report: a wrong report is wrong each time.
 const attempts = 6
 
 // TestAudit runs every case at small scale: about two minutes. Cases that compare times
@@ -62,7 +62,7 @@ func passes(t *testing.T, program string, judge func(*auditor) Verdict) {
 	t.Errorf("look for surprises, %d times: %v", attempts, err)
 }
 
-// TestIndependent checks that dbtester's code does not judge itself.
+// TestIndependent checks that no code of dbtester judges itself.
 func TestIndependent(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

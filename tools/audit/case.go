@@ -21,9 +21,9 @@ type Case struct {
 	Full bool
 	// Runs are made one after the other on one cluster. Nearly every case has one.
 	Runs func(Scale) []Plan
-	// Server returns the options for the case's cluster.
+	// Server returns the options for the cluster.
 	Server func(Scale) standin.Options
-	// Check compares the runs with the cluster's log.
+	// Check compares the runs with the cluster log.
 	Check func(*Findings, []*Run)
 }
 
@@ -33,11 +33,11 @@ type Plan struct {
 	Load string
 	// File holds further keys for the experiment file, one per line.
 	File string
-	// Script replaces the cluster's script before this run.
+	// Script replaces the cluster script before this run.
 	Script func(standin.Request) standin.Action
 	// During runs alongside the load, from its first request on.
 	During func(context.Context, *Live) error
-	// Exit is control's expected exit code, or exitAny.
+	// Exit is the expected exit code of control, or exitAny.
 	Exit int
 	// Altered means that the servers answered reads wrongly, so an answered request may be a failed
 	// one.
@@ -69,7 +69,7 @@ type Check struct {
 	OK                          bool
 }
 
-// Findings collects the case's checks.
+// Findings collects the checks in a case.
 type Findings struct{ Checks []Check }
 
 func (f *Findings) add(ok bool, what, truth, got, tolerance string) {
@@ -111,7 +111,7 @@ func number(v float64) string {
 
 var nan = math.NaN()
 
-// Run holds dbtester's exit code, output and records, and the servers' log.
+// Run holds the exit code, output and records of dbtester, and the server log.
 type Run struct {
 	Plan    Plan
 	Exit    int

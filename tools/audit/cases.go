@@ -20,7 +20,7 @@ func cases() []Case {
 	}
 }
 
-// throughput compares the three throughputs with the servers' log for the window.
+// throughput compares the three throughputs with the server log for the window.
 func throughput(f *Findings, r *Run, from, to time.Duration) {
 	lowest, average, highest := r.Report.Value("MIN-THROUGHPUT"), r.Report.Value("AVG-THROUGHPUT"), r.Report.Value("MAX-THROUGHPUT")
 	f.Near("AVG-THROUGHPUT is what ended ok in the window", r.Log.Rate(from, to), average, 0.02)

@@ -127,7 +127,7 @@ func death(s Scale) (at, length time.Duration) {
 // deadMember stops one of three members. Without failover its clients, a third of all, have no
 // server from then on.
 func deadMember(failover string) Case {
-	// Each request takes so long that the servers' delay, not the processor, determines the
+	// Each request takes so long that the server delay, not the processor, determines the
 	// throughput.
 	const clients, delay = 30, 40 * time.Millisecond
 	share := 0.0 // share of clients without a server
@@ -179,7 +179,7 @@ func withoutServer(f *Findings, r *Run, share float64) {
 	f.Within(what+", %", 100*share-3, r.Report.Value(names[0]), 100*share+3)
 }
 
-// slammedDoor counts on the server how often one member's clients reconnect.
+// slammedDoor counts on the server how often clients of one member reconnect.
 func slammedDoor() Case {
 	const clients = 30
 	after := time.Duration(0)

@@ -118,8 +118,7 @@ func frozenServer() Case {
 		}),
 		Check: func(f *Findings, runs []*Run) {
 			r := runs[0]
-			// The servers' clock starts with the first arrival, slightly after the schedule's
-			// start.
+			// The server clock starts with the first arrival, slightly after the schedule starts.
 			shift := r.Log[0].Arrived.Sub(r.Log.Origin(float64(rate)))
 			shifted := standin.Stretch{From: freeze.From + shift, To: freeze.To + shift}
 			theory, logged := stalled(float64(rate), length, delay, shifted), r.Log.Responses(float64(rate))

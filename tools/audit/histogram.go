@@ -62,7 +62,7 @@ func valueAt(h *hdrhistogram.Histogram, q float64) float64 {
 }
 
 // compareReaders reads latency.hlog and latency-total.hlog with HdrHistogram's own log processor,
-// and compares every tag's counts and percentiles with the sum over the lines.
+// and compares the counts and percentiles of every tag with the sum over the lines.
 func compareReaders(f *Findings, r *Run) {
 	jar, err := javaJar()
 	if err != nil {

@@ -4,6 +4,6 @@ package main
 // a listed case passes.
 var knownFailing = map[string]bool{}
 
-// unsteady cases pass or fail depending on the machine's load. They are reported, but never count
-// as errors. The list may only shrink.
+// unsteady cases pass or fail depending on the machine load. They are reported, but never count as
+// errors. The list may only shrink.
 var unsteady = map[string]bool{}

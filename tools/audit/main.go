@@ -1,6 +1,6 @@
-// Command audit runs dbtester against scripted servers and compares its report with the servers'
-// log. It shares no code with dbtester: it has its own servers, record readers and arithmetic. Run
-// it with `make audit`.
+// Command audit runs dbtester against scripted servers and compares its report with the server log.
+// It shares no code with dbtester: it has its own servers, record readers and arithmetic. Run it
+// with `make audit`.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/tools/audit/standin"
 )
 
-// key returns a duration in the plan's load, or 0 if the load does not set it.
+// key returns a duration in the load, or 0 if the load does not set it.
 func (p Plan) key(name string) time.Duration {
 	for _, pair := range strings.Split(p.Load, ", ") {
 		if k, v, _ := strings.Cut(pair, ": "); k == name {
@@ -24,10 +24,10 @@ func (p Plan) key(name string) time.Duration {
 	return 0
 }
 
-// length is the load's duration.
+// length is the load duration.
 func (r *Run) length() time.Duration { return r.Plan.key("duration") }
 
-// timeout is the load's timeout per request.
+// timeout is the timeout per request.
 func (r *Run) timeout() time.Duration { return r.Plan.key("timeout") }
 
 // atLeast requires the row to show a lower bound instead of a value.
@@ -36,7 +36,7 @@ func (f *Findings) atLeast(row string, r *Run) {
 	f.Holds(row+" is a bound", strings.HasPrefix(text, ">="), ">= ...", text)
 }
 
-// Control's exit codes.
+// Exit codes of control.
 const (
 	exitDone    = 0
 	exitInvalid = 3
@@ -56,14 +56,14 @@ func served(Scale) standin.Options {
 	return standin.Options{Members: 3, Load: standin.Put, Slots: 9, Delay: 20 * time.Millisecond}
 }
 
-// quick is a cluster of three that answers the method's requests after a delay.
+// quick is a cluster of three that answers requests by this method after a delay.
 func quick(method standin.Method, delay time.Duration, script func(standin.Request) standin.Action) func(Scale) standin.Options {
 	return func(Scale) standin.Options {
 		return standin.Options{Members: 3, Load: method, Delay: delay, Script: script}
 	}
 }
 
-// refused is an overloaded server's answer: the request was not applied.
+// refused is the answer of an overloaded server: the request was not applied.
 var refused = status.Error(codes.ResourceExhausted, "etcdserver: too many requests")
 
 // pause waits, then acts.

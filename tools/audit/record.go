@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// Mark qualifies a manifest's numbers, or is the reason why they are invalid.
+// Mark qualifies the numbers in a manifest, or is the reason why they are invalid.
 type Mark struct {
 	Code    string `json:"code"`
 	Text    string `json:"text"`
 	Invalid bool   `json:"invalid"`
 }
 
-// Step holds a step's times in a manifest.
+// Step holds the times of a step in a manifest.
 type Step struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
@@ -70,7 +70,7 @@ func readRecord(folder string) (*Record, error) {
 	return r, err
 }
 
-// csv reads a file in the database's folder. A missing file has no rows.
+// csv reads a file in the database folder. A missing file has no rows.
 func (r *Record) csv(name string) ([]Row, error) {
 	f, err := os.Open(filepath.Join(r.Folder, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +129,7 @@ func (r *Record) Marked(words ...string) (Mark, bool) {
 	return Mark{}, false
 }
 
-// Codes returns all marks' codes.
+// Codes returns the codes of all marks.
 func (r *Record) Codes() string {
 	var codes []string
 	for _, m := range r.Marks {
@@ -172,7 +172,7 @@ func (r *Report) Cell(name string) (Cell, bool) {
 	return Cell{}, false
 }
 
-// Value returns the row's number; NaN if the row or the number is missing.
+// Value returns the number in a row; NaN if the row or the number is missing.
 func (r *Report) Value(name string) float64 {
 	c, _ := r.Cell(name)
 	if c.Value == nil {
@@ -181,7 +181,7 @@ func (r *Report) Value(name string) float64 {
 	return *c.Value
 }
 
-// Text returns the row's text, or "no such row".
+// Text returns the text of a row, or "no such row".
 func (r *Report) Text(name string) string {
 	c, ok := r.Cell(name)
 	if !ok {
@@ -204,9 +204,9 @@ func (r *Report) Named(words ...string) (names []string) {
 	return names
 }
 
-// Record holds the files in the run's folder. It knows only names: files, columns and keys.
+// Record holds the files in a run folder. It knows only names: files, columns and keys.
 type Record struct {
-	Folder    string // the database's
+	Folder    string // of the database
 	Totals    map[string]float64
 	Marks     []Mark
 	Steps     []Step

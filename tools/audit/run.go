@@ -22,7 +22,7 @@ type auditor struct {
 	scale   Scale
 }
 
-// Verdict holds the case's checks.
+// Verdict holds the checks in a case.
 type Verdict struct {
 	Case   Case
 	Checks []Check
@@ -89,8 +89,7 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 	}
 	file := filepath.Join(dir, "experiment.yaml")
 	// With the same prefix, a second run on the same cluster has the same layout as the first.
-	// Without a judge the servers' log has no requests by one, and lies are found by checksums
-	// alone.
+	// Without a judge the server log has no requests by one, and lies are found by checksums alone.
 	text := fmt.Sprintf("title: audit\nresults: %s\nconsistency: false\n%sload: {%s}\ndatabases:\n  %s: {endpoints: [%s], prefix: audit}\n",
 		filepath.Join(dir, "results"), p.File, p.Load, database, strings.Join(endpoints, ", "))
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -125,7 +124,7 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 	return r, err
 }
 
-// during waits for the load's first request, then runs the plan's fault.
+// during waits for the first request of the load, then runs the fault in the plan.
 func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) error {
 	if p.During == nil {
 		return nil
@@ -168,7 +167,7 @@ func newest(dir string) (string, error) {
 	return filepath.Join(dir, entries[len(entries)-1].Name()), err
 }
 
-// folderOf returns the run's result folder.
+// folderOf returns the result folder of a run.
 func folderOf(r *Run) string { return filepath.Dir(r.Record.Folder) }
 
 func lastLine(s string) string {

@@ -121,8 +121,8 @@ func stalled(rate float64, length, delay time.Duration, freeze standin.Stretch) 
 	return times
 }
 
-// accounts makes the checks that every run must pass: each due request has exactly one
-// outcome, and the servers' log agrees.
+// accounts makes the checks that every run must pass: each due request has exactly one outcome, and
+// the server log agrees.
 func accounts(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	records(f, name, r)
@@ -134,7 +134,7 @@ func accounts(f *Findings, name string, r *Run) {
 	f.Within(name+"requests logged <= ok + failed + unknown", answered, float64(len(r.Log)), t["ok"]+t["failed"]+t["unknown"])
 }
 
-// records checks that the run's records do not contradict one another.
+// records checks that the records of a run do not contradict one another.
 func records(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	f.Equal(name+"due = ok + failed + unknown + shed + unsent", t["offered"], t["ok"]+t["failed"]+t["unknown"]+t["shed"]+t["unsent"])

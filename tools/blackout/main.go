@@ -115,7 +115,7 @@ func (s store) measure(ctx context.Context, program, dir string, times int) ([]r
 	return s.rows(table, answers)
 }
 
-// rows reads the fault table, and finds the same times in the prober's answers.
+// rows reads the fault table, and finds the same times in the answers to the prober.
 func (s store) rows(path string, answers []time.Time) (rows []row, err error) {
 	table, err := experiment.Table(path)
 	if err != nil {
@@ -169,13 +169,13 @@ func longest(answers []time.Time, from, until, end time.Time) (most time.Duratio
 	return most
 }
 
-// agrees reports whether dbtester's probes and the outside prober measured the same.
+// agrees reports whether the probes of dbtester and the outside prober measured the same.
 func (r row) agrees() bool {
 	apart := r.probes - r.outside
 	return !r.failed && apart <= tolerance && apart >= -tolerance
 }
 
-// report prints the table. busy describes the machine's load.
+// report prints the table. busy describes the load on the machine.
 func report(out io.Writer, busy string, rows []row) {
 	fmt.Fprintf(out, "# Times without an answer, by two probers\n\nThe longest time without an answer around each fault of the leader, in seconds: by dbtester's load (FAULT-BLACKOUT), by its probes of each member (FAULT-SILENCE), and by a prober that shares no code with it and writes to each member every %v. The two probers must agree within %.0f ms; clients of the load send less often. Members, agents, load and both probers share one machine with %d processors, %s. Made by `make blackout`.\n\n| store | fault | repeat | load | probes | outside prober | probes - outside, ms |\n|---|---|---|---|---|---|---|\n", interval, 1000*tolerance, runtime.NumCPU(), busy)
 	agree, most := 0, 0.0

@@ -28,7 +28,7 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-// A run's table is read by column name, and differing measurements are reported.
+// The table of a run is read by column name, and differing measurements are reported.
 func TestRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "faults.csv")
 	table := "kind,repeat,from,until,failed,blackout_ns,silence_ns,more\n" +

@@ -1,7 +1,7 @@
 // Command causes plants causes for slow answers in three members of etcd, ZooKeeper and Consul, and
-// counts how often reports name them, and how often they name something else. It keeps each run's
-// facts, makes only missing runs, and judges all runs by the current rules. Run it with `make
-// causes`, as root.
+// counts how often reports name them, and how often they name something else. It keeps the facts
+// about each run, makes only missing runs, and judges all runs by the current rules. Run it with
+// `make causes`, as root.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 
 func main() { experiment.Main("causes", causes) }
 
-// series holds the plant's runs: those with facts, and why others failed. old counts runs with an
-// experiment that has changed since.
+// series holds the runs with a plant: those with facts, and why others failed. old counts runs with
+// an experiment that has changed since.
 type series struct {
 	plant
 	records  []record
@@ -92,7 +92,7 @@ func sorted(kept []record, wanted []plant) (all, parts []*series, err error) {
 	return all, parts, nil
 }
 
-// add adds a record, if the plant's experiment has not changed since.
+// add adds a record, if the experiment has not changed since.
 func (s *series) add(r record) error {
 	for _, of := range s.stores {
 		if of.name != r.Store || s.experiment(of) != r.Experiment {

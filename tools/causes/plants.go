@@ -32,7 +32,7 @@ type plant struct {
 	clients int
 	rate    int // requests per second; 0 for a closed loop
 	value   int // bytes
-	// lines returns the plant's lines for a store in the experiment file.
+	// lines returns the lines for a plant and a store in the experiment file.
 	lines func(store) string
 	// measured is how long the measured part is; 0 for the usual length. The mean also covers
 	// requests just before the faults, which have more weight if fewer requests follow.
@@ -44,8 +44,8 @@ type plant struct {
 	squeezed bool
 }
 
-// Each load's measured part. A fault lasts a little longer than the rest of the measured part, and
-// the load until control has surely undone it.
+// The measured part of each load. A fault lasts a little longer than the rest of the measured part,
+// and the load until control has surely undone it.
 const (
 	warmUp   = 2 * time.Second
 	measured = 10 * time.Second
@@ -63,7 +63,7 @@ func during(measured time.Duration, keys string) string {
 	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, measured+beyond)
 }
 
-// faults returns an experiment's lines with faults.
+// faults returns the lines of an experiment with faults.
 func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Join(list, "") }
 
 // plants returns all plants.
@@ -96,7 +96,7 @@ func plants() []plant {
 	}
 }
 
-// times returns the delay that plants add to the store's requests. ZooKeeper reports whole
+// times returns the delay that plants add to requests to the store. ZooKeeper reports whole
 // milliseconds, and on two processors its threads wait for a processor for a third of 10 ms, which
 // no lower bound may count.
 func times(s store, usual time.Duration) time.Duration {
@@ -106,11 +106,11 @@ func times(s store, usual time.Duration) time.Duration {
 	return usual
 }
 
-// narrow are the keys for a fault: the clients' way to the leader and back.
+// narrow are the keys for a fault: the way of clients to the leader and back.
 const narrow = "kind: delay, member: leader, from: clients, rate: 10Mbit"
 
 // slowSyncs returns the keys for a fault with slower syncs. In etcd and ZooKeeper members sync at
-// the same time, so requests do not wait for a single slow disk. Consul's leader syncs before the
+// the same time, so requests do not wait for a single slow disk. The Consul leader syncs before the
 // others, so half the time on slow disks is spent on the others.
 func slowSyncs(s store, by time.Duration) string {
 	member := "all"
@@ -120,7 +120,7 @@ func slowSyncs(s store, by time.Duration) string {
 	return fmt.Sprintf("kind: disk, member: %s, fsync: %v", member, by)
 }
 
-// stopped returns an experiment's lines whose leader is stopped periodically.
+// stopped returns the lines of an experiment whose leader is stopped periodically.
 func stopped() string {
 	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
 	var list []string
@@ -130,8 +130,8 @@ func stopped() string {
 	return faults(list...)
 }
 
-// experiment returns the experiment's text. Clients connect to the leader, so members forward no
-// requests.
+// experiment returns the text of an experiment. Clients connect to the leader, so members forward
+// no requests.
 func (p plant) experiment(s store) string {
 	length, coolDown := warmUp+cmp.Or(p.measured, measured), time.Duration(0)
 	if p.faults {
@@ -153,7 +153,7 @@ load: {operation: write, %sduration: %v, warm_up: %v, cool_down: %v, clients: %d
 `, strings.Join(hosts(), ", "), due, length, warmUp, coolDown, p.clients, value, p.lines(s), s.lines)
 }
 
-// hosts are the members' addresses.
+// hosts are the addresses of the members.
 func hosts() []string { return []string{"127.0.4.1", "127.0.4.2", "127.0.4.3"} }
 
 // chosen returns the plants with the given keys; all plants if there are no keys.

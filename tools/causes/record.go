@@ -31,7 +31,7 @@ type record struct {
 	// Failed is why the run has no facts.
 	Failed string       `json:"failed,omitempty"`
 	Facts  *cause.Facts `json:"facts,omitempty"`
-	// Experiment is its text. Runs with another text than today's do not count.
+	// Experiment is its text. Runs with another text than the current one do not count.
 	Experiment string `json:"experiment"`
 }
 
@@ -91,7 +91,7 @@ func unrecorded() *cause.Facts {
 	return f
 }
 
-// recordOf reads the run's facts, and its report's verdict, from its folder.
+// recordOf reads the facts about a run, and the verdict of its report, from its folder.
 func recordOf(dir string) (r record, err error) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ type verdict struct {
 	text                  string
 }
 
-// judge returns the verdict on a record by this program's rules.
+// judge returns the verdict on a record by the rules of this program.
 func (r record) judge() (v verdict, err error) {
 	entries, why := cause.Ledger(r.Facts)
 	if entries == nil {

@@ -19,7 +19,7 @@ const (
 	most    = 30.0
 )
 
-// counts sums up the series' verdicts.
+// counts sums up the verdicts in a series.
 type counts struct {
 	// right counts verdicts that name the planted cause, or no cause if no rule knows the plant. If
 	// several causes are planted they name one at least partly, and list all. partly counts

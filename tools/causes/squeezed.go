@@ -21,8 +21,8 @@ type squeezed experiment.Control
 // onOne runs control on one processor.
 const onOne = "#!/bin/sh\nexec taskset -c 0 '%s' \"$@\"\n"
 
-// How long the processor is occupied, and then free. A program with the clients' priority would let
-// them run after a few milliseconds; dbtester counts stops from 10 ms on.
+// How long the processor is occupied, and then free. A program with the priority of the clients
+// would let them run after a few milliseconds; dbtester counts stops from 10 ms on.
 const (
 	taken = 90 * time.Millisecond
 	free  = 10 * time.Millisecond

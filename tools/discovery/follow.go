@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// below is where instances' keys are.
+// below is where the keys of instances are.
 const below = "sessions/"
 
 // followEtcd watches the keys with clientv3, from the first revision on.
@@ -67,7 +67,7 @@ func followZooKeeper(ctx context.Context, address string, saw *sight) error {
 	}
 }
 
-// followConsul lists the keys with blocking queries by Consul's client.
+// followConsul lists the keys with blocking queries by the Consul client.
 func followConsul(ctx context.Context, address string, saw *sight) error {
 	return blocking(ctx, address, below, saw, func(client *api.Client, o *api.QueryOptions) ([]string, *api.QueryMeta, error) {
 		return client.KV().Keys(below, "", o)
@@ -77,7 +77,7 @@ func followConsul(ctx context.Context, address string, saw *sight) error {
 // service names the Consul service that instances without keys register with.
 const service = "dbtester-sessions"
 
-// followServices lists the service's instances whose checks pass, in the same way.
+// followServices lists the instances of the service whose checks pass, in the same way.
 func followServices(ctx context.Context, address string, saw *sight) error {
 	return blocking(ctx, address, service+"-", saw, func(client *api.Client, o *api.QueryOptions) (ids []string, meta *api.QueryMeta, err error) {
 		entries, meta, err := client.Health().Service(service, "", true, o)

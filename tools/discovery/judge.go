@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record has the database's fields in the manifest that are compared.
+// record has the fields of a database in the manifest that are compared.
 type record struct {
 	LoadEnd    time.Time `json:"load_end"`
 	Discovered *struct {
@@ -46,7 +46,7 @@ type change struct {
 	FanOut   time.Duration `json:"fan_out_ns"`
 }
 
-// read reads the record for the run's one database from its manifest.
+// read reads the record of the only database in a run from its manifest.
 func read(path string) (r record, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -62,10 +62,10 @@ func read(path string) (r record, err error) {
 	return manifest.Databases[0], nil
 }
 
-// death compares both measurements for a death. whole is how long it took until all dbtester's
-// consumers knew. first and last are by how much its first and last consumer were later than the
-// prober's first and last watch. known means that dbtester has these times, and seen that all the
-// prober's watches have them.
+// death compares both measurements for a death. whole is how long it took until all consumers of
+// dbtester knew. first and last are by how much its first and last consumer were later than the
+// first and last watch of the prober. known means that dbtester has these times, and seen that all
+// watches of the prober have them.
 type death struct {
 	whole       time.Duration
 	known, seen bool
@@ -75,7 +75,7 @@ type death struct {
 // apart returns the larger difference.
 func (d death) apart() time.Duration { return max(d.first.Abs(), d.last.Abs()) }
 
-// verdict sums up the store's runs.
+// verdict sums up the runs on a store.
 type verdict struct {
 	name      string
 	tolerance time.Duration
@@ -83,11 +83,11 @@ type verdict struct {
 	// changes counts the deaths and deploys that all consumers knew, added those whose parts add up
 	// to the whole.
 	changes, added int
-	// Living instances that were declared dead: alive and unrenewed by dbtester's records, against
-	// the store's rule or for lack of renewals, and outside by the prober.
+	// Living instances that were declared dead: alive and unrenewed by the records of dbtester,
+	// against the rule of the store or for lack of renewals, and outside by the prober.
 	alive, unrenewed, outside int
 	lost                      int
-	why                       error // from one of the prober's watches
+	why                       error // from a watch of the prober
 	failed                    error // from a run, after which the store was left
 	// registered instances were kept alive by renewals, those in the last run.
 	registered int
@@ -96,7 +96,7 @@ type verdict struct {
 	unanswered, late int64
 }
 
-// compare compares the run's record with the prober's watches through each member.
+// compare compares the record of a run with the watches of the prober through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
 	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,
@@ -136,7 +136,7 @@ func compare(name string, o options, r record, seen []*sight) verdict {
 	return v
 }
 
-// add adds another run's verdict.
+// add adds the verdict on another run.
 func (v *verdict) add(o verdict) {
 	v.deaths = append(v.deaths, o.deaths...)
 	v.changes, v.added, v.lost = v.changes+o.changes, v.added+o.added, v.lost+o.lost
@@ -193,7 +193,7 @@ func (v verdict) text() string {
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
 }
 
-// unseen counts the deaths that one of the prober's watches missed.
+// unseen counts the deaths that a watch of the prober missed.
 func (v verdict) unseen() (n int) {
 	for _, d := range v.deaths {
 		if !d.seen {

@@ -43,7 +43,8 @@ func TestEtcd(t *testing.T) {
 	t.Error(err)
 }
 
-// control simulates a run that ends after runs in four folders have begun. ZooKeeper's run fails.
+// control simulates a run that ends after runs in four folders have begun. The run on ZooKeeper
+// fails.
 const control = `#!/bin/sh
 mkdir -p "$6/title/run" && : >"$6/../../begun.$$"
 until [ "$(ls -d "$6"/../../begun.* | wc -l)" = 4 ]; do sleep 0.01; done
@@ -54,7 +55,7 @@ END
 `
 
 // Instances are kept alive in all stores at once, each with its own addresses, and one that fails
-// is named after the others' table.
+// is named after the table of the others.
 func TestAtOnce(t *testing.T) {
 	networks := map[string]bool{}
 	for _, s := range stores() {
@@ -96,8 +97,8 @@ const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z
 // sightOf returns the observations of a watch.
 func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
 
-// Deaths are compared with the prober's first and last watch, the parts of changes with the whole,
-// and when registrations ended with when their instances died.
+// Deaths are compared with the first and last watch of the prober, the parts of changes with the
+// whole, and when registrations ended with when their instances died.
 func TestCompare(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
 	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // ended notes that a key was known to be gone.
 func (s *sight) ended(key string, at time.Time) {
-	// The name has the run's name and two numbers.
+	// The name has that of the run and two numbers.
 	parts := strings.Split(key, "-")
 	if len(parts) != 3 {
 		return

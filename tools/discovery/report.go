@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report prints the tables. busy describes the machine's load.
+// report prints the tables. busy describes the load on the machine.
 func report(out io.Writer, busy string, o options, list []verdict) {
 	fmt.Fprintf(out, "# Deaths of instances, by two observers\n\nInstances of a service die, at most %d in each run, and all consumers are to know within %v (the scenario service-discovery, docs/scenarios.md). The times of dbtester's first and last consumer are compared with those of a prober that shares no code with it: its first and last of three watches, one through each member, by the store's own client library. The two agree if both times are within %v. "+
 		"The parts of each death and deploy must add up to the whole within 1 ms. Declared dead while alive: by dbtester because the store broke its rule, and because renewals were late or had no answer; and by the prober, which knows no reasons. "+
@@ -56,7 +56,7 @@ func reportFailed(out io.Writer, list []verdict) {
 	}
 }
 
-// cells formats the death's times.
+// cells formats the times of a death.
 func (d death) cells(tolerance time.Duration) string {
 	switch {
 	case !d.known:

@@ -8,13 +8,13 @@ import (
 // store is a database: how its experiment names it, and how instances are watched through a member.
 type store struct {
 	name, lines string
-	// network is how the members' addresses begin. No two stores share one: they may run at once.
+	// network is how member addresses begin. No two stores share one: they may run at once.
 	network string
 	port    int
 	follow  func(ctx context.Context, address string, saw *sight) error
 }
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	program                   string
 	deaths                    int
@@ -28,8 +28,9 @@ type options struct {
 }
 
 const (
-	// batch limits how many instances die in one run: a health endpoint's answer has all instances,
-	// and if they are many, the last of many readers gets its answer long after the first.
+	// batch limits how many instances die in one run: the answer of a health endpoint has all
+	// instances, and if they are many, the last of many readers gets its answer long after the
+	// first.
 	batch = 25
 	// calm is the time before the first death, and margin how long the load lasts after the last
 	// promise.
@@ -44,5 +45,6 @@ type sight struct {
 	why    error           // why the last watch ended
 }
 
-// registration is an instance's key: each time an instance is deployed, its next generation begins.
+// registration is the key of an instance: each time an instance is deployed, its next generation
+// begins.
 type registration struct{ instance, generation int }

@@ -48,8 +48,8 @@ func Build(dir string) (program string, err error) {
 	return program, nil
 }
 
-// lookAtSources stats all source files. go test caches a test's result while the files the test
-// itself opened or statted are unchanged, and does not know the files that go build reads.
+// lookAtSources stats all source files. go test caches the result of a test while the files the
+// test itself opened or statted are unchanged, and does not know the files that go build reads.
 func lookAtSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -85,7 +85,7 @@ func Busy(when string) string {
 }
 
 // The releases of the databases that programs install, as a report names them, and the keys that
-// ask for them in an experiment's database.
+// ask for them in the database of an experiment.
 const (
 	ZooKeeperRelease = "3.9.5"
 	ConsulRelease    = "1.21.0"
@@ -94,11 +94,11 @@ const (
 	Consul    = "version: " + ConsulRelease + ", install: true"
 )
 
-// marked is the exit code when a run's numbers have a mark, as on a busy machine.
+// marked is the exit code when the numbers of a run have a mark, as on a busy machine.
 const marked = 3
 
 // Run runs the program with an experiment file that holds text, in a folder that is made if absent.
-// It returns the path to the only record below the run's folder that matches the pattern. A marked
+// It returns the path to the only record below the run folder that matches the pattern. A marked
 // run is no error.
 func Run(ctx context.Context, program, dir, text, record string, args ...string) (string, error) {
 	return Control{Program: program, Dir: dir, Text: text, Args: args}.Run(ctx, record)
@@ -107,7 +107,7 @@ func Run(ctx context.Context, program, dir, text, record string, args ...string)
 // Control describes how to run the program once.
 type Control struct {
 	Program string
-	// Dir is the run's folder, which is made if absent, and Text its experiment.
+	// Dir is the run folder, which is made if absent, and Text its experiment.
 	Dir, Text string
 	// Agents means that agents run. Without them control starts its own.
 	Agents bool
@@ -161,7 +161,7 @@ func Output(ctx context.Context, program string, args ...string) (string, error)
 	return said.String(), nil
 }
 
-// Version is the program's commit and the etcd built into it.
+// Version is the commit of the program and the etcd built into it.
 func Version(ctx context.Context, program string) (string, error) {
 	text, err := Output(ctx, program, "version")
 	if err != nil {
@@ -195,8 +195,8 @@ func (c Control) wait(ctx context.Context, cmd *exec.Cmd) error {
 // Results returns the path under which a run in dir writes its result folders.
 func Results(dir string) string { return filepath.Join(dir, "results") }
 
-// Await waits until a database in the run's folder has an event of this kind. It returns false if
-// ctx ended before.
+// Await waits until a database in the run folder has an event of this kind. It returns false if ctx
+// ended before.
 func Await(ctx context.Context, dir, kind string) bool {
 	event := fmt.Appendf(nil, `"kind":%q`, kind)
 	for ctx.Err() == nil {
@@ -211,7 +211,7 @@ func Await(ctx context.Context, dir, kind string) bool {
 	return false
 }
 
-// Table reads the record's table: each row's values by column name.
+// Table reads the table of a record: the values in each row by column name.
 func Table(path string) (rows []map[string]string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -235,10 +235,10 @@ func Table(path string) (rows []map[string]string, err error) {
 	return rows, nil
 }
 
-// Numbers reads the table's numbers and keeps the first error.
+// Numbers reads the numbers in a table and keeps the first error.
 type Numbers struct{ Err error }
 
-// Of returns the number in the row's column.
+// Of returns the number in the column of row.
 func (n *Numbers) Of(row map[string]string, column string) float64 {
 	v, err := strconv.ParseFloat(row[column], 64)
 	if err != nil && n.Err == nil {

@@ -14,7 +14,7 @@ import (
 type Pair[T any] struct{ With, Without T }
 
 // Pairs runs n pairs, whose order alternates. It passes each pair of successful runs to said, and
-// returns them with the others' errors. If ctx ends, it returns the pairs so far.
+// returns them with the errors of the others. If ctx ends, it returns the pairs so far.
 func Pairs[T any](ctx context.Context, n int, with, without func() (T, error), said func(number int, p Pair[T])) (list []Pair[T], failed []string) {
 	for i := range n {
 		var p Pair[T]
@@ -52,9 +52,9 @@ type Figure[T any] struct {
 	Of         func(T) float64
 }
 
-// Compare prints both runs' medians, the median of the ratios within pairs with the interval from
-// its order statistics, and whether the interval has 1; and after the table why pairs failed. The
-// columns are named with and without.
+// Compare prints the medians of both runs, the median of the ratios within pairs with the interval
+// from its order statistics, and whether the interval has 1; and after the table why pairs failed.
+// The columns are named with and without.
 func Compare[T any](out io.Writer, with, without string, list []Pair[T], failed []string, figures ...Figure[T]) {
 	fmt.Fprintf(out, "| | %s, median | %s, median | ratio | interval | |\n|---|---|---|---|---|---|\n", with, without)
 	for _, f := range figures {

@@ -22,15 +22,15 @@ type Trial struct {
 	Name  string // a word for the command line
 	Title string
 	Text  string // the experiment below its title
-	// Beside runs while the experiment does, unless it is nil. dir is the run's folder.
+	// Beside runs while the experiment does, unless it is nil. dir is the run folder.
 	Beside func(ctx context.Context, control *os.Process, dir string)
 	Judge  func(manifest string) ([]Finding, error)
 	// Members and Generators are the hosts on which agents are started for the trial. Without them,
-	// control starts its members' agents. Args are more arguments for control.
+	// control starts the agents of its members. Args are more arguments for control.
 	Members, Generators, Args []string
 }
 
-// Finding compares a run's number with its bar.
+// Finding compares a number of a run with its bar.
 type Finding struct {
 	What, Measured, Bar string
 	Met                 bool
@@ -156,7 +156,7 @@ func (c *Counter) ask(ctx context.Context, url string) (int64, error) {
 	return c.parse(resp.Body)
 }
 
-// parse reads the series in Prometheus's text format.
+// parse reads the series in the text format of Prometheus.
 func (c *Counter) parse(text io.Reader) (int64, error) {
 	for lines := bufio.NewScanner(text); lines.Scan(); {
 		if series, value, _ := strings.Cut(lines.Text(), " "); series == c.Series {

@@ -1,6 +1,6 @@
 // Command handoffs has locks in etcd, ZooKeeper and Consul change hands many times, by each recipe,
 // and judges every turn by itself: whether two held one lock, and whether fences grew. It shares no
-// code with dbtester and reads the turns' records. Run it with `make hand-offs`.
+// code with dbtester and reads the records of turns. Run it with `make hand-offs`.
 package main
 
 import (
@@ -53,7 +53,7 @@ databases:
   %s: {%stag: it}
 `
 
-// count sums up the recipe's turns.
+// count sums up the turns by a recipe.
 type count struct{ rounds, handOffs, overlaps, disorder, other int }
 
 func (c *count) add(o count) {

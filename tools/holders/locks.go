@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// recipes: etcd's library waits for a tick every 100 ms, and the protocol does not need to. A tick
-// serves a watch with the event it waits for, or from then on at once. So with two contenders every
-// other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
+// recipes: the library of etcd waits for a tick every 100 ms, and the protocol does not need to. A
+// tick serves a watch with the event it waits for, or from then on at once. So with two contenders
+// every other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
 // judged, since the median is either.
 func recipes() experiment.Trial {
 	return experiment.Trial{
@@ -72,7 +72,7 @@ func stoppedHolders(database string) experiment.Trial {
 // handOff is the most a hand-off adds to a rule, in seconds, on a machine that members share.
 const handOff = 0.1
 
-// failOver: a dead holder's lock passes when its session has ended, and in Consul later.
+// failOver: the lock of a dead holder passes when its session has ended, and in Consul later.
 func failOver() experiment.Trial {
 	const names = 10
 	text := three + load(24*time.Second, 20) + fmt.Sprintf(`locks: {names: %d, contenders: [2], hold: 1s, ttl: 4s, recipe: direct, elect: true}

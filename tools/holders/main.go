@@ -1,7 +1,6 @@
 // Command holders lets holders of sessions and locks in etcd, ZooKeeper and Consul die, live on, or
-// be stopped, and compares dbtester's reports with each store's rule and with the store's own
-// counter. It shares no code with dbtester and reads the records by itself. Run it with `make
-// holders`.
+// be stopped, and compares the reports of dbtester with the rule and the counter of each store. It
+// shares no code with dbtester and reads the records by itself. Run it with `make holders`.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 
 func main() { experiment.Main("holders", holders) }
 
-// trials returns all trials. stretch is how long living holders' sessions are kept.
+// trials returns all trials. stretch is how long the sessions of living holders are kept.
 func trials(stretch time.Duration) []experiment.Trial {
 	return []experiment.Trial{
 		manyLeases(), steadyLeases(), ticks(2000), ticks(500), twice(), leaderKilled(), stoppedClient(), heldOn(stretch),

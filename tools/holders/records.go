@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// records has the parts of the run's manifest that are judged, and the run's folder.
+// records has the parts of a run manifest that are judged, and the run folder.
 type records struct {
 	dir       string
 	Databases []database
 }
 
-// database counts the database's sessions and locks.
+// database counts the sessions and locks of a database.
 type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
 	Locks    locks    `json:"locks_held"`
-	// Load counts the locks the load's requests took.
+	// Load counts the locks that requests of the load took.
 	Load struct {
 		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
 		Disorder                                              int64 `json:"fences_out_of_order"`
@@ -40,7 +40,7 @@ type spread struct {
 	least float64
 }
 
-// sessions has the held sessions' counts and times.
+// sessions has the counts and times of the held sessions.
 type sessions struct {
 	Granted    int64
 	NotGranted int64 `json:"not_granted"`
@@ -74,7 +74,7 @@ func (s *sessions) late() spread {
 	return is
 }
 
-// locks has the competition's counts and times, by stage.
+// locks has the counts and times of the competition, by stage.
 type locks struct {
 	Earliest int64 `json:"earliest_ns"`
 	Latest   int64 `json:"latest_ns"`
@@ -95,7 +95,7 @@ type locks struct {
 	Left int64
 }
 
-// read reads the run's records. Each database must have some sessions or locks.
+// read reads the records of a run. Each database must have some sessions or locks.
 func read(manifest string) (*records, error) {
 	text, err := os.ReadFile(manifest)
 	if err != nil {
@@ -137,7 +137,7 @@ func events(text io.Reader) (all []event) {
 // errNone says that a run lacks an event.
 var errNone = errors.New("the run has no such event")
 
-// when returns the time of the first event of a kind in the run's only database.
+// when returns the time of the first event of a kind in the only database of the run.
 func (r *records) when(kind string) (time.Time, error) {
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
 	if err != nil {

@@ -6,7 +6,7 @@ type suite struct {
 	made string
 	// pkg has the test.
 	pkg, test string
-	// expected is every case's outcome.
+	// expected is the outcome of every case.
 	expected string
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// printCircles prints the package's arrows that lie on a circle, with the names that cause them. A
-// package without circles can be read from its lowest file to its highest.
+// printCircles prints the arrows of a package that lie on a circle, with the names that cause them.
+// A package without circles can be read from its lowest file to its highest.
 func printCircles(w io.Writer, t *tree, dir string) error {
 	sources := t.packages()[path.Clean(dir)]
 	if sources == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// typeSize counts the type's methods, their lines and their files.
+// typeSize counts the methods of a type, their lines and their files.
 type typeSize struct {
 	name, dir string
 	methods   int
@@ -42,7 +42,7 @@ func typeSizes(t *tree) []*typeSize {
 	})
 }
 
-// receiver returns the name of the receiver's type, without pointer and type parameters.
+// receiver returns the type name of a receiver, without pointer and type parameters.
 func receiver(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

@@ -25,10 +25,10 @@ type walk struct {
 	module  string
 	bodies  map[string]body
 	visited map[string]bool
-	rooms   []string // each entered function's package, in order
+	rooms   []string // the package of each entered function, in order
 }
 
-// body is a function with its package's types.
+// body is a function with the types of its package.
 type body struct {
 	decl *ast.FuncDecl
 	info *types.Info

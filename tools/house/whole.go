@@ -46,7 +46,7 @@ type packageNode struct {
 	imports  map[string]bool // directories in the same module
 }
 
-// graph returns the module's packages by directory.
+// graph returns the packages of the module by directory.
 func (t *tree) graph(module string) map[string]*packageNode {
 	nodes := map[string]*packageNode{}
 	for dir, sources := range t.packages() {
@@ -180,7 +180,7 @@ func printWhole(w io.Writer, t *tree, module string) {
 	row(w, "fields of these structs", total)
 }
 
-// fieldsOf counts the struct's fields; 0 if there is no struct with this directory and name.
+// fieldsOf counts the fields of a struct; 0 if there is no struct with this directory and name.
 func fieldsOf(t *tree, name string) (n int) {
 	for _, s := range t.sources {
 		for _, d := range s.file.Decls {

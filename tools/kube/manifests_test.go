@@ -102,7 +102,7 @@ func decode(text string) (objects []any, err error) {
 	return objects, nil
 }
 
-// check checks what the experiment's objects promise, each and together.
+// check checks what the objects of an experiment promise, each and together.
 func check(t *testing.T, objects []any) {
 	t.Helper()
 	claims := map[string]bool{}
@@ -144,7 +144,7 @@ func check(t *testing.T, objects []any) {
 }
 
 // checkPod checks a pod: its privileges, its resources, and that its volumes exist. own names the
-// pod's own claim, if it has one.
+// claim of the pod itself, if it has one.
 func checkPod(t *testing.T, pod corev1.PodSpec, claims map[string]bool, own string) {
 	t.Helper()
 	c := pod.Containers[0]

@@ -21,8 +21,9 @@ func (l load) String() string {
 	return by
 }
 
-// loads leave a small machine's processors mostly idle, because every answer is held back: waits
-// for a processor, in the client or in the proxy, would be differences that neither side caused.
+// loads leave the processors of a small machine mostly idle, because every answer is held back:
+// waits for a processor, in the client or in the proxy, would be differences that neither side
+// caused.
 func loads() []load {
 	return []load{
 		{clients: 1, connections: 1, requests: 60},

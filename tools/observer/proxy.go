@@ -28,7 +28,8 @@ type proxy struct {
 // start serves until stop.
 func (p *proxy) start() { p.serving.Go(p.serve) }
 
-// leastPut is the least size of a put in the load, in bytes. Control's own requests are smaller.
+// leastPut is the least size of a put in the load, in bytes. Requests by control itself are
+// smaller.
 const leastPut = 1024
 
 // serve forwards connections until the listener is closed.
@@ -165,14 +166,14 @@ func (c *conn) answer(f frame, now time.Time) {
 	}
 }
 
-// HTTP/2 frame types, and the flag on a stream's last frame.
+// HTTP/2 frame types, and the flag on the last frame of a stream.
 const (
 	frameData, frameHeaders = 0, 1
 	flagEnd                 = 1
 	headBytes               = 9
 )
 
-// frame has the fields of the frame's header. size is the length of the payload.
+// frame has the fields of a frame header. size is the length of the payload.
 type frame struct {
 	kind, flags byte
 	stream      uint32
@@ -181,7 +182,7 @@ type frame struct {
 
 // frameReader finds frames in bytes that come in pieces.
 type frameReader struct {
-	skip int // bytes before the next frame's head, or in its payload
+	skip int // bytes before the head of the next frame, or in its payload
 	head []byte
 	last *frame // whose payload is not complete
 }

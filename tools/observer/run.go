@@ -139,8 +139,8 @@ func read(report string) (t times, ok float64, err error) {
 	return t, found["OK"], nil
 }
 
-// observed returns the times by the proxy's stamps. At a rate, requests are due evenly, from the
-// latest start that is not after any request's arrival.
+// observed returns the times by the stamps of the proxy. At a rate, requests are due evenly, from
+// the latest start that is not after the arrival of any request.
 func observed(log []stamps, rate int) times {
 	slices.SortFunc(log, func(a, b stamps) int { return a.arrived.Compare(b.arrived) })
 	due := func(i int) time.Time { return log[i].arrived }

@@ -141,7 +141,7 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 	return rows, nil
 }
 
-// benchmark returns the command that runs etcd's tool for a load.
+// benchmark returns the command that runs the tool of etcd for a load.
 func benchmark(o options, c *cluster, tool string) []string {
 	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", max(o.clients, o.connections))}
 	if o.watchers > 0 {

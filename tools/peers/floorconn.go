@@ -29,7 +29,7 @@ type floorConn struct {
 	stream      uint32 // for the next request
 	head, later []byte // header blocks: for the first request and for the others
 	out, rest   []byte
-	// message takes each data frame's payload; nil if counting the frames is enough.
+	// message takes the payload of each data frame; nil if counting the frames is enough.
 	message func(data []byte) error
 }
 
@@ -108,7 +108,8 @@ func (l *floorLoop) events(wait time.Duration) (int, error) {
 	return 0, fmt.Errorf("wait for connections: %w", failed)
 }
 
-// read returns the connection's bytes: the incomplete frame from the last read, and the new bytes.
+// read returns the bytes from a connection: the incomplete frame from the last read, and the new
+// bytes.
 func (l *floorLoop) read(conn int32) ([]byte, error) {
 	c := l.conns[conn]
 	l.touched = append(l.touched, c)
@@ -155,8 +156,7 @@ func dialFloor(endpoint, method string) (*floorConn, error) {
 	return c, nil
 }
 
-// floorHeads returns the header blocks for the method's requests: the second has nothing but
-// indexes.
+// floorHeads returns the header blocks for requests by method: the second has nothing but indexes.
 func floorHeads(host, method string) (first, later []byte) {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)
@@ -179,14 +179,14 @@ const (
 	frameHead                       = 9
 )
 
-// frame appends the frame's header to the unsent bytes.
+// frame appends a frame header to the unsent bytes.
 func (c *floorConn) frame(kind, flags byte, stream uint32, size int) {
 	c.out = append(c.out, byte(size>>16), byte(size>>8), byte(size), kind, flags)
 	c.out = binary.BigEndian.AppendUint32(c.out, stream)
 }
 
-// send appends a request to the unsent bytes: a message on a new stream. flagEnd ends the stream's
-// client side.
+// send appends a request to the unsent bytes: a message on a new stream. flagEnd ends the client
+// side of the stream.
 func (c *floorConn) send(message []byte, flags byte) {
 	c.frame(frameHeaders, flagWholeHead, c.stream, len(c.head))
 	c.out = append(c.out, c.head...)

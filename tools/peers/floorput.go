@@ -27,7 +27,7 @@ type putFloor struct {
 	request               floorRequest
 }
 
-// etcd's methods.
+// Methods of etcd.
 const (
 	putMethod   = "/etcdserverpb.KV/Put"
 	watchMethod = "/etcdserverpb.Watch/Watch"
@@ -69,7 +69,7 @@ func floorPut(args []string) error {
 	return tooManyFailed(f.ended-f.answered, *requests)
 }
 
-// floorRequest is a put's message, whose key changes.
+// floorRequest is the message of a put, whose key changes.
 type floorRequest struct {
 	message []byte
 	key     int // where the key begins
@@ -89,7 +89,7 @@ func newFloorRequest(key, value int) floorRequest {
 	return floorRequest{message, len(message) - len(body) + at}
 }
 
-// number writes the request's number into the end of its key.
+// number writes the request number into the end of its key.
 func (r floorRequest) number(n int64) {
 	for i := r.key + floorKey - 1; n > 0; i-- {
 		r.message[i] = '0' + byte(n%10)

@@ -158,7 +158,7 @@ const (
 	fieldCanceled = 4
 	fieldEvents   = 11
 
-	lengthDelimited = 2 // a field's type
+	lengthDelimited = 2 // the type of a field
 )
 
 // response counts the events in a message, and whether a watch began.

@@ -23,13 +23,13 @@ type sweep struct {
 	runs [][]footprint // by request count
 }
 
-// footprint is a process's RssAnon: when its load ended, and the largest while it lived.
+// footprint is the RssAnon of a process: when its load ended, and the largest while it lived.
 type footprint struct{ end, peak int64 }
 
 // mostGrowth is the most that ten times the requests may take, as a ratio of RssAnon.
 const mostGrowth = 1.05
 
-// memoryPage shows whether a load's memory grows with its requests.
+// memoryPage shows whether the memory of a load grows with its requests.
 func memoryPage() page {
 	return page{
 		title: "Memory of the client over numbers of requests",
@@ -193,7 +193,7 @@ func loadEnd(dir string) (time.Time, error) {
 	return manifest.Databases[0].LoadEnd, nil
 }
 
-// sample is a process's RssAnon at one moment.
+// sample is the RssAnon of a process at one moment.
 type sample struct {
 	at   time.Time
 	anon int64

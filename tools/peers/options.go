@@ -13,8 +13,8 @@ import (
 // options are what all runs in a comparison share.
 type options struct {
 	dbtester string
-	repo     string // dbtester's source
-	pairs    int    // runs per program; 0 for a part's default
+	repo     string // the source of dbtester
+	pairs    int    // runs per program; 0 for the default of a part
 	data     string // where the work directory is made; "" is the usual place
 	dir      string // work directory, empty until workIn
 	load

@@ -1,6 +1,6 @@
 package main
 
-// The programs in etcd's tables.
+// The programs in the tables about etcd.
 const (
 	benchmarkName = "etcd benchmark"
 	controlName   = "dbtester control"

@@ -15,14 +15,14 @@ type row struct {
 	// notValid also accepts dbtester runs that were recorded but are not valid: the store failed
 	// requests, and their cost to the client is measured all the same.
 	notValid bool
-	// count reads from the program's output how many requests it made; nil if the number is an
+	// count reads from the program output how many requests it made; nil if the number is an
 	// argument.
 	count func(output string) (int, error)
 	bars  []bar
 	runs  []usage
 }
 
-// verdicts states for each of the row's bars whether it is met.
+// verdicts states for each bar of the row whether it is met.
 func (r row) verdicts(rows []row) string {
 	var texts []string
 	for _, b := range r.bars {
@@ -59,7 +59,7 @@ func floorMisses(b bar, other row, rows []row) string {
 	return fmt.Sprintf(" (by the floor too, %s)", times(m))
 }
 
-// floorOf returns the floor's row, if there is one.
+// floorOf returns the row of the floor, if there is one.
 func floorOf(rows []row) (row, bool) {
 	for _, r := range rows {
 		if r.name == floorName {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureStart measures the program's size, and what it costs to print its version: a lower bound
-// for the cost of each dbtester process.
+// measureStart measures the program size, and what it costs to print its version: a lower bound for
+// the cost of each dbtester process.
 func measureStart(ctx context.Context, o options, out io.Writer) error {
 	return o.workIn(40, func(o options) error {
 		before := busy()
@@ -39,7 +39,7 @@ func measureStart(ctx context.Context, o options, out io.Writer) error {
 	})
 }
 
-// printSpan prints a table row: the quantity's median, its span, and its bar.
+// printSpan prints a table row: the median of a quantity, its span, and its bar.
 func printSpan(out io.Writer, what, unit string, runs []usage, of func(usage) float64, most float64) {
 	m := median(runs, of)
 	lo, hi := span(runs, of)

@@ -14,9 +14,9 @@ import (
 // store is a database without its own benchmark: dbtester is compared with a loop around the client
 // that programs use (tools/library).
 type store struct {
-	name    string // the database's
+	name    string // of the database
 	title   string
-	library string // the client's module
+	library string // the module of the client
 	client  string // its usual name
 	cluster func(context.Context, options) (*cluster, error)
 }

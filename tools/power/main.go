@@ -91,8 +91,8 @@ func build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
-// failure is an experiment whose load has 20 clients. The member's fsync takes longer from 1.5 s
-// on, and the fault ends the member at 3.2 s.
+// failure is an experiment whose load has 20 clients. The fsync of the member takes longer from 1.5
+// s on, and the fault ends the member at 3.2 s.
 const failure = `title: power
 hosts: [127.0.2.1]
 load: {operation: write, duration: 6500ms, warm_up: 300ms, clients: 20, key_size: 32, value_size: 256, timeout: 2s, failover: next}
@@ -118,7 +118,7 @@ func (s *series) one(ctx context.Context, program, dir string) error {
 	return s.count(manifest)
 }
 
-// record has the manifest's fields about the keys that were read back, and about failed faults.
+// record has the manifest fields about the keys that were read back, and about failed faults.
 type record struct {
 	Databases []struct {
 		Consistency struct {

@@ -1,6 +1,6 @@
 // Program prometheus has a real Prometheus scrape a run: control, three agents with a member each,
-// two of which also have a part of the load. It prints a table with the final values from
-// Prometheus' query API next to the recorded values, and fails if a sum differs.
+// two of which also have a part of the load. It prints a table with the final values from the query
+// API of Prometheus next to the recorded values, and fails if a sum differs.
 package main
 
 import (
@@ -226,7 +226,7 @@ func get(ctx context.Context, address string) ([]byte, error) {
 	return body, err
 }
 
-// query returns the query's one value.
+// query returns the only value of a query.
 func query(ctx context.Context, text string) (float64, error) {
 	body, err := get(ctx, "http://"+prometheusAt+"/api/v1/query?query="+url.QueryEscape(text))
 	if err != nil {
@@ -249,18 +249,18 @@ func query(ctx context.Context, text string) (float64, error) {
 	return strconv.ParseFloat(value, 64)
 }
 
-// row compares the query's result with the recorded value.
+// row compares the result of a query with the recorded value.
 type row struct {
 	query       string
 	got, record float64
 }
 
-// totals are the load's recorded counts.
+// totals are the recorded counts of a load.
 type totals struct {
 	Offered, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late float64
 }
 
-// compare returns the table's rows.
+// compare returns the rows of the table.
 func (s *scene) compare(ctx context.Context) (rows []row, err error) {
 	runs, err := filepath.Glob(filepath.Join(s.dir, "results", "*", "*", "manifest.json"))
 	if err != nil || len(runs) != 1 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// checkout makes a repository with a commit: top imports middle, middle imports low, and aside's
-// tests import low.
+// checkout makes a repository with a commit: top imports middle, middle imports low, and tests of
+// aside import low.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -48,8 +48,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeBill writes the executable's bill: the executable, the standard library and every module in
-// it, ordered by path. The executable does not record dependencies between modules, so the bill
+// writeBill writes the bill of an executable: the executable, the standard library and every module
+// in it, ordered by path. The executable does not record dependencies between modules, so the bill
 // does not have them.
 func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
 	main := component{
@@ -92,7 +92,7 @@ func linked(info *debug.BuildInfo) []*debug.Module {
 	return list
 }
 
-// purl returns the module's package URL. The type golang has paths in lower case.
+// purl returns the package URL of a module. The type golang has paths in lower case.
 func purl(module, version string) string {
 	url := "pkg:golang/" + strings.ToLower(module)
 	if version != "" {

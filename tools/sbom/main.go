@@ -1,5 +1,5 @@
-// Command sbom lists the modules in a Go executable, from the linker's notes in it: as a bill of
-// materials in CycloneDX's JSON, or with -notices by their licence texts. The same executable and
+// Command sbom lists the modules in a Go executable, from the notes by the linker in it: as a bill
+// of materials in CycloneDX JSON, or with -notices by their licence texts. The same executable and
 // flags give the same bytes. scripts/release.sh runs it.
 package main
 
@@ -48,7 +48,7 @@ func run(args []string, out io.Writer) error {
 	return writeBill(out, info, about{version: *version, created: *created, sha256: sum})
 }
 
-// sumOf returns the file's SHA-256 in hex.
+// sumOf returns the SHA-256 of a file in hex.
 func sumOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -87,9 +87,9 @@ type place struct {
 
 type file struct{ name, text string }
 
-// texts reads the notices for a module and for others' code in it, by their names: in any folder Go
-// compiles, and in a folder licenses at the top. The module must have its own notice, at the top or
-// in licenses.
+// texts reads the notices for a module and for code by others in it, by their names: in any folder
+// Go compiles, and in a folder licenses at the top. The module must have its own notice, at the top
+// or in licenses.
 func (p place) texts() ([]file, error) {
 	var list []file
 	own := false
@@ -125,7 +125,7 @@ func (p place) texts() ([]file, error) {
 	return list, nil
 }
 
-// wanted reports whether the file's text goes with executables, by its path in the module.
+// wanted reports whether the text of a file goes with executables, by its path in the module.
 func wanted(name string) bool {
 	dir, base := path.Split(name)
 	switch {

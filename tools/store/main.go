@@ -1,5 +1,5 @@
-// Command store serves Google Cloud Storage's protocol and S3's, to try uploads without an account.
-// Objects are in memory and in a temporary folder, and end with it.
+// Command store serves the protocols of Google Cloud Storage and S3, to try uploads without an
+// account. Objects are in memory and in a temporary folder, and end with it.
 //
 //	store -gs 127.0.0.1:4443 -s3 127.0.0.1:4444
 package main

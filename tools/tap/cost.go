@@ -26,7 +26,7 @@ databases:
   etcd: {}
 `
 
-// cost is a load under which the tap's cost is measured.
+// cost is a load under which the cost of the tap is measured.
 type cost struct{ name, load string }
 
 // costLoads returns a closed loop, whose answers all wait for a disk, and the load in the published
@@ -41,8 +41,8 @@ func costLoads() []cost {
 // figures are measured in a run before its fault.
 type figures struct {
 	rate     float64 // ok requests per second
-	p50, p99 float64 // medians of each second's percentiles, in seconds
-	fsync    float64 // mean time of a log fsync by the members' own counts, in seconds
+	p50, p99 float64 // medians of the percentiles in each second, in seconds
+	fsync    float64 // mean time of a log fsync as the members count it, in seconds
 }
 
 // pairs runs pairs, one run with a tap and one without it.
@@ -67,7 +67,7 @@ func measure(ctx context.Context, program, dir, text string) (f figures, err err
 	return read(filepath.Dir(path))
 }
 
-// read reads the figures from the database's folder.
+// read reads the figures from a database folder.
 func read(folder string) (f figures, err error) {
 	faults, err := experiment.Table(filepath.Join(folder, "faults.csv"))
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// fsyncs has an etcd member's counts since it started: all its log fsyncs, and those that took at
-// most 32 and 128 ms.
+// fsyncs has the counts of an etcd member since it started: all its log fsyncs, and those that took
+// at most 32 and 128 ms.
 type fsyncs struct{ all, within32, within128 int64 }
 
 func (f fsyncs) minus(o fsyncs) fsyncs {
@@ -23,13 +23,13 @@ func (f fsyncs) minus(o fsyncs) fsyncs {
 // delayed returns how many took more than 32 and at most 128 ms.
 func (f fsyncs) delayed() int64 { return f.within128 - f.within32 }
 
-// sample is a member's answer, counted at some time in [asked, got].
+// sample is the answer of a member, counted at some time in [asked, got].
 type sample struct {
 	asked, got time.Time
 	fsyncs
 }
 
-// parse reads the histogram in Prometheus's text format.
+// parse reads the histogram in the text format of Prometheus.
 func parse(text io.Reader) (f fsyncs, err error) {
 	const name = "etcd_disk_wal_fsync_duration_seconds_"
 	found := 0
@@ -100,7 +100,7 @@ func ask(ctx context.Context, url string) (s sample, err error) {
 	return s, err
 }
 
-// stop ends the watcher and returns each member's samples in order.
+// stop ends the watcher and returns the samples from each member in order.
 func (w *watcher) stop() [][]sample {
 	w.cancel()
 	w.running.Wait()

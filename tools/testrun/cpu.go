@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// sampleInterval is how much of a process's time its last sample can miss.
+// sampleInterval is how much time of a process its last sample can miss.
 const sampleInterval = 500 * time.Millisecond
 
 // ticks is how many units a second has in /proc/PID/stat, on every Linux.
@@ -24,10 +24,10 @@ const ticks = 100
 // for packages it runs so.) Without /proc it finds nothing.
 type sampler struct {
 	proc string // folder with the processes
-	root int    // go test's PID
+	root int    // PID of go test
 
 	mu   sync.Mutex
-	of   map[string]string  // package by a test process's PID and start
+	of   map[string]string  // package by PID and start of a test process
 	used map[string]float64 // seconds by package, the most in any sample
 }
 

@@ -59,7 +59,7 @@ func burning(t *testing.T, role string) {
 	}
 }
 
-// A test process's CPU time includes that of the processes below it, while they live and
+// The CPU time of a test process includes that of the processes below it, while they live and
 // afterwards.
 func TestCPUTime(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {

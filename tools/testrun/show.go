@@ -21,15 +21,15 @@ type event struct {
 	Elapsed    float64 // seconds, in events that end something
 }
 
-// line is one line in a package's output. test is empty outside tests.
+// line is one line in the output of a package. test is empty outside tests.
 type line struct{ test, text string }
 
 // shower prints events as go test prints its output without -v, and writes to other writers which
 // tests were skipped and how long packages took.
 type shower struct {
 	out, skipped, times io.Writer
-	cpu                 func(of string) float64 // a package's CPU seconds
-	lines               map[string][]line       // by package, or by a build's import path
+	cpu                 func(of string) float64 // CPU seconds of a package
+	lines               map[string][]line       // by package, or by import path of a build
 	fine                map[[2]string]bool      // tests by package and name that passed or were skipped
 }
 

@@ -39,7 +39,7 @@ func compareFiles(out io.Writer, before, now string) error {
 	return nil
 }
 
-// readTimes returns the packages' times in a file, summed for each.
+// readTimes returns the times of packages in a file, summed for each.
 func readTimes(name string) (map[string]took, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// answer is a method's result for one server. rate, low and high are in requests per second.
+// answer is the result of a method for one server. rate, low and high are in requests per second.
 type answer struct {
 	rate, low, high float64 // low and high are 0 without an interval
 	windows         int
@@ -16,7 +16,7 @@ type answer struct {
 	held            float64
 }
 
-// method searches for a server's capacity.
+// method searches for the capacity of a server.
 type method struct {
 	name   string
 	search func(*server, capacity.Options) answer
@@ -31,7 +31,7 @@ func methods() []method {
 	}
 }
 
-// searchPosterior is dbtester's search, without the hold.
+// searchPosterior is the search of dbtester, without the hold.
 func searchPosterior(s *server, o capacity.Options) answer {
 	a, _ := searchWindows(s, o)
 	return a
@@ -74,8 +74,8 @@ type searched struct {
 	middle float64
 }
 
-// score runs m on n servers. truth is the capacity of a server without drift; a drifting server's
-// truth is its capacity in the middle of the search.
+// score runs m on n servers. truth is the capacity of a server without drift; the truth for a
+// drifting server is its capacity in the middle of the search.
 func score(m method, kind serverKind, o capacity.Options, truth float64, n, row int) scored {
 	searches := inParallel(n, func(i int) searched {
 		s := newServer(kind, seedOf(i+1, row))
@@ -110,8 +110,8 @@ func searchOptions() capacity.Options {
 	return o
 }
 
-// capacityTable prints every method on every server: dbtester's on n servers of each kind, the
-// others on the first of these.
+// capacityTable prints every method on every server: that of dbtester on n servers of each kind,
+// the others on the first of these.
 func capacityTable(out io.Writer, n, rivals, truthWindows int) {
 	fmt.Fprintf(out, "| server | method | searches | truth | truth in interval | within 5 %% | stalls named | interval's width | windows |\n|---|---|---|---|---|---|---|---|---|\n")
 	o := searchOptions()

@@ -34,7 +34,7 @@ func designs() []design {
 	}
 }
 
-// seedOf is the generator for simulation number seed (from 1) in a table's row.
+// seedOf is the generator for simulation number seed (from 1) in a table row.
 func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), uint64(row))) }
 
 // compared counts what comparisons found.
@@ -49,14 +49,14 @@ type compared struct {
 
 func (c *compared) share(v abtest.Verdict) float64 { return float64(c.verdicts[v]) / float64(c.n) }
 
-// outcome has one simulated comparison's results.
+// outcome has the results of one simulated comparison.
 type outcome struct {
 	first, last abtest.Result // before and after a confirming block
 	pairs       int           // judged, without a confirming block
 }
 
-// compareOften makes n comparisons in which B's first metric is changed by a share and others are
-// not. Each of a run's metrics has its own host: the least favourable case for the adjustment over
+// compareOften makes n comparisons in which the first metric of B is changed by a share and others
+// are not. Each metric of a run has its own host: the least favourable case for the adjustment over
 // metrics.
 func compareOften(d design, kind hostKind, change float64, n, row int) *compared {
 	compare := compareOnce

@@ -28,7 +28,7 @@ func hostKinds() []hostKind {
 	}
 }
 
-// host gives runs' speeds, one after the other.
+// host gives the speeds of runs, one after the other.
 type host struct {
 	hostKind
 	rng   *rand.Rand
@@ -42,7 +42,7 @@ func newHost(kind hostKind, rng *rand.Rand, runs int) *host {
 	return &host{hostKind: kind, rng: rng, state: rng.NormFloat64() * kind.wander, slope: (2*rng.Float64() - 1) * kind.drift / float64(runs)}
 }
 
-// next advances the host by one run and returns its speed's logarithm.
+// next advances the host by one run and returns the logarithm of its speed.
 func (h *host) next() float64 {
 	h.state = h.memory*h.state + h.rng.NormFloat64()*h.wander*math.Sqrt(1-h.memory*h.memory)
 	h.made++

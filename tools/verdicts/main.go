@@ -1,5 +1,5 @@
-// Command verdicts simulates measurements with a known truth, and prints how often dbtester's
-// decisions from them are right. Run it by `make verdicts`.
+// Command verdicts simulates measurements with a known truth, and prints how often decisions of
+// dbtester from them are right. Run it by `make verdicts`.
 //
 // Simulation number i in row r of a table draws from the seeds i and r. They were fixed before the
 // methods were.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reports writes sets' answers, each "" or its winner's name.
+// reports writes the answers of sets, each "" or the name of its winner.
 func reports(t *testing.T, winners ...string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()

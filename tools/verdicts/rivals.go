@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// searchIsotonic fits a falling curve to the windows that dbtester's search chose, and takes where
-// it crosses the share. The interval comes from 200 bootstrap samples of the windows.
+// searchIsotonic fits a falling curve to the windows that the search of dbtester chose, and takes
+// where it crosses the share. The interval comes from 200 bootstrap samples of the windows.
 func searchIsotonic(s *server, o capacity.Options) answer {
 	a, windows := searchWindows(s, o)
 	a.rate, a.stalls = crossing(windows, o.Share), false

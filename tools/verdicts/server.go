@@ -48,7 +48,7 @@ type server struct {
 	serverKind
 	rng   *rand.Rand
 	spent float64 // seconds under load
-	sign  float64 // the drift's
+	sign  float64 // of the drift
 	times []float64
 	done  [int(settleSeconds+windowSeconds)*1000 + 1]bool
 }

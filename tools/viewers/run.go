@@ -16,10 +16,10 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// figures are measured in a run's measured seconds.
+// figures are measured in the measured seconds of a run.
 type figures struct {
-	cpu            float64 // processor time for control's process, which has the agents too, in percent of a core
-	late50, late99 float64 // percentiles of the client's own request delay, in seconds
+	cpu            float64 // processor time of the control process, which has the agents too, in percent of a core
+	late50, late99 float64 // percentiles of the request delay in the client itself, in seconds
 	response       float64 // mean response time of the ok requests, in seconds
 }
 
@@ -67,8 +67,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// look reads an event stream from when url is served until it ends, and returns how many of the
-// run's seconds it has.
+// look reads an event stream from when url is served until it ends, and returns how many seconds of
+// the run it has.
 func look(ctx context.Context, url string) (seconds int) {
 	for ctx.Err() == nil && seconds == 0 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -92,7 +92,7 @@ func look(ctx context.Context, url string) (seconds int) {
 	return seconds
 }
 
-// read reads the figures from the run's folder.
+// read reads the figures from a run folder.
 func read(dir string) (f figures, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {

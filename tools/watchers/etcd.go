@@ -45,7 +45,7 @@ func million() experiment.Trial {
 	}
 }
 
-// kept measures dbtester's memory per watcher, at the same number of connections.
+// kept measures the memory of dbtester per watcher, at the same number of connections.
 func kept() experiment.Trial {
 	const few, most = 50, 2000 // watchers, and bytes
 	var samples []sample
@@ -83,7 +83,7 @@ func kept() experiment.Trial {
 	}
 }
 
-// sample is a process's anonymous resident memory at a time, in bytes.
+// sample is the anonymous resident memory of a process at a time, in bytes.
 type sample struct {
 	at    time.Time
 	bytes int64
@@ -104,7 +104,7 @@ func during(samples []sample, from, to time.Time) (int64, error) {
 	return list[len(list)/2], nil
 }
 
-// rssAnon returns the process's anonymous resident memory, in bytes.
+// rssAnon returns the anonymous resident memory of a process, in bytes.
 func rssAnon(pid int) (int64, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {

@@ -44,8 +44,8 @@ func missed(t *testing.T, list []experiment.Finding, err error) string {
 
 const watched = `{"databases":[{"watched":{"stages":[%s],"counts":{"writes":%d,"delivered":%d%s}}}]}`
 
-// Deliveries are compared with the writes and the watchers, and with the members' counters, which
-// have seen nothing here.
+// Deliveries are compared with the writes and the watchers, and with the counters of the members,
+// which have seen nothing here.
 func TestMillion(t *testing.T) {
 	for _, c := range []struct {
 		writes, delivered int
@@ -67,7 +67,8 @@ func TestMillion(t *testing.T) {
 	}
 }
 
-// A stage's memory is the median of its samples alone, and a stage without samples is an error.
+// The memory in a stage is the median of its samples alone, and a stage without samples is an
+// error.
 func TestDuring(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var samples []sample

@@ -54,7 +54,7 @@ type rawWatcher struct {
 	err                       error
 }
 
-// The protocol's numbers.
+// Numbers in the protocol.
 const (
 	pingRequest, watchRequest = -2, 1
 	opPing, opAddWatch        = 11, 106

@@ -1,5 +1,5 @@
 // Package realstore runs three members of a real database on loopback addresses and counts their
-// keys through the database's own interfaces. It shares no code with the audited program.
+// keys through its own interfaces. It shares no code with the audited program.
 package realstore
 
 import (
@@ -16,18 +16,18 @@ import (
 	"time"
 )
 
-// members is the cluster's size.
+// members is the cluster size.
 const members = 3
 
 // Store says how to start and query one member of a database. Members are numbered from 1, and
 // addresses have no port.
 type Store interface {
-	// Command writes the member's files below dir and returns its command.
+	// Command writes the member files below dir and returns its command.
 	Command(dir string, member int, addresses []string) (*exec.Cmd, error)
 	// Ready returns an error until the member at this address serves.
 	Ready(ctx context.Context, address string) error
 	// Keys counts the entries in the whole database through one member. Entries added by the
-	// database or by a client's layout count as well.
+	// database or by the layout of a client count as well.
 	Keys(ctx context.Context, address string) (int64, error)
 	// Leads reports whether the member at this address claims to be the leader.
 	Leads(ctx context.Context, address string) (bool, error)
@@ -44,7 +44,7 @@ type Cluster struct {
 	dead      []bool
 }
 
-// readyWithin limits the cluster's start. A cold JVM on a busy machine takes long.
+// readyWithin limits how long a cluster takes to start. A cold JVM on a busy machine takes long.
 const readyWithin = 90 * time.Second
 
 // Start runs three members with their files below dir, on addresses in 127.0.0.0/8, and returns
@@ -109,7 +109,7 @@ func (c *Cluster) await(ctx context.Context, i int, address string) error {
 	}
 }
 
-// Endpoints returns all members' client addresses.
+// Endpoints returns the client addresses of all members.
 func (c *Cluster) Endpoints() (out []string) {
 	for _, a := range c.addresses {
 		out = append(out, net.JoinHostPort(a, fmt.Sprint(c.store.Port())))

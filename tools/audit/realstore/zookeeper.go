@@ -55,8 +55,8 @@ func (z ZooKeeper) Leads(ctx context.Context, address string) (bool, error) {
 	return state["zk_server_state"] == "leader", err
 }
 
-// Keys counts the nodes, and asks until the count stays the same: a follower applies the leader's
-// commits slightly later.
+// Keys counts the nodes, and asks until the count stays the same: a follower applies commits
+// slightly later than the leader.
 func (z ZooKeeper) Keys(ctx context.Context, address string) (int64, error) {
 	last := int64(-1)
 	for {

@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// store holds the cluster's keys. It is safe for concurrent use.
+// store holds the keys of a cluster. It is safe for concurrent use.
 type store struct {
 	mu     sync.Mutex
 	keys   map[string][]byte
@@ -149,8 +149,8 @@ func corrupted(how Corruption, value []byte, other func() []byte) []byte {
 	return value
 }
 
-// serve logs one request, waits for as long as the script decides, applies it, and
-// returns the script's decision.
+// serve logs one request, waits for as long as the script decides, applies it, and returns what the
+// script decided.
 func (m *member) serve(ctx context.Context, method Method, key string, apply func()) (Action, error) {
 	c := m.cluster
 	if method != c.options.Load {

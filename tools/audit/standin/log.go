@@ -16,7 +16,7 @@ const (
 	Abandoned End = "abandoned" // its client gave up
 )
 
-// Entry is one of the load's requests in the server's log.
+// Entry is one request of the load in the server log.
 type Entry struct {
 	Member    int
 	N         int64
@@ -66,7 +66,7 @@ func (l *log) clear() {
 	l.entries = nil
 }
 
-// Entries copies the log with the load's requests.
+// Entries copies the log of the requests in the load.
 func (c *Cluster) Entries() []Entry {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Cluster) Entries() []Entry {
 	return slices.Clip(all)
 }
 
-// Loaded reports whether one of the load's requests has arrived.
+// Loaded reports whether a request of the load has arrived.
 func (c *Cluster) Loaded() bool {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

@@ -16,25 +16,25 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options decide how a cluster answers the load's requests. Other requests, such as probes and
+// Options decide how a cluster answers the requests of the load. Other requests, such as probes and
 // writes before the load, get a true answer at once.
 type Options struct {
 	Members int
-	// Load is the method the load's requests use: Put or Range.
+	// Load is the method of requests in the load: Put or Range.
 	Load Method
-	// Slots limits how many of the load's requests all members serve at once, each for its delay; 0
+	// Slots limits how many requests of the load all members serve at once, each for its delay; 0
 	// is no limit. Requests wait for a slot in arrival order.
 	Slots int
 	// Delay is how long a request is served, if the script gives no other.
 	Delay time.Duration
-	// Freeze are stretches in which the load's requests get no answers.
+	// Freeze are stretches in which requests of the load get no answers.
 	Freeze []Stretch
-	// Script decides about one of the load's requests; nil answers them all. It must be safe for
+	// Script decides about one request of the load; nil answers them all. It must be safe for
 	// concurrent use.
 	Script func(Request) Action
 }
 
-// Stretch is counted from when the load's first request arrived.
+// Stretch is counted from when the first request of the load arrived.
 type Stretch struct{ From, To time.Duration }
 
 // Method names an RPC of etcd's KV service.
@@ -57,7 +57,7 @@ type Request struct {
 
 // Action decides how a request is answered. The zero value gives the true answer.
 type Action struct {
-	Delay   time.Duration // replaces the options' delay
+	Delay   time.Duration // replaces the delay in the options
 	Hang    bool          // no answer; the request ends when its client gives up
 	Refuse  error         // the answer, and nothing is applied
 	Corrupt Corruption    // of the value a Range returns
@@ -66,7 +66,7 @@ type Action struct {
 // Corruption is how the value a Range returns is wrong.
 type Corruption int
 
-// A flipped bit near the end keeps the length, as does another key's value.
+// A flipped bit near the end keeps the length, as does the value of another key.
 const (
 	Intact Corruption = iota
 	FlippedBit
@@ -178,7 +178,7 @@ func (c *Cluster) Slam(member int) error {
 // Slammed counts the connections that were closed at once.
 func (c *Cluster) Slammed() int64 { return c.slammed.Load() }
 
-// Endpoints are the members' addresses.
+// Endpoints are the addresses of the members.
 func (c *Cluster) Endpoints() []string {
 	var all []string
 	for _, m := range c.members {
@@ -195,7 +195,7 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// Forget clears the log and counts the load's requests from 0 again, for another run with another
+// Forget clears the log and counts requests of the load from 0 again, for another run with another
 // script on the same store. No load may be running.
 func (c *Cluster) Forget(script func(Request) Action) {
 	c.log.clear()

@@ -1,4 +1,4 @@
-// Command dns is CoreDNS with the plugins that resolve a cluster's names, and no others.
+// Command dns is CoreDNS with the plugins that resolve the names in a cluster, and no others.
 package main
 
 import (

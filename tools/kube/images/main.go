@@ -1,5 +1,5 @@
-// Command images writes dbtester's image as an archive that docker load, podman load and ctr images
-// import take. It needs no daemon and no registry, and gives the same bytes for the same
+// Command images writes the image of dbtester as an archive that docker load, podman load and ctr
+// images import take. It needs no daemon and no registry, and gives the same bytes for the same
 // executable: no time and no machine-dependent order enters the archive.
 package main
 
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// write writes the image for an executable and prints the archive's checksum.
+// write writes the image for an executable and prints the checksum of the archive.
 func write(binary, root, tag, arch, out string) error {
 	executable, err := os.ReadFile(binary)
 	if err != nil {
@@ -105,10 +105,10 @@ func image(executable []byte, root, arch string) (v1.Image, error) {
 	return mutate.ConfigFile(img, config)
 }
 
-// user must be the UID the manifests' pods run as.
+// user must be the UID that pods in the manifests run as.
 const user = 65532
 
-// layer returns the image's file system, as a tar file.
+// layer returns the file system of the image, as a tar file.
 func layer(executable []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)

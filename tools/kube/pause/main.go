@@ -1,5 +1,5 @@
-// Command pause holds a pod's namespaces: it waits for a signal to end, and collects the processes
-// that containers left behind.
+// Command pause holds the namespaces of a pod: it waits for a signal to end, and collects the
+// processes that containers left behind.
 package main
 
 import (
