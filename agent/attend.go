@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// freeTimeout is how long the addresses of an ended member may stay in use before it is started
-	// again. freeEvery is how often the start is retried.
+	// freeTimeout bounds the wait until the addresses of an ended member are free, before it is
+	// started again. freeEvery is the interval between attempts.
 	freeTimeout = 10 * time.Second
 	freeEvery   = 50 * time.Millisecond
 )
@@ -27,8 +27,8 @@ const (
 var _ fault.Victim = (*attended)(nil)
 
 // attend applies faults and undoes them when their duration is over, until the session ends or a
-// child dies that no fault has ended. It then undoes what a fault would leave behind. It returns
-// the member that ran last.
+// child dies that no fault has ended. It then undoes the remains of faults. It returns the member
+// that ran last.
 func (l life) attend(m *member.Member) *member.Member {
 	s, a := l.s, &attended{life: l, member: m, held: map[string]io.Closer{}}
 	defer a.release()
@@ -158,8 +158,8 @@ func (a *attended) undo(r fault.Record) fault.Record {
 	return r
 }
 
-// release undoes what the faults would leave behind, and what would keep the member from ending
-// normally.
+// release undoes everything that the faults would leave behind, or that would keep the member from
+// ending normally.
 func (a *attended) release() {
 	lasting := a.s.lasting()
 	var errs []error
@@ -175,8 +175,8 @@ func (a *attended) release() {
 	}
 }
 
-// endedItself records that a fault made the member end, and ends what is left running. The member
-// is started again when the fault is over.
+// endedItself records that a fault made the member end, and ends the rest of it. The member is
+// started again when the fault is over.
 func (a *attended) endedItself() {
 	s := a.s
 	a.quoteDead(a.member)

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// chunkBytes is how many bytes one Collect message carries.
+// chunkBytes is the size of a Collect message.
 const chunkBytes = 64 << 10
 
 // Collect streams one session file up to its current length. The log of a running member may grow

@@ -38,8 +38,8 @@ func (s *session) prepare(req *pb.StartRequest) (*planned, error) {
 	return p, nil
 }
 
-// measurable finds what to sample for a planned member, and the facts about its disk. It has no
-// effects.
+// measurable finds the sources to sample for a planned member, and the facts about its disk. It has
+// no effects.
 func (s *session) measurable(p *planned) (err error) {
 	a := s.agent
 	dir := a.planner.dataOn()

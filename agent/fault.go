@@ -51,7 +51,7 @@ const (
 	tapLimit = 2 * time.Second
 )
 
-// tapCost measures what the member's calls will wait for the tap; nil without a tap.
+// tapCost measures the time that calls of the member will wait for the tap; nil without a tap.
 func (l life) tapCost() *results.TapCost {
 	if l.p.tap == nil {
 		return nil
@@ -64,7 +64,7 @@ func (l life) tapCost() *results.TapCost {
 	return &results.TapCost{N: cost.N, With: cost.With, Without: cost.Without}
 }
 
-// measureTap measures what t costs on the disk that holds dir.
+// measureTap measures the cost of t on the disk that holds dir.
 func measureTap(ctx context.Context, t *tap.Tap, dir string) (cost tap.Cost, err error) {
 	probe, err := sysmetrics.NewFsyncProbe(dir)
 	if err != nil {

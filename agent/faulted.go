@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 )
 
-// Bounds on what a control can make an agent remember.
+// Bounds on the faults that a control can make an agent remember.
 const (
 	maxFaults     = 10_000
 	maxParameters = 4 << 10 // bytes

@@ -80,7 +80,7 @@ func removed(t *testing.T, dirs []string) {
 	}
 }
 
-// A member with limits runs in a group that has them. What it used is known when it stops, and then
+// A member with limits runs in a group that has them. Its usage is known when it stops, and then
 // the group is removed.
 func TestLimits(t *testing.T) {
 	canLimit(t)

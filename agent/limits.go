@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// Bounds on what a connection may cost. Requests are small: the largest holds options of at most
+// Bounds on the cost of a connection. Requests are small: the largest holds options of at most
 // maxOptions and the hosts of a cluster.
 const (
 	// maxRequest bounds a request in bytes, maxHeaders its headers.

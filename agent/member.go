@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tailLines is how many log lines are quoted from a child that died by itself.
+// tailLines is the number of log lines quoted from a child that died by itself.
 const tailLines = 20
 
 // memberOptions returns how to execute the plan. The record is on disk before the first child,

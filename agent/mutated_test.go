@@ -399,7 +399,7 @@ func (m *mutants) free(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
-// reviveEvery is how many calls a sender makes between two checks on the sessions.
+// reviveEvery is the number of calls by a sender between two checks on the sessions.
 const reviveEvery = 200
 
 // sendAll sends this many calls from several senders at once.
@@ -427,7 +427,7 @@ func (m *mutants) sendAll(calls, senders int, round uint64) {
 	wg.Wait()
 }
 
-// usage is what this process uses at a time.
+// usage is the resource use of this process at a time.
 type usage struct {
 	goroutines, files int
 	heap              uint64
@@ -450,13 +450,13 @@ func (m *mutants) use() (u usage) {
 	return usage{runtime.NumGoroutine(), len(files), stats.HeapAlloc}
 }
 
-// How far two measurements may differ. For the heap it is garbage of the runtime.
+// The most by which two measurements may differ. For the heap it is garbage of the runtime.
 const (
 	mayGrow     = 10      // goroutines and files, on a busy machine
 	mayGrowHeap = 8 << 20 // bytes
 )
 
-// mutatedEnv says how many calls to send instead of the usual number: make matrix.
+// mutatedEnv is the number of calls to send instead of the usual one: make matrix.
 const mutatedEnv = "DBTESTER_MUTATED_CALLS"
 
 // TestMutatedCalls sends mutated calls to every verb within a session with a member and a load. No
@@ -477,7 +477,7 @@ func TestMutatedCalls(t *testing.T) {
 		return after.goroutines > before.goroutines+mayGrow || after.files > before.files+mayGrow || after.heap > before.heap+mayGrowHeap
 	}
 	for deadline := time.Now().Add(patience); grown() && time.Now().Before(deadline); after = m.use() {
-		time.Sleep(100 * time.Millisecond) // goroutines end after what they tell about
+		time.Sleep(100 * time.Millisecond) // goroutines end after the event that they report
 	}
 	if grown() {
 		t.Errorf("after %d calls %+v, after a tenth of them %+v", calls, after, before)

@@ -15,10 +15,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// DefaultLease is how long a session lives without a sign from its control.
+// DefaultLease is the time a session lives without a sign from its control.
 const DefaultLease = tenant.DefaultLease
 
-// DefaultGrace is how long a verb may take to answer after its wait has ended.
+// DefaultGrace is the time a verb may take to answer after its wait has ended.
 const DefaultGrace = 900 * time.Millisecond
 
 // Options configure an agent. They do not change after [New].
@@ -37,11 +37,11 @@ type Options struct {
 	// Self is the argv that Self commands' arguments follow: this executable and
 	// its verb "serve".
 	Self []string
-	// Lease is how long a session lives without a sign from its control; 0 is [DefaultLease].
+	// Lease is the time a session lives without a sign from its control; 0 is [DefaultLease].
 	Lease time.Duration
-	// Deadlines bound how long stopping a member takes; zero is [process.DefaultDeadlines].
+	// Deadlines bound the stop of a member; zero is [process.DefaultDeadlines].
 	Deadlines process.Deadlines
-	// Grace is how long a verb may take to answer after its session or the agent has ended; 0 is
+	// Grace is the time a verb may take to answer after its session or the agent has ended; 0 is
 	// [DefaultGrace].
 	Grace time.Duration
 	// AllowBinary lets a Start name the executable to run.
@@ -56,7 +56,7 @@ type Options struct {
 	// Device and Interface are sampled; "" finds the device of the data directory and the interface
 	// of the member.
 	Device, Interface string
-	// LogBound bounds what is kept from the log of each member command; zero is
+	// LogBound bounds the kept part of the log of each member command; zero is
 	// [logfile.DefaultBound].
 	LogBound logfile.Bound
 	// Log receives events no verb caused; nil discards them. The session file

@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
-// back is what is seen when a fault ended a one-process member and started it again.
+// back is seen when a fault ended a one-process member and started it again.
 const back = "1 processes run, none of those before"
 
 // ballast is the file that fills a member's disk.

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 )
 
-// schedulesEnv is how many random schedules are played. It is set by make faults.
+// schedulesEnv is the number of random schedules that are played. It is set by make faults.
 const schedulesEnv = "DBTESTER_SCHEDULES"
 
 // schedule is a session with random faults, which begin, overlap and end in random order.
@@ -29,7 +29,7 @@ type schedule struct {
 	rand  *rand.Rand
 	kinds []*pb.FaultKind
 	asked int // faults
-	held  int // how many took hold
+	held  int // the number of them that took hold
 	// pids are the observed processes, with their starts in ticks.
 	pids map[int]uint64
 }

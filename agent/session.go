@@ -147,9 +147,9 @@ func (s *session) accept(req *pb.StartRequest) (*attempt, error) {
 }
 
 // takeOver makes the run in req the owner of a detached session, which may be nil, or returns why
-// not. The session must run what the request describes: its records would otherwise be another
-// cluster's. If two controls want it, the first has it until it leaves or is silent for a lease.
-// agent.mu is held.
+// not. The session must run the member that the request describes: its records would otherwise be
+// another cluster's. If two controls want it, the first has it until it leaves or is silent for a
+// lease. agent.mu is held.
 func (s *session) takeOver(req *pb.OpenRequest) error {
 	want := req.GetTakeOver()
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process"
 )
 
-// snapshot is what verbs read from a session, at one moment.
+// snapshot is the state of a session that verbs read, at one moment.
 type snapshot struct {
 	run     string
 	state   pb.State

@@ -93,7 +93,7 @@ type session struct {
 	now sessionState
 }
 
-// sessionState is what changes in a session.
+// sessionState is the part of a session that changes.
 type sessionState struct {
 	tenancy
 	faulted
@@ -115,10 +115,10 @@ type tenancy struct {
 	tenant.Tenant
 	detached bool
 	left     bool // the control has left: another may take over at once
-	expired  bool // the lease has ended, or the control has left what stopped: the next Open may have the agent
+	expired  bool // the lease has ended, or the control has left a stopped session: the next Open may have the agent
 }
 
-// faulted is what faults did to the member.
+// faulted is the effect of faults on the member.
 type faulted struct {
 	disk   *owndisk.Disk  // the member's own, or nil
 	faults []fault.Record // in request order
@@ -131,7 +131,7 @@ type remains struct {
 	tails    map[string]string // the last log lines from children that died by themselves, by name
 	exits    map[string]string // how the children of an earlier agent ended, by name
 	sizes    sizes
-	use      *resources.Use // what resources the member used, once its group is removed
+	use      *resources.Use // the resource use of the member, once its group is removed
 	problems []string       // what could not be recorded
 }
 

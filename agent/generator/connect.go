@@ -54,8 +54,8 @@ func (v service) Connect(ctx context.Context, req *pb.ConnectRequest) (*pb.Conne
 	return &pb.ConnectResponse{Connections: int32(s.issuer.Connections()), Clients: int32(clients)}, nil
 }
 
-// clientsOf checks step and returns a dialer for its connections, and how many of its clients this
-// part has.
+// clientsOf checks step and returns a dialer for its connections, and the number of its clients in
+// this part.
 func (p *part) clientsOf(step load.Step, members []int32) (*connect.Dialer, int, error) {
 	own := p.spec.Part.Count(int64(step.Clients))
 	d, err := newDialer(p, members)

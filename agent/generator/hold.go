@@ -76,7 +76,8 @@ func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest
 	return &pb.GrantSessionsResponse{}, nil
 }
 
-// heldBy returns what a request asks to hold, without the connections. The caller holds s.held.mu.
+// heldBy returns the sessions that a request asks to hold, without the connections. The caller
+// holds s.held.mu.
 func (v *Server) heldBy(s *session, req *pb.GrantSessionsRequest) (o holding.Options, err error) {
 	entry, err := v.opts.Registry.Get(s.part.database)
 	if err != nil {

@@ -36,10 +36,10 @@ func (s *session) answers(req *pb.PrepareRequest) (load.Watch, error) {
 	return l.Observe, nil
 }
 
-// longestBack bounds how long keys are read back.
+// longestBack bounds the time in which keys are read back.
 const longestBack = 10 * time.Minute
 
-// Judge stops judging answers, reads back what this part wrote, and streams the findings.
+// Judge stops judging answers, reads back the writes of this part, and streams the findings.
 func (v service) Judge(req *pb.JudgeRequest, stream grpc.ServerStreamingServer[pb.JudgeResponse]) error {
 	s, err := v.server.own(req.GetRunId())
 	if err != nil {

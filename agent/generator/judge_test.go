@@ -55,8 +55,8 @@ func judge(t *testing.T, c pb.GeneratorClient) (judging.Report, error) {
 	}
 }
 
-// TestJudge: two generators judge the answers to their parts, each its own keys, and read back what
-// they wrote. One counts a key that a store lost. They judge once.
+// TestJudge: two generators judge the answers to their parts, each its own keys, and read back
+// their writes. One counts a key that a store lost. They judge once.
 func TestJudge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore()

@@ -134,7 +134,8 @@ func checkPath(name, path string) error {
 	return fmt.Errorf("%s must be a plain absolute path on the generator's machine, got %q", name, path)
 }
 
-// share returns how many of all clients or connections belong to this part, at least one.
+// share returns the number of clients or connections, out of n, that belong to this part, at least
+// one.
 func (p *part) share(n int32) int { return max(int(p.spec.Part.Count(int64(n))), 1) }
 
 // own returns the load of this part, as a self-check needs it.

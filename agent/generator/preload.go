@@ -55,7 +55,7 @@ func (s *session) preload(d *connect.Dialer, req *pb.PreloadRequest, progress *w
 	return s.issuer.Preload(s.issuing, d, how, progress.reach)
 }
 
-// written reports how many keys are written, and the request outcomes in each second.
+// written reports the number of written keys, and the request outcomes in each second.
 type written struct {
 	out *outbox[pb.PreloadProgress]
 	// many reports whether a request writes many keys: then each request reports, not each

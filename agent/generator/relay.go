@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// queued is how many messages may wait for control to read them: some minutes of a step.
+// queued is the number of messages that may wait for control to read them: some minutes of a step.
 const queued = 1024
 
 // put queues a message and returns at once. If control has not read for minutes, the session ends

@@ -46,7 +46,7 @@ func (s *store) registry() *database.Registry {
 	return database.NewRegistry(database.Database{Name: "store", New: func() database.Driver { return &storeDriver{store: s} }})
 }
 
-// connections returns how many connections are open.
+// connections returns the number of open connections.
 func (s *store) connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

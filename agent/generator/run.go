@@ -77,7 +77,7 @@ func (s *session) runNext(req *pb.RunRequest, out *outbox[pb.RunResponse]) (end 
 	return s.step(ctx, start, out), nil
 }
 
-// furthestClock bounds how far the clock of control may be from that of this machine, and a start
+// furthestClock bounds the distance of the clock of control from that of this machine, and a start
 // from now.
 const furthestClock = 50 * 365 * 24 * time.Hour
 

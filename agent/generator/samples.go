@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// sample finds what to sample in this process and on its machine while steps run. Control gets the
-// same lines as in the file for its own machine.
+// sample finds the sources to sample for this process and its machine while steps run. Control gets
+// the same lines as in the file for its own machine.
 func (s *session) sample() (err error) {
 	o := s.server.opts
 	first, _, _ := net.SplitHostPort(s.part.target.Endpoints[0]) // was checked

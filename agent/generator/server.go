@@ -46,7 +46,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 )
 
-// DefaultLease is how long a session lives without a verb from its run.
+// DefaultLease is the time a session lives without a verb from its run.
 const DefaultLease = tenant.DefaultLease
 
 // New returns a generator without a session.

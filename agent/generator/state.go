@@ -31,7 +31,7 @@ type Options struct {
 	// Targets are the addresses it may connect to. Secrets are what it may read.
 	Targets Targets
 	Secrets Secrets
-	// Lease is how long a session lives without a verb from its run; 0 is [DefaultLease].
+	// Lease is the time a session lives without a verb from its run; 0 is [DefaultLease].
 	Lease time.Duration
 	// Version is the version of this program. Runs with another version are refused.
 	Version string
@@ -103,16 +103,16 @@ type session struct {
 	shown   *shown // nil unless the server shows loads
 	records records
 	held    held
-	// ended counts what became of the sessions of the load, nil if it had none, once gone is
+	// ended counts the outcomes of the sessions of the load, nil if it had none, once gone is
 	// closed.
 	ended *results.LoadSessions
 	out   atomic.Pointer[outbox[pb.RunResponse]] // for the last step
-	ahead time.Duration                          // how far the session clock is ahead of the clock of the records
+	ahead time.Duration                          // the lead of the session clock over the clock of the records
 
 	now sessionState
 }
 
-// sessionState is what changes in a session, guarded by server.mu.
+// sessionState is the part of a session that changes, guarded by server.mu.
 type sessionState struct {
 	state pb.LoadState
 	busy  string // the verb that uses the session, verbPrepare at first; "" if it is unused

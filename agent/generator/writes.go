@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// watch returns what watches the requests of this part for control, or nil.
+// watch returns the watch on requests of this part for control, or nil.
 func (s *session) watch(req *pb.PrepareRequest) (load.Watch, error) {
 	judge, err := s.answers(req)
 	if err != nil || !req.GetWrites() {

@@ -1,4 +1,5 @@
-// Package metrics exposes what an agent and its generator do, in the form that Prometheus reads.
+// Package metrics exposes the activity of an agent and its generator, in the form that Prometheus
+// reads.
 package metrics
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 )
 
-// Options name what is exposed.
+// Options name the exposed objects.
 type Options struct {
 	Agent *agent.Agent
 	// Generator is nil if the agent issues no loads.

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// DefaultLease is how long a session lives without a call from its run.
+// DefaultLease is the time a session lives without a call from its run.
 const DefaultLease = 15 * time.Second
 
 // MaxName bounds the text that names an owner, in bytes.
@@ -56,7 +56,7 @@ type Tenant struct {
 	Alive      time.Time // its control's last call
 }
 
-// Left returns how much is left of a lease.
+// Left returns the rest of a lease.
 func (t *Tenant) Left(lease time.Duration) time.Duration { return lease - time.Since(t.Alive) }
 
 // Message returns the tenant as a message, which names the run by its hash: whoever knows the id
@@ -77,8 +77,8 @@ func (t *Tenant) Refusal(code codes.Code, callee, more string, owner *pb.Owner) 
 	return st.Err()
 }
 
-// Await waits until a lease ends and reports true, or false if ctx ends first. left returns how
-// much is left of the lease, which calls renew meanwhile.
+// Await waits until a lease ends and reports true, or false if ctx ends first. left returns the
+// rest of the lease, which calls renew meanwhile.
 func Await(ctx context.Context, lease time.Duration, left func() time.Duration) bool {
 	timer := time.NewTimer(lease)
 	defer timer.Stop()

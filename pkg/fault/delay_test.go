@@ -61,7 +61,7 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 	return c
 }
 
-// echo returns how long bytes took there and back.
+// echo returns the time that bytes took there and back.
 func echo(c net.Conn, bytes int, within time.Duration) (time.Duration, error) {
 	began := time.Now()
 	if err := c.SetDeadline(began.Add(within)); err != nil {
@@ -278,7 +278,7 @@ func TestDelayParameters(t *testing.T) {
 	}
 }
 
-// What became of packets is reported beside the request.
+// The outcome of packets is reported beside the request.
 func TestPassed(t *testing.T) {
 	got := passed(Parameters{By: "50ms", Rate: "10Mbit", Loss: "5%"}, nft.Counted{Matched: 100, Dropped: 6, Queued: 94},
 		queue.Counted{Packets: 90, Mean: 51234567, Longest: time.Second, Busiest: 9_870_000, Dropped: 4, Lost: 1})

@@ -1,5 +1,5 @@
 // Package fault declares the faults that can be applied to a cluster member, and how each is
-// undone. Each fault kind is a file: what it requires from the machine, its effect, and its undo. A
+// undone. Each fault kind is a file: its requirements on the machine, its effect, and its undo. A
 // fault is data: its [Record] is on disk before the fault is applied, so that a later process can
 // undo the faults from an earlier process.
 package fault
@@ -148,7 +148,7 @@ type Record struct {
 	ID         string          `json:"id"`
 	Kind       string          `json:"kind"`
 	Parameters json.RawMessage `json:"parameters,omitempty"`
-	// For is how long the fault lasts.
+	// For is the length of the fault.
 	For time.Duration `json:"for_ns"`
 	// Processes are the processes to which it was applied.
 	Processes []Process `json:"processes"`

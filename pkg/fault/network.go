@@ -27,7 +27,7 @@ const (
 func Origins() []string    { return []string{fromMembers, fromClients, fromAll} }
 func Directions() []string { return []string{directionBoth, directionIn, directionOut} }
 
-// checkCut returns what is wrong with the parameters by which packets are selected.
+// checkCut returns an error if the parameters that select packets are wrong.
 func checkCut(p Parameters) error {
 	if p.From != "" && !slices.Contains(Origins(), p.From) {
 		return wrong("from", "from must be one of %s, got %q", strings.Join(Origins(), ", "), p.From)

@@ -83,8 +83,8 @@ func signalAll(processes []Process, sig unix.Signal) error {
 }
 
 const (
-	// stateEvery is how often process states are read until a signal has taken effect. stateTimeout
-	// bounds that time: threads inside the kernel stop late.
+	// stateEvery is the interval between reads of process states until a signal has taken effect.
+	// stateTimeout bounds that time: threads inside the kernel stop late.
 	stateEvery   = 5 * time.Millisecond
 	stateTimeout = 10 * time.Second
 )
@@ -109,7 +109,7 @@ func states(ctx context.Context, processes []Process, want bool) (string, error)
 	}
 }
 
-// stopped returns how many processes are stopped.
+// stopped returns the number of stopped processes.
 func stopped(processes []Process) (n int) {
 	for _, p := range processes {
 		if process.Stopped(p.Pid, p.StartTicks) {

@@ -93,7 +93,7 @@ func compareVersions(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits returns how many digits s begins with.
+// digits returns the number of digits at the beginning of s.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && isDigit(s[n]) {

@@ -23,7 +23,7 @@ const checkoutPrefix = "source-"
 // IsCheckout reports whether version belongs to a build from a checkout.
 func IsCheckout(version string) bool { return strings.HasPrefix(version, checkoutPrefix) }
 
-// shownCommit and shownChanges are how many hash digits the version has.
+// shownCommit and shownChanges are the numbers of hash digits in the version.
 const (
 	shownCommit  = 12
 	shownChanges = 8

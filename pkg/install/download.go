@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// progressEvery is how many bytes are downloaded between two progress lines.
+// progressEvery is the number of bytes downloaded between two progress lines.
 const progressEvery = 32 << 20
 
 // dialTimeout limits looking up and connecting to a server, and then the handshake. It is long

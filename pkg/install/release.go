@@ -68,7 +68,7 @@ func (r Release) Verify() error {
 }
 
 // hashTree returns the hash of the file at path, or of its hash and path lines if it is a
-// directory, and how many bytes were hashed.
+// directory, and the number of hashed bytes.
 func hashTree(path string) (sum string, bytes int64, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -124,8 +124,8 @@ func (p pods) hosts(e *config.Experiment, list *yaml.Node) {
 	}
 }
 
-// mentions returns how many of a database's members have the host, which is more than one for a DNS
-// name with several addresses.
+// mentions returns the number of members in a database that have the host, which is more than one
+// for a DNS name with several addresses.
 func (p pods) mentions(e *config.Experiment, item *yaml.Node) int {
 	at := address(item)
 	if at == nil || p.is(at.Value) {

@@ -90,7 +90,7 @@ func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// agents returns how many agent pods the experiment names.
+// agents returns the number of agent pods named in the experiment.
 func agents(e *config.Experiment) int {
 	n := 0
 	for _, db := range e.Databases {
@@ -99,7 +99,7 @@ func agents(e *config.Experiment) int {
 	return n
 }
 
-// replicas returns how many pods a set needs at least, so that those that hosts names exist.
+// replicas returns the least number of pods in a set that has all pods named in hosts.
 func replicas(set string, hosts []config.Host) int {
 	n := 0
 	for _, h := range hosts {

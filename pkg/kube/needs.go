@@ -31,7 +31,7 @@ type needed struct {
 // wrongKey matches characters that keys in a Secret cannot have.
 var wrongKey = pattern.New(`[^A-Za-z0-9._-]+`)
 
-// needsOf returns what an experiment needs. Relative paths must lie below the working directory.
+// needsOf returns the needs of an experiment. Relative paths must lie below the working directory.
 func needsOf(e *config.Experiment) (needs, error) {
 	n := needs{limited: len(limits(e)) > 0, faults: faultsOf(e)}
 	files := map[string]bool{} // by path
@@ -92,7 +92,7 @@ func needsOf(e *config.Experiment) (needs, error) {
 	return n, nil
 }
 
-// addTargets adds what generators need for a database.
+// addTargets adds the needs of generators for a database.
 func (n *needs) addTargets(db *config.Database) {
 	targets := db.EndpointHosts()
 	if len(targets) == 0 {

@@ -23,7 +23,7 @@ type Options struct {
 	// Disk is the size of the claim of each agent, and ResultsSize that of the claim for results,
 	// as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its results.
 	Disk, ResultsSize string
-	// Agent and Control are what each of their pods gets.
+	// Agent and Control are the shares of each of their pods.
 	Agent, Control Share
 	// AgentFlags are more flags for the agents, such as --zookeeper-exec=/opt/zookeeper.
 	AgentFlags []string
@@ -36,7 +36,7 @@ type Options struct {
 	ShareNodes bool
 }
 
-// Share is what a pod requests, and also its limit, as Kubernetes writes quantities: processors
+// Share is the request of a pod, and also its limit, as Kubernetes writes quantities: processors
 // such as 2 or 500m, and memory such as 4Gi.
 type Share struct{ CPUs, Memory string }
 

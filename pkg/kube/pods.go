@@ -139,8 +139,8 @@ func (r renderer) link(c *container, volumes *[]volume, secret string) {
 	*volumes = append(*volumes, volume{Name: "certs", Secret: &secretVolume{secret, secretMode}})
 }
 
-// pod returns what all pods share: no root, no cluster token, and a node no other pod in the
-// experiment has. seconds is the time between the request to end and the kill.
+// pod returns the part that all pods share: no root, no cluster token, and a node no other pod in
+// the experiment has. seconds is the time between the request to end and the kill.
 func (r renderer) pod(seconds int) podSpec {
 	term := affinityTerm{
 		LabelSelector: labelSelector{map[string]string{"app.kubernetes.io/name": "dbtester"}},

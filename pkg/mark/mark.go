@@ -3,8 +3,8 @@
 // them.
 package mark
 
-// Weight is what a mark means for the numbers it qualifies. A mark that a record calls invalid is
-// invalid whatever its weight.
+// Weight is the meaning of a mark for the numbers it qualifies. A mark that a record calls invalid
+// is invalid whatever its weight.
 type Weight string
 
 // The weights.

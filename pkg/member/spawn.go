@@ -18,7 +18,7 @@ import (
 const (
 	// pollListen is the interval between attempts to dial an address until it accepts.
 	pollListen = 50 * time.Millisecond
-	// tailLines is how many lines from the log of a dead child are shown in an error.
+	// tailLines is the number of lines from the log of a dead child in an error.
 	tailLines = 10
 )
 

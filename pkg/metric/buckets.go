@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Buckets is a histogram: for each bound, how many values are at or below it. The zero Buckets
+// Buckets is a histogram: for each bound, the number of values at or below it. The zero Buckets
 // means an unknown histogram. Buckets are immutable.
 type Buckets struct {
 	// Bounds ascend; the last one is +Inf.
@@ -24,7 +24,7 @@ const maxBuckets = 200
 // Known reports whether there is a histogram.
 func (b Buckets) Known() bool { return len(b.Bounds) > 0 }
 
-// Count returns how many values there are in all.
+// Count returns the number of all values.
 func (b Buckets) Count() float64 {
 	if !b.Known() {
 		return 0

@@ -165,8 +165,8 @@ func TestStreamOfKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkStream measures what writing a second with four histograms costs, as watchers have them,
-// and the memory for keeping it.
+// BenchmarkStream measures the cost of writing a second with four histograms, as watchers have
+// them, and the memory for keeping it.
 func BenchmarkStream(b *testing.B) {
 	const times = 25_000
 	for _, spread := range []int64{1_000_000, 100_000_000} {

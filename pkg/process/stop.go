@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Deadlines are how long each stage of Stop waits for the child to end before the next stage
-// begins.
+// Deadlines bound the wait for the child in each stage of Stop, before the next stage begins.
 type Deadlines struct {
 	// Interrupt and Terminate follow SIGINT and SIGTERM; 0 skips the stage.
 	Interrupt, Terminate time.Duration

@@ -56,7 +56,7 @@ func panicAt(data []byte) int {
 	return at
 }
 
-// beforePanic is how many lines before a panic are kept: the program's own words.
+// beforePanic is the number of lines kept before a panic: the program's own words.
 const beforePanic = 3
 
 // untilPanic returns the part of a log that ends n lines after the panic of a Go program begins,

@@ -24,10 +24,10 @@ type Summary struct {
 	Bytes, SentBytes     int64 // total, and copied
 }
 
-// Progress is how far a transfer is.
+// Progress is the state of a transfer.
 type Progress struct {
 	Summary
-	// Now is the file in transfer, and Of how many of its bytes are copied so far.
+	// Now is the file in transfer, and Of the number of its bytes copied so far.
 	Now string
 	Of  int64
 }

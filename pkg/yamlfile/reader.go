@@ -18,11 +18,11 @@ const Stdin = "<stdin>"
 // MaxSize is the maximum size of a file in bytes.
 const MaxSize = 4 << 20
 
-// Limits on what reading one file may cost, whatever it contains.
+// Limits on the cost of reading one file, whatever it contains.
 const (
-	// maxProblems bounds how many problems are listed.
+	// maxProblems bounds the number of listed problems.
 	maxProblems = 1000
-	// maxValues bounds how many keys and list items are read. Those behind aliases and merge keys
+	// maxValues bounds the number of keys and list items read. Those behind aliases and merge keys
 	// count every time they are reached.
 	maxValues = 1 << 20
 )
@@ -124,7 +124,7 @@ func (r *Reader) Record(path string, node *Node) {
 // Places returns the recorded places as file:line:col, by path.
 func (r *Reader) Places() map[string]string { return r.places }
 
-// Errors returns how many errors were reported so far, including repeated ones.
+// Errors returns the number of errors reported so far, including repeated ones.
 func (r *Reader) Errors() int { return len(r.errors) }
 
 // Err returns the reported errors as [*Problems], or nil.

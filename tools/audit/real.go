@@ -116,8 +116,8 @@ func controlStarved() Fault {
 	}
 }
 
-// real runs a case: first a load without the fault, which shows how many entries do not come from
-// the load, then a load with it.
+// real runs a case: first a load without the fault, which shows the number of entries that do not
+// come from the load, then a load with it.
 func (a *auditor) real(ctx context.Context, c RealCase) (v Verdict) {
 	v.Case = Case{Name: c.Name(), Found: "no truth from the servers themselves"}
 	store, err := a.store(ctx, c.Database)

@@ -22,7 +22,7 @@ import (
 
 func main() { experiment.Main("blackout", blackout) }
 
-// tolerance is how far two measurements may differ, in seconds.
+// tolerance is the largest accepted difference between two measurements, in seconds.
 const tolerance = 0.1
 
 // store is a database: how its experiment names it, and how a member is asked to write.
@@ -40,8 +40,8 @@ func stores() []store {
 	}
 }
 
-// faults is the experiment file. Its verbs are how many seconds the load takes, how many repeats
-// there are, how many seconds each takes, and the database.
+// faults is the experiment file. Its verbs are the length of the load in seconds, the number of
+// repeats, the length of each in seconds, and the database.
 const faults = `title: blackout
 hosts: [127.0.1.1, 127.0.1.2, 127.0.1.3]
 load: {operation: update, keys: 1000, rate: 200, duration: %ds, warm_up: 2s, clients: 300, key_size: 32, value_size: 64, timeout: 1s, failover: next, backlog: shed}

@@ -34,7 +34,7 @@ type plant struct {
 	value   int // bytes
 	// lines returns the lines for a plant and a store in the experiment file.
 	lines func(store) string
-	// measured is how long the measured part is; 0 for the usual length. The mean also covers
+	// measured is the length of the measured part; 0 for the usual one. The mean also covers
 	// requests just before the faults, which have more weight if fewer requests follow.
 	measured time.Duration
 	// faults means that the lines are faults, which end before the load: it lasts a little longer.
@@ -69,7 +69,7 @@ func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Joi
 // plants returns all plants.
 func plants() []plant {
 	all := []store{etcd, zookeeper, consul}
-	reporting := []store{zookeeper, consul} // they report how long writes take, without which nothing is known about the way
+	reporting := []store{zookeeper, consul} // they report the time of writes, without which nothing is known about the way
 	same := func(lines string) func(store) string { return func(store) string { return lines } }
 	return []plant{
 		{key: "none", words: "nothing", stores: all, clients: 8, rate: rate, lines: same("")},

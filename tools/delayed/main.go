@@ -1,6 +1,6 @@
 //go:build linux
 
-// Command delayed runs etcd with a proxy in front of its client port that delays what clients send:
+// Command delayed runs etcd with a proxy in front of its client port that delays data from clients:
 // a known change for comparisons to find.
 //
 //	delayed -delay 1ms ETCD ARGS...

@@ -49,7 +49,7 @@ type chunk struct {
 	due  time.Time
 }
 
-// waitingChunks is how many chunks are held back at once on a connection.
+// waitingChunks is the number of chunks held back at once on a connection.
 const waitingChunks = 4096
 
 // hold copies with a delay. Bytes that arrive meanwhile wait for no longer than it.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestProxy: what a client sends arrives complete and not before the delay.
+// TestProxy: data from a client arrives complete and not before the delay.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	const delay = 5 * time.Millisecond

@@ -36,7 +36,7 @@ func followEtcd(ctx context.Context, address string, saw *sight) error {
 	return errors.New("the watch ended")
 }
 
-// quiet discards what a client library logs.
+// quiet discards the log of a client library.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

@@ -26,7 +26,7 @@ type record struct {
 	} `json:"discovered"`
 }
 
-// spread is how long renewals took by the records.
+// spread is the distribution of renewal times in the records.
 type spread struct {
 	N   int64         `json:"n"`
 	P99 time.Duration `json:"p99_ns"`
@@ -62,10 +62,10 @@ func read(path string) (r record, err error) {
 	return manifest.Databases[0], nil
 }
 
-// death compares both measurements for a death. whole is how long it took until all consumers of
-// dbtester knew. first and last are by how much its first and last consumer were later than the
-// first and last watch of the prober. known means that dbtester has these times, and seen that all
-// watches of the prober have them.
+// death compares both measurements for a death. whole is the time until all consumers of dbtester
+// knew. first and last are by how much its first and last consumer were later than the first and
+// last watch of the prober. known means that dbtester has these times, and seen that all watches of
+// the prober have them.
 type death struct {
 	whole       time.Duration
 	known, seen bool
@@ -169,8 +169,8 @@ func ends(seen []*sight, is registration) (first, last time.Time, all bool) {
 	return first, last, len(seen) > 0
 }
 
-// agree returns how many deaths both measured within the tolerance, and the largest difference in
-// deaths that both measured.
+// agree returns the number of deaths that both measured within the tolerance, and the largest
+// difference in deaths that both measured.
 func (v verdict) agree() (n int, most time.Duration) {
 	for _, d := range v.deaths {
 		if !d.known || !d.seen {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts is how often a run may be spoiled by a stall of this machine, after which leases end
-// whose renewals came too late.
+// attempts is the number of times a run may be spoiled by a stall of this machine, after which
+// leases end whose renewals came too late.
 const attempts = 3
 
 // patience is a time that only programs which wait for ever need.

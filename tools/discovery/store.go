@@ -28,11 +28,11 @@ type options struct {
 }
 
 const (
-	// batch limits how many instances die in one run: the answer of a health endpoint has all
-	// instances, and if they are many, the last of many readers gets its answer long after the
+	// batch limits the number of instances that die in one run: the answer of a health endpoint has
+	// all instances, and if they are many, the last of many readers gets its answer long after the
 	// first.
 	batch = 25
-	// calm is the time before the first death, and margin how long the load lasts after the last
+	// calm is the time before the first death, and margin the length of the load after the last
 	// promise.
 	calm, margin = 3 * time.Second, 8 * time.Second
 )

@@ -20,7 +20,7 @@ type Agents struct {
 	readers sync.WaitGroup // for their output
 }
 
-// slowStart bounds how long an agent takes to start.
+// slowStart bounds the time an agent takes to start.
 const slowStart = time.Minute
 
 // Start starts an agent on each host, with flags, which works in a folder below dir.

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Pair holds what two runs measured, with and without the examined feature.
+// Pair holds the measurements of two runs, with and without the examined feature.
 type Pair[T any] struct{ With, Without T }
 
 // Pairs runs n pairs, whose order alternates. It passes each pair of successful runs to said, and

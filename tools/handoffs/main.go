@@ -22,8 +22,8 @@ import (
 
 func main() { experiment.Main("handoffs", handOffs) }
 
-// recipe is a way to take locks in a database: how its experiment names it, and how many locks
-// there are.
+// recipe is a way to take locks in a database: how its experiment names it, and the number of
+// locks.
 type recipe struct {
 	database, name, keys string
 	locks                int

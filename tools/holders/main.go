@@ -17,7 +17,7 @@ import (
 
 func main() { experiment.Main("holders", holders) }
 
-// trials returns all trials. stretch is how long the sessions of living holders are kept.
+// trials returns all trials. stretch is the time for which the sessions of living holders are kept.
 func trials(stretch time.Duration) []experiment.Trial {
 	return []experiment.Trial{
 		manyLeases(), steadyLeases(), ticks(2000), ticks(500), twice(), leaderKilled(), stoppedClient(), heldOn(stretch),

@@ -30,7 +30,7 @@ type database struct {
 	} `json:"load_locks"`
 }
 
-// spread is how long something took, in nanoseconds.
+// spread is a distribution of durations, in nanoseconds.
 type spread struct {
 	N     int64
 	Mean  int64 `json:"mean_ns"`

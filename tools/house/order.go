@@ -22,7 +22,7 @@ type arrowSet map[arrow]map[string]bool
 
 // arrows resolves names by go/types. Imported packages stay unread, so that a tree is measured
 // without being built. Names that only the types of an import could resolve are left out, such as a
-// method called on what a generic function returns.
+// method called on the result of a generic function.
 func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}

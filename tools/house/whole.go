@@ -18,8 +18,8 @@ var hubs = []string{
 	"cmd/dbtester.controlFlags", "control.Options",
 }
 
-// abilities lists what the program can do during or around a load, and the words in code and
-// comments that mention each ability.
+// abilities lists the abilities of the program during or around a load, and the words in code and
+// comments that mention each.
 var abilities = []struct {
 	name  string
 	match *regexp.Regexp
@@ -200,7 +200,8 @@ func fieldsOf(t *tree, name string) (n int) {
 	return n
 }
 
-// printAbilities prints how many files and packages speak of each ability, tools left out.
+// printAbilities prints the number of files and packages that speak of each ability, tools left
+// out.
 func printAbilities(w io.Writer, t *tree) {
 	heading(w, "Files and packages that speak of an ability", "ability", "words", "files", "packages")
 	for _, a := range abilities {

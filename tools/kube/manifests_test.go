@@ -20,7 +20,7 @@ import (
 )
 
 // TestManifests decodes every manifest that pkg/kube renders for the examples into the published
-// types, which have no other fields, and checks what they all promise.
+// types, which have no other fields, and checks the promises that they all make.
 func TestManifests(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "pkg", "kube", "testdata", "*.yaml"))
 	if err != nil || len(files) < 40 {
@@ -102,7 +102,7 @@ func decode(text string) (objects []any, err error) {
 	return objects, nil
 }
 
-// check checks what the objects of an experiment promise, each and together.
+// check checks the promises of the objects in an experiment, each and together.
 func check(t *testing.T, objects []any) {
 	t.Helper()
 	claims := map[string]bool{}

@@ -69,7 +69,7 @@ func run(args []string) error {
 	return nil
 }
 
-// load makes the requests and returns how many failed, and one of their errors.
+// load makes the requests and returns the number that failed, and one of their errors.
 func load(puts []put, requests int64, rate float64) (int64, error) {
 	value := []byte(strings.Repeat("v", 1024))
 	var next, failed atomic.Int64
@@ -99,7 +99,7 @@ func load(puts []put, requests int64, rate float64) (int64, error) {
 // parent is the znode above all keys.
 const parent = "/library"
 
-// quiet discards what the ZooKeeper client logs.
+// quiet discards the log of the ZooKeeper client.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

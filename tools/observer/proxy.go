@@ -13,7 +13,7 @@ type stamps struct {
 	answered time.Time // the end of its answer was about to be sent
 }
 
-// proxy forwards connections and stamps puts. It delays what the server sends.
+// proxy forwards connections and stamps puts. It delays data from the server.
 type proxy struct {
 	listener net.Listener
 	back     string
@@ -81,7 +81,7 @@ func (c *conn) forward() {
 	sides.Wait()
 }
 
-// requests forwards what the client sends.
+// requests forwards data from the client.
 func (c *conn) requests() {
 	defer c.server.Close()
 	frames := frameReader{skip: len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")}
@@ -124,7 +124,7 @@ type chunk struct {
 	due  time.Time
 }
 
-// answers forwards what the server sends in order, each chunk after a delay.
+// answers forwards data from the server in order, each chunk after a delay.
 func (c *conn) answers() {
 	defer c.client.Close()
 	const waiting = 4096 // chunks that are held back at once on a connection

@@ -23,13 +23,13 @@ const (
 	front  = "127.0.88.2:2379"
 )
 
-// times are what one side measured in a run, in milliseconds.
+// times are the measurements of one side in a run, in milliseconds.
 type times struct {
 	mean, p99 float64 // response times
 	late      float64 // lateness p99; NaN without a rate
 }
 
-// sides holds what dbtester and the proxy measured in a run.
+// sides holds the measurements of dbtester and of the proxy in a run.
 type sides struct{ reported, observed times }
 
 const text = `title: observer
@@ -126,7 +126,7 @@ func healthy(ctx context.Context, client string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// read returns the times in the JSON report on one run, and how many requests were ok.
+// read returns the times in the JSON report on one run, and the number of ok requests.
 func read(report string) (t times, ok float64, err error) {
 	found, err := experiment.ReadReport(report, "AVG-LATENCY", "Latency p99", "OK")
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// benchPage compares what dbtester and other tools cost their machine.
+// benchPage compares the costs of dbtester and of other tools to their machine.
 func benchPage() page {
 	return page{
 		title: "Client cost beside other tools",

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// databases have the installed versions in their settings, and how many connections their clients
-// share: each has its own where the usual client cannot be shared. anon is the bar for RssAnon in
-// MB; 0 without a bar.
+// databases have the installed versions in their settings, and the number of connections that
+// clients share: each has its own where the usual client cannot be shared. anon is the bar for
+// RssAnon in MB; 0 without a bar.
 var databases = []struct {
 	name, settings string
 	anon           float64

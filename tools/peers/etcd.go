@@ -23,7 +23,7 @@ var (
 	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
 )
 
-// How many seconds a run at a rate takes. Starting a program is a small part of its cost.
+// The length of a run at a rate in seconds. Starting a program is a small part of its cost.
 const paced = 20
 
 // etcdParts returns the sections about loads on etcd.

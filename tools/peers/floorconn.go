@@ -60,8 +60,8 @@ func (l *floorLoop) dial(members []string, connections int, method string) error
 }
 
 // turn flushes connections, waits until some are readable, and reads them. A negative wait has no
-// end. For each connection it read, turn calls took with how many streams ended, and how many had
-// an answer.
+// end. For each connection it read, turn calls took with the number of streams that ended, and of
+// those that had an answer.
 func (l *floorLoop) turn(wait time.Duration, took func(conn int32, ended, answered int)) error {
 	for _, c := range l.touched {
 		if err := c.flush(); err != nil {

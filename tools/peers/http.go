@@ -19,9 +19,9 @@ import (
 	"sync/atomic"
 )
 
-// compareHTTP compares what a GET through Consul's HTTP interface costs the client with what it
-// costs wrk. A static server pinned to one processor answers: a database would need that processor
-// for itself.
+// compareHTTP compares the cost of a GET through the Consul HTTP interface to the client with the
+// cost to wrk. A static server pinned to one processor answers: a database would need that
+// processor for itself.
 func compareHTTP(ctx context.Context, o options, out io.Writer) error {
 	o.load = load{requests: 1_000_000, clients: 64}
 	return o.workIn(10, func(o options) (err error) {
@@ -88,7 +88,7 @@ func httpRows(ctx context.Context, o options, s *static) ([]row, error) {
 	return rows, nil
 }
 
-// wrkRequests reads how many requests wrk made. Errors make a run worthless.
+// wrkRequests reads the number of requests that wrk made. Errors make a run worthless.
 func wrkRequests(output string) (int, error) {
 	found := regexp.MustCompile(`(\d+) requests in`).FindStringSubmatch(output)
 	if found == nil || strings.Contains(output, "Socket errors") || strings.Contains(output, "Non-2xx") {

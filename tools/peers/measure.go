@@ -36,8 +36,8 @@ func measure(ctx context.Context, dir string, argv []string) (u usage, output st
 	return u, output, err
 }
 
-// watch runs a program, calls sample with its process every 20 ms, and returns its output and what
-// the kernel accounted for the process; nil if it was not started.
+// watch runs a program, calls sample with its process every 20 ms, and returns its output and the
+// account that the kernel kept for the process; nil if it was not started.
 func watch(ctx context.Context, dir string, argv []string, sample func(pid int)) (*os.ProcessState, string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -108,8 +108,8 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[left], ratios[n-1-left]
 }
 
-// outside returns how many of n values may be left out at each end of an interval for their median:
-// each value lies below the median with a probability of one half.
+// outside returns the number of values, out of n, that may be left out at each end of an interval
+// for their median: each value lies below the median with a probability of one half.
 func outside(n int) int {
 	const most = .05 / 2
 	below, chance := 0.0, math.Pow(.5, float64(n)) // that exactly k values are below it

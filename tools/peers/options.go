@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// options are what all runs in a comparison share.
+// options are common to all runs in a comparison.
 type options struct {
 	dbtester string
 	repo     string // the source of dbtester
@@ -37,8 +37,8 @@ func (o *options) resolve() (err error) {
 	return err
 }
 
-// workIn calls do with a work directory, which is then removed. pairs is how many pairs are run by
-// default.
+// workIn calls do with a work directory, which is then removed. pairs is the default number of
+// pairs.
 func (o options) workIn(pairs int, do func(options) error) (err error) {
 	if o.pairs == 0 {
 		o.pairs = pairs

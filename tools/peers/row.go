@@ -15,8 +15,7 @@ type row struct {
 	// notValid also accepts dbtester runs that were recorded but are not valid: the store failed
 	// requests, and their cost to the client is measured all the same.
 	notValid bool
-	// count reads from the program output how many requests it made; nil if the number is an
-	// argument.
+	// count reads the number of requests from the program output; nil if the number is an argument.
 	count func(output string) (int, error)
 	bars  []bar
 	runs  []usage

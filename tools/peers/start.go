@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// measureStart measures the program size, and what it costs to print its version: a lower bound for
-// the cost of each dbtester process.
+// measureStart measures the program size, and the cost to print its version: a lower bound for the
+// cost of each dbtester process.
 func measureStart(ctx context.Context, o options, out io.Writer) error {
 	return o.workIn(40, func(o options) error {
 		before := busy()

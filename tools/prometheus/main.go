@@ -208,7 +208,7 @@ func await(ctx context.Context, f func() error) error {
 	}
 }
 
-// get returns what an address answers.
+// get returns the answer from an address.
 func get(ctx context.Context, address string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -122,7 +122,7 @@ func (v view) take(b *chromium.Browser, page string) ([]byte, error) {
 	return small(data)
 }
 
-// colors is how many colours a picture has. Text needs shades at its edges.
+// colors is the number of colours in a picture. Text needs shades at its edges.
 const colors = 256
 
 // small returns a PNG file with fewer colours.

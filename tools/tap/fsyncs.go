@@ -20,7 +20,7 @@ func (f fsyncs) minus(o fsyncs) fsyncs {
 	return fsyncs{f.all - o.all, f.within32 - o.within32, f.within128 - o.within128}
 }
 
-// delayed returns how many took more than 32 and at most 128 ms.
+// delayed returns the number that took more than 32 and at most 128 ms.
 func (f fsyncs) delayed() int64 { return f.within128 - f.within32 }
 
 // sample is the answer of a member, counted at some time in [asked, got].

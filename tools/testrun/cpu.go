@@ -13,10 +13,10 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// sampleInterval is how much time of a process its last sample can miss.
+// sampleInterval is the most time of a process that its last sample can miss.
 const sampleInterval = 500 * time.Millisecond
 
-// ticks is how many units a second has in /proc/PID/stat, on every Linux.
+// ticks is the number of units per second in /proc/PID/stat, on every Linux.
 const ticks = 100
 
 // sampler reads the CPU time of the test processes that go test starts, each with all its
@@ -48,14 +48,14 @@ func (s *sampler) run(stop <-chan struct{}) {
 	}
 }
 
-// cpu returns how many seconds a package took so far.
+// cpu returns the seconds that a package took so far.
 func (s *sampler) cpu(of string) float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.used[of]
 }
 
-// all returns how many seconds all packages took.
+// all returns the seconds that all packages took.
 func (s *sampler) all() (sum float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,7 +75,7 @@ func (s *shower) take(e event) {
 	}
 }
 
-// took keeps how long a package took. One whose results were cached took no time.
+// took keeps the time of a package. One whose results were cached took no time.
 func (s *shower) took(e event) {
 	if e.Package != "" && e.Elapsed > 0 {
 		fmt.Fprintf(s.times, "%.1f\t%s\t%.1f\n", e.Elapsed, e.Package, s.cpu(e.Package))
@@ -101,7 +101,7 @@ func (s *shower) failed(of string) {
 	delete(s.lines, of)
 }
 
-// reason joins what a skipped test logged, without the places in the source.
+// reason joins the log of a skipped test, without the places in the source.
 func reason(lines []line, test string) string {
 	var parts []string
 	for _, l := range lines {

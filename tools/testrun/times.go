@@ -18,8 +18,8 @@ const (
 	more   = 5
 )
 
-// took is how many seconds a package took, and how many CPU seconds. Files from earlier runs may
-// lack the second.
+// took is the time and the CPU time of a package in seconds. Files from earlier runs may lack the
+// second.
 type took struct{ wall, cpu float64 }
 
 // compareFiles compares the times in two files.

@@ -20,7 +20,7 @@ type design struct {
 	apart bool
 }
 
-// block is how many pairs confirm a verdict of "worse".
+// block is the number of pairs that confirm a verdict of "worse".
 const block = 2
 
 func designs() []design {
@@ -37,7 +37,7 @@ func designs() []design {
 // seedOf is the generator for simulation number seed (from 1) in a table row.
 func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), uint64(row))) }
 
-// compared counts what comparisons found.
+// compared counts the results of comparisons.
 type compared struct {
 	n        int
 	verdicts map[abtest.Verdict]int

@@ -53,7 +53,7 @@ func screenTable(out io.Writer, screens int) {
 	}
 }
 
-// plannedTable prints how many trials name a difference.
+// plannedTable prints the number of trials that name a difference.
 func plannedTable(out io.Writer) {
 	fmt.Fprintln(out, "| databases | least | 20 %, deviating by 10 % | 20 %, by 5 % | 10 %, by 5 % |")
 	fmt.Fprintln(out, "|---|---|---|---|---|")
@@ -69,8 +69,8 @@ func plannedTable(out io.Writer) {
 
 func percentOf(n, of int) float64 { return 100 * float64(n) / float64(of) }
 
-// simulate returns in how many screens a winner was named, and how often the first database was
-// named as ahead of another.
+// simulate returns the number of screens with a winner, and how often the first database was named
+// as ahead of another.
 func (c screenCase) simulate(screens int, row uint64) (winners, named int) {
 	claims := inParallel(screens, func(i int) []answers.Claim {
 		return answers.Of(c.draw(rand.New(rand.NewPCG(uint64(i), 1000+row)))).Claims

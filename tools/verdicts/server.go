@@ -15,7 +15,7 @@ type serverKind struct {
 	name string
 	// noise is the standard deviation of ln capacity from window to window.
 	noise float64
-	// drift is how far ln capacity changes over driftSeconds of load.
+	// drift is the change of ln capacity over driftSeconds of load.
 	drift float64
 	// A stall of stallLength seconds comes each stallEvery seconds on average.
 	stallEvery, stallLength float64
@@ -141,7 +141,7 @@ func (s *server) pause() time.Duration {
 	return time.Duration(longest) * time.Millisecond
 }
 
-// passing returns how many of n windows at a rate pass.
+// passing returns the number of windows at a rate, out of n, that pass.
 func (s *server) passing(o capacity.Options, rate float64, n int) (k int) {
 	for range n {
 		if o.Judge(s.window(o, rate)) == capacity.Pass {

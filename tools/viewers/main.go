@@ -1,5 +1,5 @@
-// Command viewers measures what looking at a run costs it: pairs of etcd runs at two rates, one
-// with viewers of its live page and one without. Run it with `make viewers`.
+// Command viewers measures the cost of looking at a run: pairs of etcd runs at two rates, one with
+// viewers of its live page and one without. Run it with `make viewers`.
 package main
 
 import (

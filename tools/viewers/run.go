@@ -67,8 +67,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// look reads an event stream from when url is served until it ends, and returns how many seconds of
-// the run it has.
+// look reads an event stream from when url is served until it ends, and returns the number of
+// seconds of the run in it.
 func look(ctx context.Context, url string) (seconds int) {
 	for ctx.Err() == nil && seconds == 0 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -56,5 +56,5 @@ func read(manifest string) (o outcome, err error) {
 	return o, nil
 }
 
-// watching is how many watchers there are.
+// watching is the number of watchers.
 const watching = 10_000

@@ -21,7 +21,7 @@ type End struct {
 	Port uint16
 }
 
-// Counted counts the packets that rules matched, and how many of them were dropped or sent to a
+// Counted counts the packets that rules matched, and those of them that were dropped or sent to a
 // queue.
 type Counted struct{ Matched, Dropped, Queued uint64 }
 

@@ -163,8 +163,8 @@ func Hold(dir string) (io.Closer, error) {
 	return f, nil
 }
 
-// MakeIn makes the member's folder on a disk the user has mounted. It removes what an earlier
-// member left.
+// MakeIn makes the member's folder on a disk the user has mounted. It removes the leftovers of an
+// earlier member.
 func (d Disk) MakeIn() error {
 	if err := d.clear(); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Disk describes the file system of a member. It is data: a later process can undo what an earlier
-// process changed.
+// Disk describes the file system of a member. It is data: a later process can undo the changes of
+// an earlier process.
 type Disk struct {
 	// Image is the file that holds the file system, and Point where it is mounted. Both are
 	// absolute.

@@ -222,8 +222,8 @@ func (d Disk) Cut() error {
 	return nil
 }
 
-// Fill fills the disk to its last block and returns how many bytes that took. If it fails, it frees
-// them again.
+// Fill fills the disk to its last block and returns the number of bytes that took. If it fails, it
+// frees them again.
 func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 	if is, err := d.Mounted(); err != nil || !is {
 		return 0, errors.Join(errors.New("the disk of the member is not mounted"), err)
@@ -255,7 +255,7 @@ func (d Disk) Fill(ctx context.Context) (size int64, err error) {
 	return size, nil
 }
 
-// Free returns how many bytes are free on the disk.
+// Free returns the number of free bytes on the disk.
 func (d Disk) Free() (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(d.Point, &s); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Line describes the line that packets pass. A zero field does not delay them.
 type Line struct {
-	// Delay is how much each packet is delayed.
+	// Delay is the time by which each packet is delayed.
 	Delay time.Duration
 	// Rate is the bandwidth of all packets together in bits per second, including IP headers.
 	Rate int64
@@ -56,7 +56,7 @@ func (l *line) take(now time.Duration, bytes int) (due time.Duration, ok bool) {
 type tally struct {
 	counted Counted
 	held    time.Duration // for all together
-	// second is the number of the current second, and bits how many bits passed in it.
+	// second is the number of the current second, and bits the number of bits that passed in it.
 	second time.Duration
 	bits   uint64
 }

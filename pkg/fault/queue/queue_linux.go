@@ -41,13 +41,13 @@ const (
 const (
 	// answerTimeout bounds the wait for the kernel.
 	answerTimeout = 10 * time.Second
-	// most is how many packets the kernel may hold, and buffer how many bytes of messages about
-	// them.
+	// most is the number of packets that the kernel may hold, and buffer the number of bytes in
+	// messages about them.
 	most   = 1 << 20
 	buffer = 16 << 20
-	// tries bounds how many queue numbers are tried that others use.
+	// tries bounds the number of attempts with queue numbers that others use.
 	tries = 256
-	// copied is how many bytes of a packet its message has: with 0 the message would lack the
+	// copied is the number of bytes of a packet in its message: with 0 the message would lack the
 	// packet size.
 	copied = 1
 )

@@ -102,7 +102,7 @@ func OneRow[T any]([]string) func() *T {
 	return func() *T { row = zero; return &row }
 }
 
-// sampledRows is how many rows are read before the size of a table is estimated, so that a large
+// sampledRows is the number of rows read before the size of a table is estimated, so that a large
 // table grows only once.
 const sampledRows = 64
 

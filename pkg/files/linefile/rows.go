@@ -13,7 +13,7 @@ import (
 type rowReader struct {
 	lines  *bufio.Reader
 	line   int // the last line read, from 1
-	width  int // how many fields the first record has; 0 before it
+	width  int // number of fields in the first record; 0 before it
 	bytes  int64
 	fields []string
 	quoted *csv.Reader // nil until the first quotation mark

@@ -57,7 +57,7 @@ func New(source database.MetricsSource, config *tls.Config) *Scraper {
 	}
 }
 
-// Wait sets how long to wait for an answer, half a second before. It is called before the first
+// Wait sets the time limit for an answer, half a second before. It is called before the first
 // query.
 func (s *Scraper) Wait(patience time.Duration) { s.patience = patience }
 

@@ -1,5 +1,5 @@
 // Package toolbox decides which executables a member runs. Agents and dry runs both use it, so that
-// a dry run shows what agents choose.
+// a dry run shows the choice of agents.
 package toolbox
 
 import (

@@ -56,7 +56,7 @@ func (f *fake) put(file, text string) {
 	}
 }
 
-// get returns what a file contains, or "absent".
+// get returns the content of a file, or "absent".
 func (f *fake) get(file string) string {
 	text, err := f.read(f.path(file))
 	if err != nil {

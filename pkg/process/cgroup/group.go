@@ -158,8 +158,8 @@ func (g *Group) Place(attr *syscall.SysProcAttr) (leave func() error, err error)
 	return leave, nil
 }
 
-// Use reads what the processes used so far. A number is [resources.Unknown] if it cannot be read or
-// the group lacks its controller.
+// Use reads the usage of the processes so far. A number is [resources.Unknown] if it cannot be read
+// or the group lacks its controller.
 func (g *Group) Use() resources.Use {
 	u := resources.Use{
 		Throttled: g.count("cpu", "cpu.stat", "cpu.stat", "nr_throttled"),

@@ -32,7 +32,7 @@ func (b Bound) Most() int64 { return b.Head + b.Tail + b.Slack }
 
 // Cut is the part removed from a log.
 type Cut struct {
-	// Bytes is how many bytes were cut in total.
+	// Bytes is the total number of bytes cut.
 	Bytes int64
 	// Next is the position in the file where the log continues.
 	Next int64
@@ -125,7 +125,7 @@ func (b Bound) cutBack(f *os.File, cut Cut, size int64) (Cut, error) {
 	return deeper, f.Truncate(deeper.Next)
 }
 
-// maxLine is how far the beginning of a line is searched.
+// maxLine is the maximum distance over which the beginning of a line is searched.
 const maxLine = 64 << 10
 
 // lineStart returns the first position from at on where a line begins, in a file of size bytes; at

@@ -56,7 +56,7 @@ func (l *appended) trim(b Bound) Cut {
 	return cut
 }
 
-// kept reads what is left in the log.
+// kept reads the rest of the log.
 func (l *appended) kept(b Bound) []byte {
 	f, err := os.Open(l.path)
 	if err != nil {

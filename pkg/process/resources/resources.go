@@ -1,4 +1,4 @@
-// Package resources describes the limits on the processes of a member, and what they use.
+// Package resources describes the limits on the processes of a member, and their usage.
 package resources
 
 import (
@@ -27,7 +27,7 @@ const (
 
 // Limits bound what all processes of a member use together. The zero value means no limits.
 type Limits struct {
-	// CPUs is how many processors may be used; 0 means no limit.
+	// CPUs is the number of processors that may be used; 0 means no limit.
 	CPUs float64 `json:"cpus,omitempty"`
 	// Period is the time over which processor time is counted. Processes that have used up their
 	// share are stopped until it ends.
@@ -64,8 +64,8 @@ func (l Limits) Quota() time.Duration {
 	return time.Duration(math.Round(l.CPUs*float64(l.Period/time.Microsecond))) * time.Microsecond
 }
 
-// GoMaxProcs returns how many threads a Go program may run at the same time; 0 without a limit.
-// Programs built before Go 1.25 do not derive it from their control group.
+// GoMaxProcs returns the number of threads a Go program may run at the same time; 0 without a
+// limit. Programs built before Go 1.25 do not derive it from their control group.
 func (l Limits) GoMaxProcs() int { return int(math.Ceil(l.CPUs)) }
 
 // GoMemLimit returns the memory at which a Go program collects garbage regardless of GOGC: 90 % of

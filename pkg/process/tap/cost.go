@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Cost compares how long calls take under a tap that lets them pass with how long they take without
-// a tap: the medians of N calls each.
+// Cost compares the time of calls under a tap that lets them pass with the time without a tap: the
+// medians of N calls each.
 type Cost struct {
 	N             int
 	With, Without time.Duration

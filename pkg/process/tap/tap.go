@@ -88,7 +88,7 @@ func (t *Tap) Now() Effect {
 	return t.effect
 }
 
-// Affected returns how many calls the current effect has changed so far.
+// Affected returns the number of calls that the current effect has changed so far.
 func (t *Tap) Affected() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

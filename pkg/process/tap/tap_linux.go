@@ -51,7 +51,7 @@ const (
 	flagContinue = 1
 )
 
-// endEvery is how often a tap is checked for its end while no call comes.
+// endEvery is the interval between checks for the end of a tap while no call comes.
 const endEvery = 200 * time.Millisecond
 
 // Check returns why this machine cannot have taps. It tries one on a separate thread.

@@ -24,7 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/address"
 )
 
-// Role names what a certificate is for.
+// Role names the purpose of a certificate.
 type Role string
 
 // A certificate without a known role has [RoleNone].
@@ -35,7 +35,7 @@ const (
 	RoleNone    Role = "none"
 )
 
-// How long certificates are valid. Each is valid from one hour before its creation, because clocks
+// The validity of certificates. Each is valid from one hour before its creation, because clocks
 // differ.
 const (
 	// DefaultLife applies to certificates for agents and control.

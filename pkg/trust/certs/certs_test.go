@@ -56,7 +56,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// everything returns what all files below dir contain.
+// everything returns the contents of all files below dir.
 func everything(t *testing.T, dir string) (text string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

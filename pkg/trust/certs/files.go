@@ -220,7 +220,7 @@ func describe(path string) (Info, error) {
 // Soon is the remaining validity below which a certificate causes a warning.
 const Soon = 30 * 24 * time.Hour
 
-// Warning describes what is wrong with the validity of the certificate; "" if nothing is.
+// Warning describes a problem with the validity of the certificate; "" if nothing is.
 func (i Info) Warning(now time.Time) string {
 	switch left := i.Until.Sub(now); {
 	case left <= 0:

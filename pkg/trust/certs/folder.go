@@ -31,7 +31,7 @@ type Folder struct {
 	Path string
 	// Force allows existing files to be replaced.
 	Force bool
-	// Life is how long issued certificates are valid; 0 means [DefaultLife].
+	// Life is the validity of issued certificates; 0 means [DefaultLife].
 	Life time.Duration
 	// Now is when certificates are created.
 	Now time.Time

@@ -67,7 +67,7 @@ func (s *Source) Info() Info {
 	return Info{Path: s.files.Cert, Subject: c.Subject.CommonName, Role: s.role, Hosts: HostsOf(c), From: c.NotBefore, Until: c.NotAfter}
 }
 
-// current returns what the files contain now, or the last ones that could be read.
+// current returns the current contents of the files, or the last ones that could be read.
 func (s *Source) current() *keys {
 	s.mu.Lock()
 	defer s.mu.Unlock()

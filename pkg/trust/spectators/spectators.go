@@ -1,5 +1,5 @@
 // Package spectators lets browsers and programs look at this process over HTTP: it decides who may
-// look, and bounds what they can use up.
+// look, and bounds the load from them.
 package spectators
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Bounds on the requests and connections of callers.
 const (
-	// Most bounds how many requests are answered at a time.
+	// Most bounds the number of requests answered at a time.
 	Most            = 32
 	mostConnections = 4 * Most
 	mostHeader      = 16 << 10 // bytes
@@ -66,7 +66,7 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && ip.Addr().Unmap().IsLoopback()
 }
 
-// guarded refuses requests from pages of other sites, and bounds how long an answer takes.
+// guarded refuses requests from pages of other sites, and bounds the time of an answer.
 func guarded(next http.Handler, loop bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()

@@ -99,7 +99,7 @@ func (m *member) Put(ctx context.Context, r *pb.PutRequest) (*pb.PutResponse, er
 	return &pb.PutResponse{Header: m.header()}, nil
 }
 
-// Range returns one key, a range, or how many keys there are.
+// Range returns one key, a range, or the number of keys.
 func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	c := m.cluster
 	if r.CountOnly && len(r.RangeEnd) > 0 && string(r.Key) == "\x00" && string(r.RangeEnd) == "\x00" {
@@ -149,8 +149,8 @@ func corrupted(how Corruption, value []byte, other func() []byte) []byte {
 	return value
 }
 
-// serve logs one request, waits for as long as the script decides, applies it, and returns what the
-// script decided.
+// serve logs one request, waits for as long as the script decides, applies it, and returns the
+// decision of the script.
 func (m *member) serve(ctx context.Context, method Method, key string, apply func()) (Action, error) {
 	c := m.cluster
 	if method != c.options.Load {

@@ -1,6 +1,6 @@
 // Package standin is a cluster of scripted servers that speak etcd's v3 protocol. A script decides
-// when and with what each request is answered, and the cluster logs every request with its own
-// clock. It shares no code with the program it judges.
+// the time and the content of each reply, and the cluster logs every request with its own clock. It
+// shares no code with the program it judges.
 package standin
 
 import (
@@ -22,7 +22,7 @@ type Options struct {
 	Members int
 	// Load is the method of requests in the load: Put or Range.
 	Load Method
-	// Slots limits how many requests of the load all members serve at once, each for its delay; 0
+	// Slots limits the requests of the load that all members serve at once, each for its delay; 0
 	// is no limit. Requests wait for a slot in arrival order.
 	Slots int
 	// Delay is how long a request is served, if the script gives no other.
