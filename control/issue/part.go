@@ -186,7 +186,7 @@ func (in *intake) Second(s load.Second) error {
 	return nil
 }
 
-// Total ignores t: the merger computes totals from the seconds.
+// Total does nothing: the merger computes totals from the seconds.
 func (in *intake) Total(load.Total) error { return nil }
 
 // Member receives the histogram of a member.
