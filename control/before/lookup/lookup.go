@@ -36,9 +36,9 @@ type Options struct {
 	Report func(text string)
 }
 
-// Hosts returns the experiment with addresses in place of names. Where a name is first mentioned
-// among a database's hosts, or among the generators, it gets its lowest address, the second mention
-// the next one, and so on. A name with only one address keeps naming its agent, so certificates are
+// Hosts returns the experiment with addresses in place of names. The first mention of a name among
+// the hosts of a database, or among the generators, gets its lowest address, the second mention the
+// next one, and so on. A name with only one address keeps naming its agent, so certificates are
 // checked by the name. Agents whose name has several addresses are called by address. If a name has
 // IPv4 and IPv6 addresses, Hosts takes the IPv4 addresses.
 //
