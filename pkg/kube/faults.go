@@ -25,8 +25,8 @@ func faultsOf(e *config.Experiment) (kinds []string) {
 	return slices.Compact(kinds)
 }
 
-// faultProblems returns why pods cannot have the faults of the experiment, with their places: each
-// once, also if several databases have the fault.
+// faultProblems returns why pods cannot have the faults in e, with their places: each once, also if
+// several databases have the fault.
 func faultProblems(e *config.Experiment) (problems []string) {
 	for _, db := range e.Databases {
 		for _, f := range faults.Keys().Of(db.Abilities) {

@@ -47,7 +47,7 @@ func File(e *config.Experiment, text []byte, namespace string) ([]byte, error) {
 	return data, nil
 }
 
-// pods numbers the hosts in a file that become the pods of one set, from 0, by how they are
+// pods numbers the hosts in a file that become the pods in one set, from 0, by how they are
 // written.
 type pods struct {
 	set, namespace string
@@ -68,7 +68,7 @@ func (p pods) of(host string) string {
 	return podName(p.set, n, p.namespace)
 }
 
-// classic shows the experiment of a classic file with its pods.
+// classic shows the experiment in a classic file with its pods.
 func (p pods) classic(e *config.Experiment) ([]byte, error) {
 	other := *e
 	other.Inputs, other.Report, other.Export, other.AgentCerts = nil, config.Report{}, nil, ""
@@ -151,7 +151,7 @@ func (p pods) is(host string) bool {
 	return ok && strings.HasSuffix(name, "."+p.set+"."+p.namespace+".svc")
 }
 
-// address returns the node with the address of a host, or nil.
+// address returns the node with a host address, or nil.
 func address(item *yaml.Node) *yaml.Node {
 	if item.Kind == yaml.AliasNode {
 		item = item.Alias

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// The names of the objects in their namespace. Secrets are made by whoever runs the experiment; the
-// others are rendered.
+// The object names in their namespace. Secrets are made by whoever runs the experiment; the others
+// are rendered.
 const (
 	nameAgent       = "agent"
 	nameGenerator   = "generator"
@@ -90,7 +90,7 @@ func Render(e *config.Experiment, file []byte, o Options) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// agents returns the number of agent pods named in the experiment.
+// agents counts the agent pods named in the experiment.
 func agents(e *config.Experiment) int {
 	n := 0
 	for _, db := range e.Databases {
@@ -111,7 +111,7 @@ func replicas(set string, hosts []config.Host) int {
 	return n
 }
 
-// renderer makes the objects of an experiment.
+// renderer makes the objects for an experiment.
 type renderer struct {
 	Options
 	needs
@@ -160,7 +160,7 @@ func (r renderer) heading(e *config.Experiment) string {
 	return b.String()
 }
 
-// certificates returns the commands that make certificates for agents and control. The pods of a
+// certificates returns the commands that make certificates for agents and control. The pods in a
 // StatefulSet share one Secret, so one certificate names them all.
 func (r renderer) certificates() (list []string) {
 	if r.Insecure {

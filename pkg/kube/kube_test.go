@@ -48,7 +48,7 @@ func inPods(t *testing.T, path string, text []byte) (before, after *config.Exper
 	return before, after, file
 }
 
-// TestGolden compares the manifests of every example with files, which tools/kube decodes into the
+// TestGolden compares the manifests for every example with files, which tools/kube decodes into the
 // published types. The experiment in them is that of the example on other hosts. Examples with
 // faults that pods have no rights for are refused.
 func TestGolden(t *testing.T) {

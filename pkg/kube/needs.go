@@ -13,7 +13,7 @@ import (
 // needs holds the files, variables and permissions an experiment needs.
 type needs struct {
 	files     []needed // ordered by path
-	variables []string // in the environment of control, sorted
+	variables []string // in the control environment, sorted
 	optional  []string // the same, where the Secret has them
 	limited   bool     // members have limits
 	faults    []string // the kinds that agents must allow, sorted
@@ -132,7 +132,7 @@ func (n needs) allowed() []string {
 	return flags
 }
 
-// relative returns the files whose paths begin at the working directory of control.
+// relative returns the files whose paths begin at the working directory in control.
 func (n needs) relative() (items []keyPath) {
 	for _, f := range n.files {
 		if !path.IsAbs(f.path) {

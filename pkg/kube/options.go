@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Options describe the pods of an experiment, in addition to its file.
+// Options describe the pods for an experiment, in addition to its file.
 type Options struct {
 	// Namespace has all objects.
 	Namespace string
@@ -20,19 +20,19 @@ type Options struct {
 	Image, PullPolicy string
 	// StorageClass is the class for all claims, "" for the cluster's default.
 	StorageClass string
-	// Disk is the size of the claim of each agent, and ResultsSize that of the claim for results,
-	// as Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its results.
+	// Disk is the size of each agent claim, and ResultsSize that of the claim for results, as
+	// Kubernetes writes sizes. ResultsSize may be "" if the experiment uploads its results.
 	Disk, ResultsSize string
-	// Agent and Control are the shares of each of their pods.
+	// Agent and Control are the shares that each pod gets.
 	Agent, Control Share
 	// AgentFlags are more flags for the agents, such as --zookeeper-exec=/opt/zookeeper.
 	AgentFlags []string
 	// Insecure is for agents without certificates.
 	Insecure bool
 	// Privileged allows agents to run as root and privileged, which they do only for experiments
-	// that limit the resources of members.
+	// that limit member resources.
 	Privileged bool
-	// ShareNodes lets pods of the experiment share nodes where there are too few.
+	// ShareNodes lets pods in the experiment share nodes where there are too few.
 	ShareNodes bool
 }
 

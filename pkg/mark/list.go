@@ -20,8 +20,7 @@ func Of(code string) (k Kind, declared bool) {
 	return kinds[at], true
 }
 
-// EffectOf returns the effect of a mark. Without values it is that of the first sentence for the
-// code.
+// EffectOf returns what a mark affects. Without values, the first sentence for the code decides.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)
@@ -34,7 +33,7 @@ func EffectOf(code string, v Values, w Words) Effect {
 	return s.Effect(v)
 }
 
-// Text returns the sentence of a mark, "" if the code is not declared or no sentence fits. In a
+// Text returns the sentence for a mark, "" if the code is not declared or no sentence fits. In a
 // declared sentence {name} is a value or a word, and {name|noun} is a count with its noun. A part
 // in brackets is omitted if a name in it is not given. Measured values have two significant digits,
 // counts have all.

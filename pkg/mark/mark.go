@@ -1,5 +1,5 @@
-// Package mark declares every mark: a fact that readers must know about the numbers of a run. A
-// record has the code and the values of a mark; whoever reads the record makes the sentence from
+// Package mark declares every mark: a fact that readers must know about the numbers in a run. A
+// record has the code and the values for a mark; whoever reads the record makes the sentence from
 // them.
 package mark
 
@@ -26,7 +26,7 @@ type Kind struct {
 	// Code is a short stable word.
 	Code   string
 	Weight Weight
-	// Foremost marks are the first thing that readers of a report see.
+	// Foremost marks are the first thing that report readers see.
 	Foremost bool
 	// Sentences are the texts for such marks, written as [Text] explains. A mark has the first
 	// sentence whose values and words it has.

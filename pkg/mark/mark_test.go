@@ -178,7 +178,7 @@ func literal(e ast.Expr) string {
 	return text
 }
 
-// walk parses the sources of this module except tests.
+// walk parses the sources in this module except tests.
 func walk(t *testing.T, see func(path string, file *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -23,7 +23,7 @@ const (
 	GroupIOPressureFull     Name = "group_io_pressure_full_seconds"
 )
 
-// groupCPU reads cpu.stat of the group, in either version. Each ancestor group may have its own
+// groupCPU reads cpu.stat in the group, in either version. Each ancestor group may have its own
 // limit and throttle independently.
 func groupCPU() Source {
 	return Source{

@@ -16,7 +16,7 @@ const (
 	MillisBusy      Name = "device_busy_milliseconds"
 )
 
-// SectorBytes is the unit of the sector counters in the kernel for every device
+// SectorBytes is the unit in which the kernel counts sectors for every device
 // (Documentation/admin-guide/iostats.rst).
 const SectorBytes = 512
 
@@ -39,7 +39,7 @@ func deviceCounters() Source {
 	}
 }
 
-// parseDevice finds the line of the device. Newer kernels append more fields.
+// parseDevice finds the line for the device. Newer kernels append more fields.
 func parseDevice(data []byte, device string, into []Reading) error {
 	for line := range bytes.Lines(data) {
 		fields := bytes.Fields(line)

@@ -54,7 +54,7 @@ func (l *List) At(i int) Metric { return l.metrics[i] }
 // Metrics returns a copy of the list.
 func (l *List) Metrics() []Metric { return slices.Clone(l.metrics) }
 
-// Index returns the index of a metric, or false for an undeclared name.
+// Index returns the index for n, or false for an undeclared name.
 func (l *List) Index(n Name) (int, bool) {
 	i, ok := l.index[n]
 	return i, ok

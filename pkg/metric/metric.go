@@ -15,7 +15,7 @@ import "fmt"
 // with the unit last.
 type Name string
 
-// Kind describes how the values of a metric behave over time.
+// Kind describes how metric values behave over time.
 type Kind int
 
 const (
@@ -43,7 +43,7 @@ func (k Kind) String() string {
 type Scope int
 
 const (
-	// Process includes descendants of the sampled process where the sampler follows them.
+	// Process includes descendants where the sampler follows them.
 	Process Scope = iota + 1
 	// Device means the whole block device below the data directory.
 	Device

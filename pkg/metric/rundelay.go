@@ -14,7 +14,7 @@ const (
 	BusiestDelay Name = "busiest_thread_delay_seconds"
 )
 
-// runDelay reads the schedstat file of each thread: time on a processor, time waiting for a
+// runDelay reads the schedstat file for each thread: time on a processor, time waiting for a
 // processor, and number of time slices. All are 0 on a kernel without scheduler statistics.
 func runDelay() Source {
 	return Source{

@@ -8,9 +8,8 @@ type Source struct {
 	// directory there. For a source without a file, samplers fill in the metrics themselves.
 	File    string
 	Metrics []Metric
-	// Parse sets one reading per metric, in order, from the content of the file. Readings it does
-	// not set are unknown. of names the block device or network interface, for sources with these
-	// scopes.
+	// Parse sets one reading per metric, in order, from the file content. Readings it does not set
+	// are unknown. of names the block device or network interface, for sources with these scopes.
 	Parse func(data []byte, of string, into []Reading) error
 	// Line replaces Parse for a file that may be too long to hold in memory. It is called for each
 	// line and adds to the readings, which start at 0.
@@ -22,8 +21,8 @@ type Source struct {
 	Every time.Duration
 
 	// Controller names the controller for a source with the scope Group. File is in the group
-	// directory in version 2, and OldFile in the group directory in the hierarchy of the controller
-	// in version 1. Above means that readings of ancestor groups are added; otherwise the innermost
+	// directory in version 2, and OldFile in the group directory in the controller hierarchy in
+	// version 1. Above means that readings of ancestor groups are added; otherwise the innermost
 	// group with a reading counts. For a group created for the processes, only its own readings
 	// count.
 	Controller, OldFile string
@@ -48,7 +47,7 @@ type Source struct {
 // Optional reports whether the file may be absent.
 func (s Source) Optional() bool { return s.Metrics[0].Optional }
 
-// Scope returns the scope that all metrics of the source share.
+// Scope returns the scope that all metrics in the source share.
 func (s Source) Scope() Scope { return s.Metrics[0].Scope }
 
 // Reading is one number as read.

@@ -58,7 +58,7 @@ func parseMemory(data []byte, _ string, into []Reading) error {
 	return nil
 }
 
-// contextSwitches reads the status file of each thread.
+// contextSwitches reads the status file for each thread.
 func contextSwitches() Source {
 	return Source{
 		File: "status", Threads: true,

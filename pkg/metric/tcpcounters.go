@@ -13,7 +13,7 @@ const (
 	TCPListenDrops   Name = "tcp_listen_drops"
 )
 
-// tcpSegments reads /proc/net/snmp: the totals of a network namespace since its creation.
+// tcpSegments reads /proc/net/snmp: the totals in a network namespace since its creation.
 func tcpSegments() Source {
 	return Source{
 		File: "net/snmp",
@@ -45,8 +45,8 @@ func tcpEvents() Source {
 	}
 }
 
-// parseProtocol finds the counters of the protocol, in a line with names followed by a line with
-// numbers. Counters the kernel does not list stay unknown.
+// parseProtocol finds the protocol counters, in a line with names followed by a line with numbers.
+// Counters the kernel does not list stay unknown.
 func parseProtocol(data []byte, protocol string, into []Reading, names ...string) error {
 	titles, rest := cutProtocol(data, protocol)
 	numbers, _ := cutProtocol(rest, protocol)
@@ -76,7 +76,7 @@ func parseProtocol(data []byte, protocol string, into []Reading, names ...string
 	}
 }
 
-// cutProtocol returns the next line of the protocol without its name, or nil, and the data after
+// cutProtocol returns the next line for the protocol without its name, or nil, and the data after
 // that line.
 func cutProtocol(data []byte, protocol string) (line, after []byte) {
 	for len(data) > 0 {

@@ -32,7 +32,7 @@ func tcpQueues() Source {
 // listening is the state of a socket whose queues hold connections instead of bytes.
 const listening = "0A"
 
-// addQueues adds the fifth field in the line of a socket, SEND:RECEIVE in hexadecimal. The header
+// addQueues adds the fifth field in the line for a socket, SEND:RECEIVE in hexadecimal. The header
 // line lacks it.
 func addQueues(line []byte, into []Reading) error {
 	var fields [5][]byte

@@ -62,7 +62,7 @@ func known(name string, i int) linefile.Column[Second] {
 	}
 }
 
-// Writer appends seconds to the files of a group. It is not safe for concurrent use.
+// Writer appends seconds to group files. It is not safe for concurrent use.
 type Writer struct {
 	group Group
 	table linefile.TableWriter[Second]

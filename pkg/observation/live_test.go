@@ -15,7 +15,7 @@ import (
 )
 
 // Seconds that are over are written while others are recorded, late observations follow as further
-// rows, and they all add up to the seconds of a recorder.
+// rows, and they all add up to the seconds in a recorder.
 func TestLive(t *testing.T) {
 	g, dir := scratch(), t.TempDir()
 	now := time.Now()

@@ -26,7 +26,7 @@ const (
 type Value struct {
 	// Name is its column and its key in JSON, such as "snapshot_bytes".
 	Name string
-	// Unit is the unit of the number; [Times] are in nanoseconds.
+	// Unit is the number unit; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
 	// Row names the row with its total in reports, below the row After, or "".
@@ -60,7 +60,7 @@ func (g Group) timed() bool {
 	return slices.ContainsFunc(g.Values, func(v Value) bool { return v.Merging == Times })
 }
 
-// index returns the index of a value. An undeclared name is a mistake in the program.
+// index returns the index for a value name. An undeclared name is a mistake in the program.
 func (g Group) index(name string) int {
 	i := slices.IndexFunc(g.Values, func(v Value) bool { return v.Name == name })
 	if i < 0 {
@@ -69,7 +69,7 @@ func (g Group) index(name string) int {
 	return i
 }
 
-// Table documents the values of groups in Markdown.
+// Table documents group values in Markdown.
 func Table(groups []Group) string {
 	var b strings.Builder
 	b.WriteString("| file | column | unit | merged by | definition | row |\n|---|---|---|---|---|---|\n")

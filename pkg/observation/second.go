@@ -19,7 +19,7 @@ type Second struct {
 	Numbers []Number `json:"numbers"`
 }
 
-// Number holds the observations of one value.
+// Number holds the observations for one value.
 type Number struct {
 	// N counts the observations. Without an observation a maximum or a minimum is unknown.
 	N int64 `json:"n"`

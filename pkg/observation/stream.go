@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Stream writes the seconds of a group as they become final, and adds them up. Its memory does not
+// Stream writes the seconds for a group as they become final, and adds them up. Its memory does not
 // grow with their number, and a killed process leaves the written seconds. It is not safe for
 // concurrent use.
 type Stream struct {
@@ -53,7 +53,7 @@ func (s *Stream) Close() error {
 	return s.files.Close()
 }
 
-// sums adds up the seconds of a group.
+// sums adds up the seconds for a group.
 type sums struct {
 	group   Group
 	numbers []Number // without histograms

@@ -111,7 +111,7 @@ func TestStreamOfNothing(t *testing.T) {
 	}
 }
 
-// foreverEnv is the folder into which the second process of this test writes until it is killed.
+// foreverEnv is the folder into which the second process in this test writes until it is killed.
 const foreverEnv = "DBTESTER_OBSERVE_FOREVER"
 
 // The seconds that a killed process had written are read up to the last: each row is whole, and

@@ -12,7 +12,7 @@ import (
 // never observed are absent.
 type Totals map[string]map[string]Total
 
-// Total holds the observations of one value over a whole load.
+// Total holds the observations for one value over a whole load.
 type Total struct {
 	// N counts the observations.
 	N int64 `json:"n"`

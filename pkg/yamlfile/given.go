@@ -24,10 +24,10 @@ func (g Given[T]) Or(d T) T {
 	return d
 }
 
-// Place returns the key and the node of the value.
+// Place returns the key and the node with the value.
 func (g Given[T]) Place() Place { return Place{g.Key, g.At} }
 
-// Place is the key and the node of a value. At is nil if the file does not contain the value.
+// Place is the key and the node with a value. At is nil if the file does not contain the value.
 type Place struct {
 	Key string
 	At  *Node

@@ -30,9 +30,8 @@ func (r *Reader) Fields(what string, node *Node, known Keys) {
 	}
 }
 
-// Pairs returns the keys and values of the mapping in file order. Pairs from merge keys (<<) come
-// last and never replace the mapping's own. It reports repeated keys, and a node that is not a
-// mapping.
+// Pairs returns the keys and values in file order. Pairs from merge keys (<<) come last and never
+// replace the mapping's own. It reports repeated keys, and a node that is not a mapping.
 func (r *Reader) Pairs(what string, node *Node) []Pair {
 	node = Follow(node)
 	if IsNull(node) {

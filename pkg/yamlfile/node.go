@@ -49,8 +49,8 @@ func Describe(node *Node) string {
 	}
 }
 
-// TopKeys returns the keys of the mapping in file order, without those from merge keys. It returns
-// nil for other nodes.
+// TopKeys returns the mapping keys in file order, without those from merge keys. It returns nil for
+// other nodes.
 func TopKeys(node *Node) []*Node {
 	if node.Kind != yaml.MappingNode {
 		return nil

@@ -17,7 +17,7 @@ import (
 // Doc the text in the doc tag.
 type Option struct {
 	Key, Doc string
-	// Tag holds all tags of the field.
+	// Tag holds all tags on the field.
 	Tag reflect.StructTag
 	// Value is the field itself. It can be set if the struct was passed by pointer.
 	Value reflect.Value

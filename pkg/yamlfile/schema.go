@@ -11,7 +11,7 @@ import (
 // Schema is a part of a JSON Schema.
 type Schema map[string]any
 
-// Schema returns the JSON Schema of the mapping. An empty value is an empty mapping.
+// Schema returns the JSON Schema for the mapping. An empty value is an empty mapping.
 func (s Section[S]) Schema() Schema {
 	properties := Schema{}
 	for _, f := range s.Fields {

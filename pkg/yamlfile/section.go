@@ -49,7 +49,7 @@ type Key[S, T any] struct {
 	// Shown reports whether the key is shown; nil means always.
 	Shown func(*S) bool
 	Drops func(S) []string
-	// Read and Node, if set, replace the functions of the kind.
+	// Read and Node, if set, replace the functions in the kind.
 	Read func(r *Reader, path, key string, node *Node, w *Written[S]) bool
 	Node func(*S) *Node
 }
@@ -120,7 +120,7 @@ func (p Part[S, T]) Field() Field[S] {
 	}
 }
 
-// Read reads a mapping, whose name appears in problems; path is its place among the keys of the
+// Read reads a mapping, whose name appears in problems; path is its place among the keys in the
 // file, "" for the file itself.
 func (s Section[S]) Read(r *Reader, path, what string, node *Node) Written[S] {
 	var w Written[S]
@@ -205,7 +205,7 @@ func (s Section[S]) Field(name string) Field[S] {
 	panic("yamlfile: the key " + name + " is not declared")
 }
 
-// Filled returns the values of the mapping, with the fixed default of every key it does not give.
+// Filled returns the values in the mapping, with the fixed default of every key it does not give.
 func (s Section[S]) Filled(w Written[S]) S {
 	out := w.Is
 	for _, f := range s.Fields {

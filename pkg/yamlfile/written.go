@@ -20,8 +20,8 @@ func (w Written[S]) Has(key string) bool { return w.Place(key).Set() }
 // NodeOf returns the node with the value of key, or nil if the mapping does not give it.
 func (w Written[S]) NodeOf(key string) *Node { return w.Place(key).At }
 
-// Place returns the place of the value of key, with the key used in the file. It panics if the key
-// is not declared.
+// Place returns the place where key has its value, with the key used in the file. It panics if the
+// key is not declared.
 func (w Written[S]) Place(key string) Place {
 	if w.declared != nil && !w.declared[key] {
 		panic("yamlfile: the key " + key + " is not declared")

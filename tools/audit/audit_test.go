@@ -12,9 +12,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts limits the number of runs of a case. A machine that pauses for a moment breaks the
-// premise of a case (a server that answers within 2 ms), but no report: a wrong report is wrong
-// each time.
+// attempts limits the runs per case. A machine that pauses for a moment breaks the premise of a
+// case (a server that answers within 2 ms), but no report: a wrong report is wrong each time.
 const attempts = 6
 
 // TestAudit runs every case at small scale: about two minutes. Cases that compare times

@@ -37,7 +37,7 @@ type Plan struct {
 	Script func(standin.Request) standin.Action
 	// During runs alongside the load, from its first request on.
 	During func(context.Context, *Live) error
-	// Exit is the expected exit code of control, or exitAny.
+	// Exit is the exit code expected from control, or exitAny.
 	Exit int
 	// Altered means that the servers answered reads wrongly, so an answered request may be a failed
 	// one.

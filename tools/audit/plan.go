@@ -63,7 +63,7 @@ func quick(method standin.Method, delay time.Duration, script func(standin.Reque
 	}
 }
 
-// refused is the answer of an overloaded server: the request was not applied.
+// refused is the answer from an overloaded server: the request was not applied.
 var refused = status.Error(codes.ResourceExhausted, "etcdserver: too many requests")
 
 // pause waits, then acts.

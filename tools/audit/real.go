@@ -14,7 +14,7 @@ import (
 )
 
 // RealCase is a fault on three members of a real database during a load. The truth is the key count
-// from the interfaces of the database itself.
+// from the database itself.
 type RealCase struct {
 	Database realDatabase
 	Fault    Fault
@@ -41,7 +41,7 @@ func realCases() (cases []RealCase) {
 	return cases
 }
 
-// Name is the title of the case.
+// Name is the case title.
 func (c RealCase) Name() string { return "real " + c.Database.name + ": " + c.Fault.Name }
 
 const (
@@ -137,7 +137,7 @@ func (a *auditor) real(ctx context.Context, c RealCase) (v Verdict) {
 	return v
 }
 
-// compare runs both loads and compares each with the key counts of the members.
+// compare runs both loads and compares each with the key counts in the members.
 func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster *realstore.Cluster, dir string) error {
 	first := Plan{Load: "operation: write, requests: 500, clients: 10, " + small}
 	r, err := a.control(ctx, first, c.Database.name, cluster.Endpoints(), filepath.Join(dir, "first"), func(*os.Process, <-chan struct{}) error { return nil })
@@ -182,8 +182,8 @@ func (a *auditor) compare(ctx context.Context, f *Findings, c RealCase, cluster 
 	return nil
 }
 
-// layout bounds the entries that are not keys of a load: the parents of keys in ZooKeeper,
-// documented as 1,000, and the server's own nodes.
+// layout bounds the entries that a load did not write: the parents of keys in ZooKeeper, documented
+// as 1,000, and the server's own nodes.
 const layout = 1010
 
 // loading waits until the first second of a load is recorded. It returns false if control ended

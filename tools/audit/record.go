@@ -22,7 +22,7 @@ type Mark struct {
 	Invalid bool   `json:"invalid"`
 }
 
-// Step holds the times of a step in a manifest.
+// Step holds the times in a manifest for one step.
 type Step struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"`
@@ -129,7 +129,7 @@ func (r *Record) Marked(words ...string) (Mark, bool) {
 	return Mark{}, false
 }
 
-// Codes returns the codes of all marks.
+// Codes returns all mark codes.
 func (r *Record) Codes() string {
 	var codes []string
 	for _, m := range r.Marks {
@@ -181,7 +181,7 @@ func (r *Report) Value(name string) float64 {
 	return *c.Value
 }
 
-// Text returns the text of a row, or "no such row".
+// Text returns the text in a row, or "no such row".
 func (r *Report) Text(name string) string {
 	c, ok := r.Cell(name)
 	if !ok {

@@ -124,7 +124,7 @@ func (a *auditor) control(ctx context.Context, p Plan, database string, endpoint
 	return r, err
 }
 
-// during waits for the first request of the load, then runs the fault in the plan.
+// during waits for the first request in the load, then runs the fault in the plan.
 func during(ctx context.Context, p Plan, live *Live, ended <-chan struct{}) error {
 	if p.During == nil {
 		return nil
@@ -167,7 +167,7 @@ func newest(dir string) (string, error) {
 	return filepath.Join(dir, entries[len(entries)-1].Name()), err
 }
 
-// folderOf returns the result folder of a run.
+// folderOf returns the result folder for a run.
 func folderOf(r *Run) string { return filepath.Dir(r.Record.Folder) }
 
 func lastLine(s string) string {

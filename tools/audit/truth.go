@@ -134,7 +134,7 @@ func accounts(f *Findings, name string, r *Run) {
 	f.Within(name+"requests logged <= ok + failed + unknown", answered, float64(len(r.Log)), t["ok"]+t["failed"]+t["unknown"])
 }
 
-// records checks that the records of a run do not contradict one another.
+// records checks that run records do not contradict one another.
 func records(f *Findings, name string, r *Run) {
 	t := r.Record.Totals
 	f.Equal(name+"due = ok + failed + unknown + shed + unsent", t["offered"], t["ok"]+t["failed"]+t["unknown"]+t["shed"]+t["unsent"])

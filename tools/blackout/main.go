@@ -40,8 +40,8 @@ func stores() []store {
 	}
 }
 
-// faults is the experiment file. Its verbs are the length of the load in seconds, the number of
-// repeats, the length of each in seconds, and the database.
+// faults is the experiment file. Its verbs are the load length in seconds, the number of repeats,
+// the length of each in seconds, and the database.
 const faults = `title: blackout
 hosts: [127.0.1.1, 127.0.1.2, 127.0.1.3]
 load: {operation: update, keys: 1000, rate: 200, duration: %ds, warm_up: 2s, clients: 300, key_size: 32, value_size: 64, timeout: 1s, failover: next, backlog: shed}
@@ -169,7 +169,7 @@ func longest(answers []time.Time, from, until, end time.Time) (most time.Duratio
 	return most
 }
 
-// agrees reports whether the probes of dbtester and the outside prober measured the same.
+// agrees reports whether the probes by dbtester and the outside prober measured the same.
 func (r row) agrees() bool {
 	apart := r.probes - r.outside
 	return !r.failed && apart <= tolerance && apart >= -tolerance

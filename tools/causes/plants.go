@@ -63,13 +63,13 @@ func during(measured time.Duration, keys string) string {
 	return fmt.Sprintf("- {%s, at: %v, for: %v}\n", keys, begins, measured+beyond)
 }
 
-// faults returns the lines of an experiment with faults.
+// faults returns experiment lines with faults.
 func faults(list ...string) string { return "probe: 0s\nfaults:\n" + strings.Join(list, "") }
 
 // plants returns all plants.
 func plants() []plant {
 	all := []store{etcd, zookeeper, consul}
-	reporting := []store{zookeeper, consul} // they report the time of writes, without which nothing is known about the way
+	reporting := []store{zookeeper, consul} // they report write times, without which nothing is known about the way
 	same := func(lines string) func(store) string { return func(store) string { return lines } }
 	return []plant{
 		{key: "none", words: "nothing", stores: all, clients: 8, rate: rate, lines: same("")},
@@ -106,7 +106,7 @@ func times(s store, usual time.Duration) time.Duration {
 	return usual
 }
 
-// narrow are the keys for a fault: the way of clients to the leader and back.
+// narrow are the keys for a fault: the way from clients to the leader and back.
 const narrow = "kind: delay, member: leader, from: clients, rate: 10Mbit"
 
 // slowSyncs returns the keys for a fault with slower syncs. In etcd and ZooKeeper members sync at
@@ -120,7 +120,7 @@ func slowSyncs(s store, by time.Duration) string {
 	return fmt.Sprintf("kind: disk, member: %s, fsync: %v", member, by)
 }
 
-// stopped returns the lines of an experiment whose leader is stopped periodically.
+// stopped returns experiment lines that stop the leader periodically.
 func stopped() string {
 	const every, stop = 800 * time.Millisecond, 400 * time.Millisecond
 	var list []string
@@ -153,7 +153,7 @@ load: {operation: write, %sduration: %v, warm_up: %v, cool_down: %v, clients: %d
 `, strings.Join(hosts(), ", "), due, length, warmUp, coolDown, p.clients, value, p.lines(s), s.lines)
 }
 
-// hosts are the addresses of the members.
+// hosts are the member addresses.
 func hosts() []string { return []string{"127.0.4.1", "127.0.4.2", "127.0.4.3"} }
 
 // chosen returns the plants with the given keys; all plants if there are no keys.

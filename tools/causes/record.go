@@ -91,7 +91,7 @@ func unrecorded() *cause.Facts {
 	return f
 }
 
-// recordOf reads the facts about a run, and the verdict of its report, from its folder.
+// recordOf reads the facts about a run, and the verdict in its report, from its folder.
 func recordOf(dir string) (r record, err error) {
 	runs, err := run.FromFolder(dir)
 	if err != nil {
@@ -137,7 +137,7 @@ type verdict struct {
 	text                  string
 }
 
-// judge returns the verdict on a record by the rules of this program.
+// judge returns the verdict on a record by the rules in this program.
 func (r record) judge() (v verdict, err error) {
 	entries, why := cause.Ledger(r.Facts)
 	if entries == nil {

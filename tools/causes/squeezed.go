@@ -21,8 +21,8 @@ type squeezed experiment.Control
 // onOne runs control on one processor.
 const onOne = "#!/bin/sh\nexec taskset -c 0 '%s' \"$@\"\n"
 
-// How long the processor is occupied, and then free. A program with the priority of the clients
-// would let them run after a few milliseconds; dbtester counts stops from 10 ms on.
+// How long the processor is occupied, and then free. A program with the same priority as the
+// clients would let them run after a few milliseconds; dbtester counts stops from 10 ms on.
 const (
 	taken = 90 * time.Millisecond
 	free  = 10 * time.Millisecond
@@ -52,7 +52,7 @@ func (s squeezed) run(ctx context.Context, record string) (manifest string, err 
 	return manifest, errors.Join(err, failed)
 }
 
-// occupy takes a processor while the load of the run in dir lasts.
+// occupy takes a processor while the run in dir has load.
 func occupy(ctx context.Context, dir string) error {
 	if !experiment.Await(ctx, dir, "load start") {
 		return errors.New("the load did not begin")

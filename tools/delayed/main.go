@@ -27,7 +27,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:])) }
 
-// run returns the exit code of etcd, or 1 after an error in this program.
+// run returns the exit code from etcd, or 1 after an error in this program.
 func run(args []string) int {
 	flags := flag.NewFlagSet("delayed", flag.ContinueOnError)
 	delay := flags.Duration("delay", 0, "how long bytes of clients are held back, at least 0")

@@ -43,13 +43,13 @@ func forward(client net.Conn, back string, delay time.Duration) {
 	<-ended
 }
 
-// chunk holds the bytes of one read from a client.
+// chunk holds the bytes from one read on a client connection.
 type chunk struct {
 	data []byte
 	due  time.Time
 }
 
-// waitingChunks is the number of chunks held back at once on a connection.
+// waitingChunks bounds the chunks held back at once on a connection.
 const waitingChunks = 4096
 
 // hold copies with a delay. Bytes that arrive meanwhile wait for no longer than it.

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// below is where the keys of instances are.
+// below is where instance keys are.
 const below = "sessions/"
 
 // followEtcd watches the keys with clientv3, from the first revision on.
@@ -36,7 +36,7 @@ func followEtcd(ctx context.Context, address string, saw *sight) error {
 	return errors.New("the watch ended")
 }
 
-// quiet discards the log of a client library.
+// quiet discards the log from a client library.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

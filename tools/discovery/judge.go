@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// record has the fields of a database in the manifest that are compared.
+// record has the manifest fields for a database that are compared.
 type record struct {
 	LoadEnd    time.Time `json:"load_end"`
 	Discovered *struct {
@@ -26,7 +26,7 @@ type record struct {
 	} `json:"discovered"`
 }
 
-// spread is the distribution of renewal times in the records.
+// spread describes the renewal times in the records.
 type spread struct {
 	N   int64         `json:"n"`
 	P99 time.Duration `json:"p99_ns"`
@@ -46,7 +46,7 @@ type change struct {
 	FanOut   time.Duration `json:"fan_out_ns"`
 }
 
-// read reads the record of the only database in a run from its manifest.
+// read reads the record for the only database in a run from its manifest.
 func read(path string) (r record, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -62,10 +62,10 @@ func read(path string) (r record, err error) {
 	return manifest.Databases[0], nil
 }
 
-// death compares both measurements for a death. whole is the time until all consumers of dbtester
+// death compares both measurements for a death. whole is the time until all dbtester consumers
 // knew. first and last are by how much its first and last consumer were later than the first and
-// last watch of the prober. known means that dbtester has these times, and seen that all watches of
-// the prober have them.
+// last prober watch. known means that dbtester has these times, and seen that all prober watches
+// have them.
 type death struct {
 	whole       time.Duration
 	known, seen bool
@@ -83,11 +83,11 @@ type verdict struct {
 	// changes counts the deaths and deploys that all consumers knew, added those whose parts add up
 	// to the whole.
 	changes, added int
-	// Living instances that were declared dead: alive and unrenewed by the records of dbtester,
-	// against the rule of the store or for lack of renewals, and outside by the prober.
+	// Living instances that were declared dead: alive and unrenewed by the dbtester records,
+	// against the rule in the store or for lack of renewals, and outside by the prober.
 	alive, unrenewed, outside int
 	lost                      int
-	why                       error // from a watch of the prober
+	why                       error // from a prober watch
 	failed                    error // from a run, after which the store was left
 	// registered instances were kept alive by renewals, those in the last run.
 	registered int
@@ -96,7 +96,7 @@ type verdict struct {
 	unanswered, late int64
 }
 
-// compare compares the record of a run with the watches of the prober through each member.
+// compare compares a run record with the prober watches through each member.
 func compare(name string, o options, r record, seen []*sight) verdict {
 	of := r.Discovered
 	v := verdict{name: name, tolerance: o.tolerance, alive: of.Alive, unrenewed: of.Unrenewed + of.Missed, lost: of.Lost,
@@ -193,7 +193,7 @@ func (v verdict) text() string {
 		n, len(v.deaths), most.Round(time.Microsecond), v.added, v.changes, v.alive, v.outside, v.unrenewed, v.lost)
 }
 
-// unseen counts the deaths that a watch of the prober missed.
+// unseen counts the deaths that a prober watch missed.
 func (v verdict) unseen() (n int) {
 	for _, d := range v.deaths {
 		if !d.seen {
@@ -203,8 +203,8 @@ func (v verdict) unseen() (n int) {
 	return n
 }
 
-// err returns an error for every failed check. The times of deaths are checked unless instances are
-// to be kept alive; missing renewals are checked if they are.
+// err returns an error for every failed check. Death times are checked unless instances are to be
+// kept alive; missing renewals are checked if they are.
 func (v verdict) err(o options) error {
 	if v.failed != nil {
 		return fmt.Errorf("%s: %w", v.name, v.failed)

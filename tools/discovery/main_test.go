@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// attempts is the number of times a run may be spoiled by a stall of this machine, after which
-// leases end whose renewals came too late.
+// attempts is the number of times a run may be spoiled when this machine stalls, after which leases
+// end whose renewals came too late.
 const attempts = 3
 
 // patience is a time that only programs which wait for ever need.
@@ -55,7 +55,7 @@ END
 `
 
 // Instances are kept alive in all stores at once, each with its own addresses, and one that fails
-// is named after the table of the others.
+// is named after the table for the others.
 func TestAtOnce(t *testing.T) {
 	networks := map[string]bool{}
 	for _, s := range stores() {
@@ -94,11 +94,11 @@ const manifest = `{"databases": [{"tag": "it", "load_end": "1970-01-01T00:17:10Z
 {"kind": "death", "instance": 6, "at_ns": 3000000000, "all": true, "whole_ns": 5000000000, "left_ns": 4000000000, "late_ns": 1000000000},
 {"kind": "deploy", "instance": 4, "at_ns": 3000000000, "all": true, "whole_ns": 6000000, "again_ns": 2000000, "fan_out_ns": 4000000}]}}]}`
 
-// sightOf returns the observations of a watch.
+// sightOf returns what a watch observed.
 func sightOf(gone map[registration]time.Time) *sight { return &sight{gone: gone} }
 
-// Deaths are compared with the first and last watch of the prober, the parts of changes with the
-// whole, and when registrations ended with when their instances died.
+// Deaths are compared with the first and last prober watch, the parts of changes with the whole,
+// and when registrations ended with when their instances died.
 func TestCompare(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "manifest.json")
 	if err := os.WriteFile(path, []byte(manifest), 0o600); err != nil {
@@ -137,7 +137,7 @@ func TestCompare(t *testing.T) {
 	if err := v.err(o); err == nil || strings.Count(err.Error(), "a: ") != 4 {
 		t.Errorf("errors %v, want four", err)
 	}
-	// For instances that are to be kept alive the times of deaths do not count, and renewals do.
+	// For instances that are to be kept alive death times do not count, and renewals do.
 	o.alive, o.deaths, o.living = time.Minute, 4, 9
 	if err := v.err(o); err == nil || strings.Contains(err.Error(), "agree") || !strings.Contains(err.Error(), "1 living instances were not renewed") {
 		t.Errorf("errors %v, want one of renewals and none of times", err)

@@ -56,7 +56,7 @@ func reportFailed(out io.Writer, list []verdict) {
 	}
 }
 
-// cells formats the times of a death.
+// cells formats the times for a death.
 func (d death) cells(tolerance time.Duration) string {
 	switch {
 	case !d.known:

@@ -14,7 +14,7 @@ type store struct {
 	follow  func(ctx context.Context, address string, saw *sight) error
 }
 
-// options are the flags of the command.
+// options are the command flags.
 type options struct {
 	program                   string
 	deaths                    int
@@ -28,16 +28,15 @@ type options struct {
 }
 
 const (
-	// batch limits the number of instances that die in one run: the answer of a health endpoint has
-	// all instances, and if they are many, the last of many readers gets its answer long after the
-	// first.
+	// batch limits the number of instances that die in one run: the answer from a health endpoint
+	// has all instances, and if they are many, the last of many readers gets its answer long after
+	// the first.
 	batch = 25
-	// calm is the time before the first death, and margin the length of the load after the last
-	// promise.
+	// calm is the time before the first death, and margin the load time after the last promise.
 	calm, margin = 3 * time.Second, 8 * time.Second
 )
 
-// sight holds the observations of a watch through one member. It is not safe for concurrent use.
+// sight holds the observations by a watch through one member. It is not safe for concurrent use.
 type sight struct {
 	// gone is when registrations were first known to be gone.
 	gone   map[registration]time.Time
@@ -45,6 +44,5 @@ type sight struct {
 	why    error           // why the last watch ended
 }
 
-// registration is the key of an instance: each time an instance is deployed, its next generation
-// begins.
+// registration is an instance key: each time an instance is deployed, its next generation begins.
 type registration struct{ instance, generation int }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Agents starts and stops agents on addresses of this machine. The zero value is ready to use.
+// Agents starts and stops agents on this machine. The zero value is ready to use.
 type Agents struct {
 	running []*exec.Cmd
 	readers sync.WaitGroup // for their output

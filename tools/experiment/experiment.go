@@ -48,8 +48,8 @@ func Build(dir string) (program string, err error) {
 	return program, nil
 }
 
-// lookAtSources stats all source files. go test caches the result of a test while the files the
-// test itself opened or statted are unchanged, and does not know the files that go build reads.
+// lookAtSources stats all source files. go test caches a test result while the files the test
+// itself opened or statted are unchanged, and does not know the files that go build reads.
 func lookAtSources() error {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -85,7 +85,7 @@ func Busy(when string) string {
 }
 
 // The releases of the databases that programs install, as a report names them, and the keys that
-// ask for them in the database of an experiment.
+// ask for them in an experiment file.
 const (
 	ZooKeeperRelease = "3.9.5"
 	ConsulRelease    = "1.21.0"
@@ -94,7 +94,7 @@ const (
 	Consul    = "version: " + ConsulRelease + ", install: true"
 )
 
-// marked is the exit code when the numbers of a run have a mark, as on a busy machine.
+// marked is the exit code when the numbers from a run have a mark, as on a busy machine.
 const marked = 3
 
 // Run runs the program with an experiment file that holds text, in a folder that is made if absent.
@@ -161,7 +161,7 @@ func Output(ctx context.Context, program string, args ...string) (string, error)
 	return said.String(), nil
 }
 
-// Version is the commit of the program and the etcd built into it.
+// Version is the program commit and the etcd built into it.
 func Version(ctx context.Context, program string) (string, error) {
 	text, err := Output(ctx, program, "version")
 	if err != nil {
@@ -211,7 +211,7 @@ func Await(ctx context.Context, dir, kind string) bool {
 	return false
 }
 
-// Table reads the table of a record: the values in each row by column name.
+// Table reads a table from a record: the values in each row by column name.
 func Table(path string) (rows []map[string]string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // program writes a record for each tag in the experiment, prints its arguments, and exits with the
-// code in the first line of the experiment.
+// code in the first experiment line.
 const program = `#!/bin/sh
 echo "$@"
 read -r code <"$4"
@@ -46,7 +46,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// An event is awaited in the results of all databases, until the context ends.
+// An event is awaited in the results for all databases, until the context ends.
 func TestAwait(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(experiment.Results(dir), "title", "run", "etcd", "events.jsonl")

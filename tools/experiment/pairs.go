@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Pair holds the measurements of two runs, with and without the examined feature.
+// Pair holds the measurements from two runs, with and without the examined feature.
 type Pair[T any] struct{ With, Without T }
 
 // Pairs runs n pairs, whose order alternates. It passes each pair of successful runs to said, and
@@ -52,7 +52,7 @@ type Figure[T any] struct {
 	Of         func(T) float64
 }
 
-// Compare prints the medians of both runs, the median of the ratios within pairs with the interval
+// Compare prints the medians for both runs, the median of the ratios within pairs with the interval
 // from its order statistics, and whether the interval has 1; and after the table why pairs failed.
 // The columns are named with and without.
 func Compare[T any](out io.Writer, with, without string, list []Pair[T], failed []string, figures ...Figure[T]) {

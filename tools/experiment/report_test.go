@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// A report has the first value of each row, and lacks no row it must have.
+// A report has the first value in each row, and lacks no row it must have.
 func TestReadReport(t *testing.T) {
 	got, err := experiment.ReadReport(`{"table":{"rows":[{"name":"OK","cells":[{"value":9}]},{"name":"Latency p50","cells":[{"value":1.5}]},{"name":"Latency p99","cells":[{"value":7}]},{"name":"OK","cells":[{"value":8}]},{"name":"two","cells":[{"value":1},{"value":2}]}]}}`, "Latency p50", "Latency p99")
 	if want := (experiment.Report{"OK": 9, "Latency p50": 1.5, "Latency p99": 7}); err != nil || !maps.Equal(got, want) {

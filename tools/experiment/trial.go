@@ -26,11 +26,11 @@ type Trial struct {
 	Beside func(ctx context.Context, control *os.Process, dir string)
 	Judge  func(manifest string) ([]Finding, error)
 	// Members and Generators are the hosts on which agents are started for the trial. Without them,
-	// control starts the agents of its members. Args are more arguments for control.
+	// control starts agents for its members. Args are more arguments for control.
 	Members, Generators, Args []string
 }
 
-// Finding compares a number of a run with its bar.
+// Finding compares a number from a run with its bar.
 type Finding struct {
 	What, Measured, Bar string
 	Met                 bool
@@ -156,7 +156,7 @@ func (c *Counter) ask(ctx context.Context, url string) (int64, error) {
 	return c.parse(resp.Body)
 }
 
-// parse reads the series in the text format of Prometheus.
+// parse reads the series in the Prometheus text format.
 func (c *Counter) parse(text io.Reader) (int64, error) {
 	for lines := bufio.NewScanner(text); lines.Scan(); {
 		if series, value, _ := strings.Cut(lines.Text(), " "); series == c.Series {

@@ -55,7 +55,7 @@ func TestTrialsNames(t *testing.T) {
 	}
 }
 
-// A counter is read from the text of a member, and a text without it is an error.
+// A counter is read from the text that a member sends, and a text without it is an error.
 func TestCounter(t *testing.T) {
 	c := Counter{Series: "expired_total"}
 	if n, err := c.parse(strings.NewReader("# TYPE x counter\nx 1\nexpired_total 2e+04\n")); err != nil || n != 20_000 {

@@ -1,6 +1,6 @@
 // Command handoffs has locks in etcd, ZooKeeper and Consul change hands many times, by each recipe,
 // and judges every turn by itself: whether two held one lock, and whether fences grew. It shares no
-// code with dbtester and reads the records of turns. Run it with `make hand-offs`.
+// code with dbtester and reads the turn records. Run it with `make hand-offs`.
 package main
 
 import (

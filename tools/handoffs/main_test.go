@@ -18,7 +18,7 @@ const turns = `stage,name,contender,asked_ns,placed_ns,acquired_ns,sent_ns,relea
 1,0,0,100,0,105,110,115,0,1,released
 `
 
-// The turns of each lock are judged in the order in which it was acquired: two at once, and a fence
+// The turns on each lock are judged in the order in which it was acquired: two at once, and a fence
 // twice.
 func TestJudge(t *testing.T) {
 	got, err := judge(strings.NewReader(turns))

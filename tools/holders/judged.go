@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// judged returns a function that judges the records of a run with by.
+// judged returns a function that judges run records with by.
 func judged(by func(r *records) []experiment.Finding) func(manifest string) ([]experiment.Finding, error) {
 	return func(manifest string) ([]experiment.Finding, error) {
 		r, err := read(manifest)

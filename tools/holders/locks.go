@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// recipes: the library of etcd waits for a tick every 100 ms, and the protocol does not need to. A
+// recipes: the etcd library waits for a tick every 100 ms, and the protocol does not need to. A
 // tick serves a watch with the event it waits for, or from then on at once. So with two contenders
 // every other hand-off waits for nearly a whole tick, and the one after it for nothing: the mean is
 // judged, since the median is either.

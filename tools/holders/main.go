@@ -1,5 +1,5 @@
 // Command holders lets holders of sessions and locks in etcd, ZooKeeper and Consul die, live on, or
-// be stopped, and compares the reports of dbtester with the rule and the counter of each store. It
+// be stopped, and compares the reports by dbtester with the rule and the counter of each store. It
 // shares no code with dbtester and reads the records by itself. Run it with `make holders`.
 package main
 
@@ -17,7 +17,7 @@ import (
 
 func main() { experiment.Main("holders", holders) }
 
-// trials returns all trials. stretch is the time for which the sessions of living holders are kept.
+// trials returns all trials. stretch is the time for which sessions with living holders are kept.
 func trials(stretch time.Duration) []experiment.Trial {
 	return []experiment.Trial{
 		manyLeases(), steadyLeases(), ticks(2000), ticks(500), twice(), leaderKilled(), stoppedClient(), heldOn(stretch),

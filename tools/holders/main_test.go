@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// keep writes the records of a run: its manifest, and the files of its one database.
+// keep writes run records: a manifest, and the files for its one database.
 func keep(t *testing.T, manifest string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func late(least, most int, more string) string {
 "late":{"n":100,"p50_ns":%[2]d000000,"p99_ns":%[2]d000000,"max_ns":%[2]d000000},"late_least":{"n":100,"max_ns":%[1]d000000},"survivors":[{"after_ns":%[1]d000000,"left":99}]%[3]s}}]}`, least, most, more)
 }
 
-// missed returns the bars that the records of a run miss.
+// missed returns the bars that run records miss.
 func missed(t *testing.T, of experiment.Trial, manifest string, files map[string]string) (list []string) {
 	t.Helper()
 	findings, err := of.Judge(keep(t, manifest, files))

@@ -17,12 +17,12 @@ type records struct {
 	Databases []database
 }
 
-// database counts the sessions and locks of a database.
+// database counts the sessions and locks in a database.
 type database struct {
 	Tag      string
 	Sessions sessions `json:"sessions_held"`
 	Locks    locks    `json:"locks_held"`
-	// Load counts the locks that requests of the load took.
+	// Load counts the locks that load requests took.
 	Load struct {
 		Acquired, Released, Overlaps, Compared, Unsure, Parts int64
 		Disorder                                              int64 `json:"fences_out_of_order"`
@@ -30,7 +30,7 @@ type database struct {
 	} `json:"load_locks"`
 }
 
-// spread is a distribution of durations, in nanoseconds.
+// spread describes durations, in nanoseconds.
 type spread struct {
 	N     int64
 	Mean  int64 `json:"mean_ns"`
@@ -40,7 +40,7 @@ type spread struct {
 	least float64
 }
 
-// sessions has the counts and times of the held sessions.
+// sessions has the counts and times for the held sessions.
 type sessions struct {
 	Granted    int64
 	NotGranted int64 `json:"not_granted"`
@@ -64,8 +64,7 @@ type sessions struct {
 	}
 }
 
-// late returns the distribution of delays after the TTL, with the least from the first session that
-// ended.
+// late describes the delays after the TTL, with the least from the first session that ended.
 func (s *sessions) late() spread {
 	is := s.Late
 	if len(s.Survivors) > 0 {
@@ -74,7 +73,7 @@ func (s *sessions) late() spread {
 	return is
 }
 
-// locks has the counts and times of the competition, by stage.
+// locks has the counts and times in the competition, by stage.
 type locks struct {
 	Earliest int64 `json:"earliest_ns"`
 	Latest   int64 `json:"latest_ns"`
@@ -95,7 +94,7 @@ type locks struct {
 	Left int64
 }
 
-// read reads the records of a run. Each database must have some sessions or locks.
+// read reads run records. Each database must have some sessions or locks.
 func read(manifest string) (*records, error) {
 	text, err := os.ReadFile(manifest)
 	if err != nil {
@@ -137,7 +136,7 @@ func events(text io.Reader) (all []event) {
 // errNone says that a run lacks an event.
 var errNone = errors.New("the run has no such event")
 
-// when returns the time of the first event of a kind in the only database of the run.
+// when returns the time of the first event of a kind in the only database.
 func (r *records) when(kind string) (time.Time, error) {
 	found, err := filepath.Glob(filepath.Join(r.dir, "*", "events.jsonl"))
 	if err != nil {

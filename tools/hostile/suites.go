@@ -6,7 +6,7 @@ type suite struct {
 	made string
 	// pkg has the test.
 	pkg, test string
-	// expected is the outcome of every case.
+	// expected is the outcome in every case.
 	expected string
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// printCircles prints the arrows of a package that lie on a circle, with the names that cause them.
+// printCircles prints the arrows in a package that lie on a circle, with the names that cause them.
 // A package without circles can be read from its lowest file to its highest.
 func printCircles(w io.Writer, t *tree, dir string) error {
 	sources := t.packages()[path.Clean(dir)]

@@ -1,6 +1,6 @@
 // Command house measures the shape of a Go source tree and prints it as Markdown. It shows the
 // packages and their imports, the places that speak of each ability, and the largest types. It also
-// shows the files of each package and their order, the words in comments, and the way through the
+// shows the files in each package and their order, the words in comments, and the way through the
 // packages from the top of a run. Run it by `make house`.
 package main
 

@@ -21,8 +21,8 @@ type arrow struct{ from, to string }
 type arrowSet map[arrow]map[string]bool
 
 // arrows resolves names by go/types. Imported packages stay unread, so that a tree is measured
-// without being built. Names that only the types of an import could resolve are left out, such as a
-// method called on the result of a generic function.
+// without being built. Names that only imported types could resolve are left out, such as a method
+// called on the result of a generic function.
 func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}
@@ -52,7 +52,7 @@ type unread struct{}
 
 func (unread) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
 
-// sorted returns the arrows, sorted by the names of their files.
+// sorted returns the arrows, sorted by their file names.
 func (found arrowSet) sorted() []arrow {
 	return slices.SortedFunc(maps.Keys(found), func(a, b arrow) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
@@ -68,7 +68,7 @@ func (found arrowSet) uses() map[string][]string {
 	return uses
 }
 
-// order is how the files of a package lie on floors. A file lies one floor above the highest file
+// order is how the files in a package lie on floors. A file lies one floor above the highest file
 // it uses. Files are visited by name, depth first; an arrow to a file whose visit has begun and not
 // ended closes a cycle and runs back up.
 type order struct {

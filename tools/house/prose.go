@@ -31,7 +31,7 @@ var (
 	asLong = regexp.MustCompile(`(?i)\bso (many|long) as\b`)
 )
 
-// comment holds the text of a comment group, without slashes, and its file and line.
+// comment holds the text in a comment group, without slashes, and its file and line.
 type comment struct {
 	at, text string
 }
@@ -106,7 +106,7 @@ func docOf(own, group *ast.CommentGroup) *ast.CommentGroup {
 
 var camel = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+|[0-9]+`)
 
-// repeats reports whether the first sentence of a doc comment defines name by its own words: "X is
+// repeats reports whether the first sentence in a doc comment defines name by its own words: "X is
 // ..." where the next five words contain all the words in X.
 func repeats(name, doc string) bool {
 	sentence, _, _ := strings.Cut(strings.ReplaceAll(doc, "\n", " ")+" ", ". ")
@@ -123,7 +123,7 @@ func repeats(name, doc string) bool {
 	return true
 }
 
-// containsStem ignores the s of a plural.
+// containsStem ignores a plural s.
 func containsStem(words []string, part string) bool {
 	stem := strings.TrimSuffix(part, "s")
 	for _, w := range words {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// typeSize counts the methods of a type, their lines and their files.
+// typeSize counts the methods on a type, their lines and their files.
 type typeSize struct {
 	name, dir string
 	methods   int

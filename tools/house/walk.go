@@ -25,17 +25,17 @@ type walk struct {
 	module  string
 	bodies  map[string]body
 	visited map[string]bool
-	rooms   []string // the package of each entered function, in order
+	rooms   []string // the package with each entered function, in order
 }
 
-// body is a function with the types of its package.
+// body is a function with the types in its package.
 type body struct {
 	decl *ast.FuncDecl
 	info *types.Info
 	dir  string
 }
 
-// loadBodies loads the packages of the module in root.
+// loadBodies loads the packages in the module at root.
 func loadBodies(root, module string) (map[string]body, error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
@@ -118,7 +118,7 @@ func printWalks(w io.Writer, root, module string) error {
 	return nil
 }
 
-// moduleOf returns the path of the module in root.
+// moduleOf returns the module path in root.
 func moduleOf(root string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

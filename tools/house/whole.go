@@ -18,8 +18,8 @@ var hubs = []string{
 	"cmd/dbtester.controlFlags", "control.Options",
 }
 
-// abilities lists the abilities of the program during or around a load, and the words in code and
-// comments that mention each.
+// abilities lists the program abilities during or around a load, and the words in code and comments
+// that mention each.
 var abilities = []struct {
 	name  string
 	match *regexp.Regexp
@@ -46,7 +46,7 @@ type packageNode struct {
 	imports  map[string]bool // directories in the same module
 }
 
-// graph returns the packages of the module by directory.
+// graph returns the packages in the module by directory.
 func (t *tree) graph(module string) map[string]*packageNode {
 	nodes := map[string]*packageNode{}
 	for dir, sources := range t.packages() {
@@ -180,7 +180,7 @@ func printWhole(w io.Writer, t *tree, module string) {
 	row(w, "fields of these structs", total)
 }
 
-// fieldsOf counts the fields of a struct; 0 if there is no struct with this directory and name.
+// fieldsOf counts the fields in a struct; 0 if there is no struct with this directory and name.
 func fieldsOf(t *tree, name string) (n int) {
 	for _, s := range t.sources {
 		for _, d := range s.file.Decls {
@@ -200,8 +200,7 @@ func fieldsOf(t *tree, name string) (n int) {
 	return n
 }
 
-// printAbilities prints the number of files and packages that speak of each ability, tools left
-// out.
+// printAbilities counts the files and packages that speak of each ability, tools left out.
 func printAbilities(w io.Writer, t *tree) {
 	heading(w, "Files and packages that speak of an ability", "ability", "words", "files", "packages")
 	for _, a := range abilities {

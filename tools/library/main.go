@@ -99,7 +99,7 @@ func load(puts []put, requests int64, rate float64) (int64, error) {
 // parent is the znode above all keys.
 const parent = "/library"
 
-// quiet discards the log of the ZooKeeper client.
+// quiet discards the log from the ZooKeeper client.
 type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}

@@ -21,7 +21,7 @@ func (l load) String() string {
 	return by
 }
 
-// loads leave the processors of a small machine mostly idle, because every answer is held back:
+// loads leave the processors on a small machine mostly idle, because every answer is held back:
 // waits for a processor, in the client or in the proxy, would be differences that neither side
 // caused.
 func loads() []load {

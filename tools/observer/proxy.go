@@ -28,8 +28,7 @@ type proxy struct {
 // start serves until stop.
 func (p *proxy) start() { p.serving.Go(p.serve) }
 
-// leastPut is the least size of a put in the load, in bytes. Requests by control itself are
-// smaller.
+// leastPut is the least put size in the load, in bytes. Requests by control itself are smaller.
 const leastPut = 1024
 
 // serve forwards connections until the listener is closed.
@@ -118,7 +117,7 @@ func (c *conn) request(f frame, now time.Time) {
 	delete(c.sizes, f.stream)
 }
 
-// chunk holds the bytes of one read from the server.
+// chunk holds the bytes from one read on the server connection.
 type chunk struct {
 	data []byte
 	due  time.Time
@@ -166,14 +165,14 @@ func (c *conn) answer(f frame, now time.Time) {
 	}
 }
 
-// HTTP/2 frame types, and the flag on the last frame of a stream.
+// HTTP/2 frame types, and the flag on the last frame in a stream.
 const (
 	frameData, frameHeaders = 0, 1
 	flagEnd                 = 1
 	headBytes               = 9
 )
 
-// frame has the fields of a frame header. size is the length of the payload.
+// frame has the fields of a frame header. size is the payload length.
 type frame struct {
 	kind, flags byte
 	stream      uint32

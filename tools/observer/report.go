@@ -9,7 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// The most by which a mean and a 99th percentile may differ from those of the proxy, as shares.
+// The most by which a mean and a 99th percentile may differ from the values by the proxy, as
+// shares.
 const (
 	mostMean = 0.01
 	mostP99  = 0.02

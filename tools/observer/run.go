@@ -23,13 +23,13 @@ const (
 	front  = "127.0.88.2:2379"
 )
 
-// times are the measurements of one side in a run, in milliseconds.
+// times are the measurements by one side in a run, in milliseconds.
 type times struct {
 	mean, p99 float64 // response times
 	late      float64 // lateness p99; NaN without a rate
 }
 
-// sides holds the measurements of dbtester and of the proxy in a run.
+// sides holds the measurements by dbtester and by the proxy in a run.
 type sides struct{ reported, observed times }
 
 const text = `title: observer
@@ -126,7 +126,7 @@ func healthy(ctx context.Context, client string) bool {
 	return answer.StatusCode == http.StatusOK
 }
 
-// read returns the times in the JSON report on one run, and the number of ok requests.
+// read returns the times in the JSON report on one run, and counts the ok requests.
 func read(report string) (t times, ok float64, err error) {
 	found, err := experiment.ReadReport(report, "AVG-LATENCY", "Latency p99", "OK")
 	if err != nil {
@@ -139,7 +139,7 @@ func read(report string) (t times, ok float64, err error) {
 	return t, found["OK"], nil
 }
 
-// observed returns the times by the stamps of the proxy. At a rate, requests are due evenly, from
+// observed returns the times by the stamps from the proxy. At a rate, requests are due evenly, from
 // the latest start that is not after the arrival of any request.
 func observed(log []stamps, rate int) times {
 	slices.SortFunc(log, func(a, b stamps) int { return a.arrived.Compare(b.arrived) })

@@ -9,7 +9,7 @@ func benchPage() page {
 	}
 }
 
-// benchParts returns the sections of the page.
+// benchParts returns the page sections.
 func benchParts() []part {
 	all := append(etcdParts(), storeParts()...)
 	return append(all,

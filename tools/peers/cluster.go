@@ -22,7 +22,7 @@ type cluster struct {
 	dir       string
 	addrs     []string // the members', without ports
 	endpoints []string
-	// command makes the files of member i in its folder, and returns its command.
+	// command makes the files for member i in its folder, and returns its command.
 	command func(i int, dir string) ([]string, error)
 	// healthy reports whether a member answers with a quorum.
 	healthy func(ctx context.Context, endpoint string) bool
@@ -72,7 +72,7 @@ func etcdHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/health", http.StatusOK)
 }
 
-// The releases of the other databases, which dbtester installs.
+// The releases for the other databases, which dbtester installs.
 const (
 	zookeeperRelease = "3.9.5"
 	consulRelease    = "1.21.0"
@@ -156,8 +156,8 @@ func newConsul(ctx context.Context, o options) (*cluster, error) {
 	return c, nil
 }
 
-// consulHealthy reports whether the leader of a member answers a consistent read of a key that is
-// missing.
+// consulHealthy reports whether the leader behind a member answers a consistent read of a key that
+// is missing.
 func consulHealthy(ctx context.Context, endpoint string) bool {
 	return answers(ctx, "http://"+endpoint+"/v1/kv/missing?consistent", http.StatusNotFound)
 }

@@ -30,7 +30,7 @@ var databases = []struct {
 }
 
 // measureDatabases measures the client's CPU time and memory per put to each database, with agents
-// in separate processes, and the CPU time and memory of an idle agent.
+// in separate processes, and the CPU time and memory for an idle agent.
 func measureDatabases(ctx context.Context, o options, out io.Writer) error {
 	o.load = load{requests: 50_000, clients: 1000}
 	return o.workIn(5, func(o options) (err error) {

@@ -23,7 +23,7 @@ var (
 	renewing    = []program{{name: benchmarkName}, {controlName, []bar{{cpu, clientv3Name, 0.3}}}, {name: clientv3Name}}
 )
 
-// The length of a run at a rate in seconds. Starting a program is a small part of its cost.
+// The run length at a rate, in seconds. Starting a program is a small part of its cost.
 const paced = 20
 
 // etcdParts returns the sections about loads on etcd.
@@ -141,7 +141,7 @@ func etcdRows(ctx context.Context, o options, c *cluster, programs []program) ([
 	return rows, nil
 }
 
-// benchmark returns the command that runs the tool of etcd for a load.
+// benchmark returns the command that runs the etcd tool for a load.
 func benchmark(o options, c *cluster, tool string) []string {
 	argv := []string{tool, "--endpoints=" + strings.Join(c.endpoints, ","), fmt.Sprintf("--conns=%d", o.connections), fmt.Sprintf("--clients=%d", max(o.clients, o.connections))}
 	if o.watchers > 0 {

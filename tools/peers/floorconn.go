@@ -29,7 +29,7 @@ type floorConn struct {
 	stream      uint32 // for the next request
 	head, later []byte // header blocks: for the first request and for the others
 	out, rest   []byte
-	// message takes the payload of each data frame; nil if counting the frames is enough.
+	// message takes the payload in each data frame; nil if counting the frames is enough.
 	message func(data []byte) error
 }
 
@@ -60,8 +60,8 @@ func (l *floorLoop) dial(members []string, connections int, method string) error
 }
 
 // turn flushes connections, waits until some are readable, and reads them. A negative wait has no
-// end. For each connection it read, turn calls took with the number of streams that ended, and of
-// those that had an answer.
+// end. For each connection it read, turn calls took with the count of ended streams, and of those
+// with an answer.
 func (l *floorLoop) turn(wait time.Duration, took func(conn int32, ended, answered int)) error {
 	for _, c := range l.touched {
 		if err := c.flush(); err != nil {
@@ -185,8 +185,8 @@ func (c *floorConn) frame(kind, flags byte, stream uint32, size int) {
 	c.out = binary.BigEndian.AppendUint32(c.out, stream)
 }
 
-// send appends a request to the unsent bytes: a message on a new stream. flagEnd ends the client
-// side of the stream.
+// send appends a request to the unsent bytes: a message on a new stream. flagEnd ends the stream on
+// the client side.
 func (c *floorConn) send(message []byte, flags byte) {
 	c.frame(frameHeaders, flagWholeHead, c.stream, len(c.head))
 	c.out = append(c.out, c.head...)

@@ -69,7 +69,7 @@ func floorPut(args []string) error {
 	return tooManyFailed(f.ended-f.answered, *requests)
 }
 
-// floorRequest is the message of a put, whose key changes.
+// floorRequest is the message for a put, whose key changes.
 type floorRequest struct {
 	message []byte
 	key     int // where the key begins

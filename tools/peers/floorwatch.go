@@ -124,7 +124,7 @@ func newWatch() []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// stream joins the data frames of a watch stream into messages. rest is the incomplete message.
+// stream joins the data frames in a watch stream into messages. rest is the incomplete message.
 type stream struct {
 	floor *watchFloor
 	rest  []byte
@@ -158,7 +158,7 @@ const (
 	fieldCanceled = 4
 	fieldEvents   = 11
 
-	lengthDelimited = 2 // the type of a field
+	lengthDelimited = 2 // a field type
 )
 
 // response counts the events in a message, and whether a watch began.

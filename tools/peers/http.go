@@ -111,7 +111,7 @@ databases:
 `, filepath.Join(o.dir, "results"), o.requests, o.clients, o.clients, staticAddr, transport)
 }
 
-// floorHTTP gets with the parser of net/http and nothing else: no transport, no schedule, no
+// floorHTTP gets with the parser in net/http and nothing else: no transport, no schedule, no
 // records.
 func floorHTTP(args []string) error {
 	flags := flag.NewFlagSet("floor-http", flag.ContinueOnError)

@@ -28,7 +28,7 @@ func (l load) what() (each, what string) {
 	return "put", fmt.Sprintf("%d puts of a 256-byte key and a 1 KiB value%s", l.requests, by)
 }
 
-// puts returns the number of puts that cause the events.
+// puts counts the puts that cause the events.
 func (l load) puts() int { return l.requests / l.watchers }
 
 // atRate states at which rate requests are due.

@@ -54,7 +54,7 @@ func report(err error) int {
 	return 1
 }
 
-// compareEtcd compares the cost of one load on etcd to dbtester and to the tools of etcd.
+// compareEtcd compares the cost of one load on etcd to dbtester and to the etcd tools.
 func compareEtcd(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("etcd", flag.ContinueOnError)

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// usage is the CPU time and memory of one run of a program.
+// usage is the CPU time and memory of one program run.
 type usage struct {
 	requests   int
 	cpu, wall  time.Duration
@@ -108,8 +108,8 @@ func ratio(a, b []usage, of func(usage) float64) (mid, lo, hi float64) {
 	return (ratios[(n-1)/2] + ratios[n/2]) / 2, ratios[left], ratios[n-1-left]
 }
 
-// outside returns the number of values, out of n, that may be left out at each end of an interval
-// for their median: each value lies below the median with a probability of one half.
+// outside returns how many out of n values may be left out at each end of an interval for their
+// median: each value lies below the median with a probability of one half.
 func outside(n int) int {
 	const most = .05 / 2
 	below, chance := 0.0, math.Pow(.5, float64(n)) // that exactly k values are below it

@@ -26,7 +26,7 @@ type sweep struct {
 // footprint is the RssAnon of a process: when its load ended, and the largest while it lived.
 type footprint struct{ end, peak int64 }
 
-// mostGrowth is the most that ten times the requests may take, as a ratio of RssAnon.
+// mostGrowth is the most that ten times the requests may take, as an RssAnon ratio.
 const mostGrowth = 1.05
 
 // memoryPage shows whether the memory of a load grows with its requests.

@@ -13,8 +13,8 @@ import (
 // options are common to all runs in a comparison.
 type options struct {
 	dbtester string
-	repo     string // the source of dbtester
-	pairs    int    // runs per program; 0 for the default of a part
+	repo     string // the dbtester source
+	pairs    int    // runs per program; 0 for the default in a part
 	data     string // where the work directory is made; "" is the usual place
 	dir      string // work directory, empty until workIn
 	load

@@ -18,7 +18,7 @@ import (
 // part is a section on a page, which is measured by itself.
 type part struct {
 	name    string // by which it is asked for
-	title   string // of its section
+	title   string // for its section
 	minutes int    // about, on two idle processors
 	// measure prints the section after its heading. Bars that are missed are no error.
 	measure func(ctx context.Context, o options, out io.Writer) error
@@ -73,7 +73,7 @@ func fill(ctx context.Context, args []string, target string, p page) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// choose returns the parts with these names, in the order of the page: all if there are no names.
+// choose returns the parts with these names, in page order: all if there are no names.
 func (p page) choose(names []string) ([]part, error) {
 	var chosen []part
 	for _, one := range p.parts {
@@ -95,7 +95,7 @@ func (p page) choose(names []string) ([]part, error) {
 
 const heading = "## "
 
-// sections returns the sections of a page by their titles, each without its heading.
+// sections returns the sections on a page by their titles, each without its heading.
 func sections(text string) map[string]string {
 	found, title := map[string]string{}, ""
 	for line := range strings.Lines(text) {

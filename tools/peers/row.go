@@ -15,7 +15,7 @@ type row struct {
 	// notValid also accepts dbtester runs that were recorded but are not valid: the store failed
 	// requests, and their cost to the client is measured all the same.
 	notValid bool
-	// count reads the number of requests from the program output; nil if the number is an argument.
+	// count reads the request count from the program output; nil if the number is an argument.
 	count func(output string) (int, error)
 	bars  []bar
 	runs  []usage
@@ -58,7 +58,7 @@ func floorMisses(b bar, other row, rows []row) string {
 	return fmt.Sprintf(" (by the floor too, %s)", times(m))
 }
 
-// floorOf returns the row of the floor, if there is one.
+// floorOf returns the row for the floor, if there is one.
 func floorOf(rows []row) (row, bool) {
 	for _, r := range rows {
 		if r.name == floorName {

@@ -22,8 +22,7 @@ const (
 )
 
 // static is nginx, which serves keys as files, and behind it a handler for all requests except GETs
-// for a key: it stores the values of puts as such files, and describes itself as a Consul server
-// does.
+// for a key: it stores put values as such files, and describes itself as a Consul server does.
 type static struct {
 	version string
 	root    string

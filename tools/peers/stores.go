@@ -16,7 +16,7 @@ import (
 type store struct {
 	name    string // of the database
 	title   string
-	library string // the module of the client
+	library string // the client module
 	client  string // its usual name
 	cluster func(context.Context, options) (*cluster, error)
 }

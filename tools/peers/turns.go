@@ -32,7 +32,7 @@ func alternate(ctx context.Context, o options, rows []row, before func() error) 
 
 func (r row) run(ctx context.Context, o options) (usage, error) {
 	u, output, err := measure(ctx, o.dir, r.argv)
-	const recorded = 3 // exit code of dbtester
+	const recorded = 3 // exit code from dbtester
 	if exit := (*exec.ExitError)(nil); r.notValid && errors.As(err, &exit) && exit.ExitCode() == recorded {
 		err = nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// peerVersions names the versions that go.mod has for the tools of etcd, which need not be the
+// peerVersions names the versions that go.mod has for the etcd tools, which need not be the
 // members'.
 func peerVersions(ctx context.Context) (string, error) {
 	text, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "go.etcd.io/etcd/v3", "go.etcd.io/etcd/client/v3").Output()

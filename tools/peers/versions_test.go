@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The versions of the peers are those in go.mod.
+// The peer versions are those in go.mod.
 func TestPeerVersions(t *testing.T) {
 	got, err := peerVersions(t.Context())
 	if err != nil {

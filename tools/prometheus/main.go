@@ -1,6 +1,6 @@
 // Program prometheus has a real Prometheus scrape a run: control, three agents with a member each,
-// two of which also have a part of the load. It prints a table with the final values from the query
-// API of Prometheus next to the recorded values, and fails if a sum differs.
+// two of which also have a part of the load. It prints a table with the final values from the
+// Prometheus query API next to the recorded values, and fails if a sum differs.
 package main
 
 import (
@@ -249,18 +249,18 @@ func query(ctx context.Context, text string) (float64, error) {
 	return strconv.ParseFloat(value, 64)
 }
 
-// row compares the result of a query with the recorded value.
+// row compares a query result with the recorded value.
 type row struct {
 	query       string
 	got, record float64
 }
 
-// totals are the recorded counts of a load.
+// totals are the recorded load counts.
 type totals struct {
 	Offered, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late float64
 }
 
-// compare returns the rows of the table.
+// compare returns the table rows.
 func (s *scene) compare(ctx context.Context) (rows []row, err error) {
 	runs, err := filepath.Glob(filepath.Join(s.dir, "results", "*", "*", "manifest.json"))
 	if err != nil || len(runs) != 1 {

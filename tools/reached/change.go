@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// changed returns the files that differ from a revision, relative to the root of the checkout.
+// changed returns the files that differ from a revision, relative to the checkout root.
 func changed(dir, since string) ([]string, error) {
 	tracked, err := output(dir, "git", "diff", "--name-only", "--no-renames", "-z", since, "--")
 	untracked, err2 := output(dir, "git", "ls-files", "--others", "--exclude-standard", "-z")

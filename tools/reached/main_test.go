@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// checkout makes a repository with a commit: top imports middle, middle imports low, and tests of
+// checkout makes a repository with a commit: top imports middle, middle imports low, and tests in
 // aside import low.
 func checkout(t *testing.T) string {
 	t.Helper()

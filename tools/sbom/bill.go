@@ -48,9 +48,9 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeBill writes the bill of an executable: the executable, the standard library and every module
-// in it, ordered by path. The executable does not record dependencies between modules, so the bill
-// does not have them.
+// writeBill writes the bill for an executable: the executable, the standard library and every
+// module in it, ordered by path. The executable does not record dependencies between modules, so
+// the bill does not have them.
 func writeBill(w io.Writer, info *debug.BuildInfo, a about) error {
 	main := component{
 		Type: "application", Name: path.Base(info.Path), Version: a.version, PURL: purl(info.Main.Path, a.version),
@@ -92,7 +92,7 @@ func linked(info *debug.BuildInfo) []*debug.Module {
 	return list
 }
 
-// purl returns the package URL of a module. The type golang has paths in lower case.
+// purl returns the package URL for a module. The type golang has paths in lower case.
 func purl(module, version string) string {
 	url := "pkg:golang/" + strings.ToLower(module)
 	if version != "" {

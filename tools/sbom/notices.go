@@ -125,7 +125,7 @@ func (p place) texts() ([]file, error) {
 	return list, nil
 }
 
-// wanted reports whether the text of a file goes with executables, by its path in the module.
+// wanted reports whether the text in a file goes with executables, by its path in the module.
 func wanted(name string) bool {
 	dir, base := path.Split(name)
 	switch {

@@ -39,7 +39,7 @@ type view struct {
 	chromium.Media
 }
 
-// views returns all views. The last one is the area inside the margins of A4.
+// views returns all views. The last one is the area inside the A4 margins.
 func views() []view {
 	return []view{
 		{name: "1440-light", title: "Desk, 1440 x 800", width: 1440, height: 800},
@@ -50,7 +50,7 @@ func views() []view {
 	}
 }
 
-// run writes the pictures of reports and an index to them.
+// run writes the report pictures and an index to them.
 func run(ctx context.Context, reports string, names []string, out string) error {
 	path, err := chromium.Find()
 	if err != nil {
@@ -144,7 +144,7 @@ func small(data []byte) ([]byte, error) {
 // terminal is the file with the terminal output when the quickstart ends.
 const terminal = "quickstart.txt"
 
-// list returns the README of the folder.
+// list returns the README for the folder.
 func list(names []string, withTerminal bool) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Screens\n\nWhat reports look like, by `make screens`: the first screen of each, and its first page on paper.\n")

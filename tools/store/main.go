@@ -1,4 +1,4 @@
-// Command store serves the protocols of Google Cloud Storage and S3, to try uploads without an
+// Command store serves the Google Cloud Storage and S3 protocols, to try uploads without an
 // account. Objects are in memory and in a temporary folder, and end with it.
 //
 //	store -gs 127.0.0.1:4443 -s3 127.0.0.1:4444

@@ -27,7 +27,7 @@ const (
 	repeat = 9 * time.Second
 )
 
-// slow is an experiment with faults on the disk of the leader.
+// slow is an experiment with faults on the leader disk.
 const slow = `title: tap
 hosts: [127.0.3.1, 127.0.3.2, 127.0.3.3]
 load: {operation: write, rate: 200, duration: %v, warm_up: 1s, clients: 100, connections: 10, key_size: 32, value_size: 256, timeout: 2s, failover: next}
@@ -80,7 +80,7 @@ func delayed(ctx context.Context, program, dir string, n int) ([]outcome, error)
 	return all, nil
 }
 
-// periods reads the faults from the events of a run. One that failed is an error.
+// periods reads the faults from run events. One that failed is an error.
 func periods(events io.Reader) (all []period, err error) {
 	var last period
 	for lines := bufio.NewScanner(events); lines.Scan(); {

@@ -23,13 +23,13 @@ func (f fsyncs) minus(o fsyncs) fsyncs {
 // delayed returns the number that took more than 32 and at most 128 ms.
 func (f fsyncs) delayed() int64 { return f.within128 - f.within32 }
 
-// sample is the answer of a member, counted at some time in [asked, got].
+// sample is an answer from a member, counted at some time in [asked, got].
 type sample struct {
 	asked, got time.Time
 	fsyncs
 }
 
-// parse reads the histogram in the text format of Prometheus.
+// parse reads the histogram in the Prometheus text format.
 func parse(text io.Reader) (f fsyncs, err error) {
 	const name = "etcd_disk_wal_fsync_duration_seconds_"
 	found := 0

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The histogram of etcd is read by its cumulative buckets, and a text without them is an error.
+// The etcd histogram is read by its cumulative buckets, and a text without them is an error.
 func TestParse(t *testing.T) {
 	const name = "etcd_disk_wal_fsync_duration_seconds"
 	text := "# TYPE " + name + " histogram\n" + name + "_bucket{le=\"0.016\"} 3\n" + name + "_bucket{le=\"0.032\"} 5\n" + name + "_bucket{le=\"0.064\"} 6\n" +
@@ -22,7 +22,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Faults are read from the events of a run, and one that failed is an error.
+// Faults are read from run events, and one that failed is an error.
 func TestPeriods(t *testing.T) {
 	events := `{"time":"2026-01-01T00:00:01Z","kind":"fault","member":2,"text":"disk for 4s"}
 {"time":"2026-01-01T00:00:01.5Z","kind":"fault read back","member":2,"text":"each call takes 50ms longer"}
@@ -68,7 +68,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The figures of a run are those for the whole seconds before its fault.
+// The figures for a run are those for the whole seconds before its fault.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -4,12 +4,12 @@
 //	testrun -skipped FILE -times FILE -- ARGS...
 //	testrun -times FILE -compare FILE
 //
-// ARGS are arguments of go test. The files are appended to, with a line for each skipped test and
+// ARGS are arguments for go test. The files are appended to, with a line for each skipped test and
 // for each package: seconds, the package, and the CPU seconds that its test process and the
 // processes below it took. The CPU time of the go command with its compilers and linkers is
-// recorded as that of cmd/go. The exit code is that of go test. The second form prints the packages
-// whose tests took much longer, or much more CPU time, than in the file of an earlier run, and the
-// totals in both.
+// recorded under cmd/go. The exit code comes from go test. The second form prints the packages
+// whose tests took much longer, or much more CPU time, than in the file from an earlier run, and
+// the totals in both.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 // goPackage stands for the go command in files with times.
 const goPackage = "cmd/go"
 
-// run returns the exit code of go test.
+// run returns the exit code from go test.
 func run(goCommand, skippedFile, timesFile string, args []string) (code int, err error) {
 	skipped, err := appendTo(skippedFile)
 	if err != nil {

@@ -29,7 +29,7 @@ type line struct{ test, text string }
 type shower struct {
 	out, skipped, times io.Writer
 	cpu                 func(of string) float64 // CPU seconds of a package
-	lines               map[string][]line       // by package, or by import path of a build
+	lines               map[string][]line       // by package, or by import path in builds
 	fine                map[[2]string]bool      // tests by package and name that passed or were skipped
 }
 
@@ -101,7 +101,7 @@ func (s *shower) failed(of string) {
 	delete(s.lines, of)
 }
 
-// reason joins the log of a skipped test, without the places in the source.
+// reason joins the log from a skipped test, without the places in the source.
 func reason(lines []line, test string) string {
 	var parts []string
 	for _, l := range lines {

@@ -18,7 +18,7 @@ const (
 	more   = 5
 )
 
-// took is the time and the CPU time of a package in seconds. Files from earlier runs may lack the
+// took is the time and the CPU time for a package in seconds. Files from earlier runs may lack the
 // second.
 type took struct{ wall, cpu float64 }
 
@@ -39,7 +39,7 @@ func compareFiles(out io.Writer, before, now string) error {
 	return nil
 }
 
-// readTimes returns the times of packages in a file, summed for each.
+// readTimes returns the package times in a file, summed for each.
 func readTimes(name string) (map[string]took, error) {
 	file, err := os.Open(name)
 	if err != nil {

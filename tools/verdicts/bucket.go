@@ -87,7 +87,7 @@ func (c bucketClient) Get(context.Context, []byte, workload.ReadMode) ([]byte, e
 	return nil, database.NotApplied(database.ClassOther, errors.New("a bucket holds no values"))
 }
 
-// bucketSearch finds the capacity of a bucket in real time.
+// bucketSearch finds a bucket capacity in real time.
 func bucketSearch(ctx context.Context, c capacity.Plan, perSecond float64, say func(string, ...any)) (out search.Outcome, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

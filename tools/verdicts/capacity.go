@@ -31,7 +31,7 @@ func methods() []method {
 	}
 }
 
-// searchPosterior is the search of dbtester, without the hold.
+// searchPosterior is the search that dbtester makes, without the hold.
 func searchPosterior(s *server, o capacity.Options) answer {
 	a, _ := searchWindows(s, o)
 	return a
@@ -46,7 +46,7 @@ type seen struct {
 func searchWindows(s *server, o capacity.Options) (answer, []seen) {
 	search, err := capacity.New(o)
 	if err != nil {
-		panic(err) // the options are those of this program
+		panic(err) // the options come from this program
 	}
 	var windows []seen
 	for {

@@ -20,7 +20,7 @@ type design struct {
 	apart bool
 }
 
-// block is the number of pairs that confirm a verdict of "worse".
+// block counts the pairs that confirm a verdict of "worse".
 const block = 2
 
 func designs() []design {
@@ -37,7 +37,7 @@ func designs() []design {
 // seedOf is the generator for simulation number seed (from 1) in a table row.
 func seedOf(seed, row int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), uint64(row))) }
 
-// compared counts the results of comparisons.
+// compared counts comparison results.
 type compared struct {
 	n        int
 	verdicts map[abtest.Verdict]int
@@ -49,14 +49,14 @@ type compared struct {
 
 func (c *compared) share(v abtest.Verdict) float64 { return float64(c.verdicts[v]) / float64(c.n) }
 
-// outcome has the results of one simulated comparison.
+// outcome has the results from one simulated comparison.
 type outcome struct {
 	first, last abtest.Result // before and after a confirming block
 	pairs       int           // judged, without a confirming block
 }
 
 // compareOften makes n comparisons in which the first metric of B is changed by a share and others
-// are not. Each metric of a run has its own host: the least favourable case for the adjustment over
+// are not. Each metric in a run has its own host: the least favourable case for the adjustment over
 // metrics.
 func compareOften(d design, kind hostKind, change float64, n, row int) *compared {
 	compare := compareOnce

@@ -28,7 +28,7 @@ func hostKinds() []hostKind {
 	}
 }
 
-// host gives the speeds of runs, one after the other.
+// host gives run speeds, one after the other.
 type host struct {
 	hostKind
 	rng   *rand.Rand

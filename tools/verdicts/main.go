@@ -1,4 +1,4 @@
-// Command verdicts simulates measurements with a known truth, and prints how often decisions of
+// Command verdicts simulates measurements with a known truth, and prints how often the decisions of
 // dbtester from them are right. Run it by `make verdicts`.
 //
 // Simulation number i in row r of a table draws from the seeds i and r. They were fixed before the

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// reports writes the answers of sets, each "" or the name of its winner.
+// reports writes the answers for sets, each "" or a winner name.
 func reports(t *testing.T, winners ...string) (folder string) {
 	t.Helper()
 	folder = t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/capacity"
 )
 
-// searchIsotonic fits a falling curve to the windows that the search of dbtester chose, and takes
+// searchIsotonic fits a falling curve to the windows chosen by the search of dbtester, and takes
 // where it crosses the share. The interval comes from 200 bootstrap samples of the windows.
 func searchIsotonic(s *server, o capacity.Options) answer {
 	a, windows := searchWindows(s, o)

@@ -88,7 +88,7 @@ func (c screenCase) simulate(screens int, row uint64) (winners, named int) {
 	return winners, named
 }
 
-// draw makes the columns of one report.
+// draw makes the columns for one report.
 func (c screenCase) draw(rng *rand.Rand) (columns []answers.Column) {
 	for i := range c.columns {
 		columns = append(columns, answers.Column{Name: fmt.Sprintf("db%d", i+1), Valid: true})

@@ -141,7 +141,7 @@ func (s *server) pause() time.Duration {
 	return time.Duration(longest) * time.Millisecond
 }
 
-// passing returns the number of windows at a rate, out of n, that pass.
+// passing returns how many of n windows at a rate pass.
 func (s *server) passing(o capacity.Options, rate float64, n int) (k int) {
 	for range n {
 		if o.Judge(s.window(o, rate)) == capacity.Pass {

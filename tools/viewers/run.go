@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/tools/experiment"
 )
 
-// figures are measured in the measured seconds of a run.
+// figures are measured in the measured seconds.
 type figures struct {
-	cpu            float64 // processor time of the control process, which has the agents too, in percent of a core
+	cpu            float64 // processor time for the control process, which has the agents too, in percent of a core
 	late50, late99 float64 // percentiles of the request delay in the client itself, in seconds
 	response       float64 // mean response time of the ok requests, in seconds
 }
@@ -67,8 +67,8 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// look reads an event stream from when url is served until it ends, and returns the number of
-// seconds of the run in it.
+// look reads an event stream from when url is served until it ends, and counts the run seconds in
+// it.
 func look(ctx context.Context, url string) (seconds int) {
 	for ctx.Err() == nil && seconds == 0 {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

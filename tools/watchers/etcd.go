@@ -45,7 +45,7 @@ func million() experiment.Trial {
 	}
 }
 
-// kept measures the memory of dbtester per watcher, at the same number of connections.
+// kept measures the dbtester memory per watcher, at the same number of connections.
 func kept() experiment.Trial {
 	const few, most = 50, 2000 // watchers, and bytes
 	var samples []sample

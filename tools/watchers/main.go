@@ -1,7 +1,6 @@
 // Command watchers has many watchers on etcd and ZooKeeper hear of writes. It compares the reports
 // of dbtester with the counter of the store, with a watcher that shares no code with it, with its
-// memory by the account of the kernel, and with a second process that writes. Run it with `make
-// watchers`.
+// memory by the kernel account, and with a second process that writes. Run it with `make watchers`.
 package main
 
 import (

@@ -44,8 +44,8 @@ func missed(t *testing.T, list []experiment.Finding, err error) string {
 
 const watched = `{"databases":[{"watched":{"stages":[%s],"counts":{"writes":%d,"delivered":%d%s}}}]}`
 
-// Deliveries are compared with the writes and the watchers, and with the counters of the members,
-// which have seen nothing here.
+// Deliveries are compared with the writes and the watchers, and with the member counters, which
+// have seen nothing here.
 func TestMillion(t *testing.T) {
 	for _, c := range []struct {
 		writes, delivered int
@@ -120,7 +120,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// notice is the notification of an event on a znode.
+// notice is the notification about a znode event.
 func notice(transaction uint64, kind uint32, path string) []byte {
 	b := binary.BigEndian.AppendUint32(nil, 1<<32-1)
 	b = binary.BigEndian.AppendUint64(b, transaction)

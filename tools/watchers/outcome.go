@@ -15,7 +15,7 @@ var (
 	hosts   = "hosts: [" + strings.Join(members, ", ") + "]\n"
 )
 
-// outcome has the stages and the counts for the watchers in the only database of a run.
+// outcome has the stages and the counts for the watchers in the only database.
 type outcome struct {
 	Stages []struct {
 		Watchers int

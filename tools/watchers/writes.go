@@ -19,14 +19,14 @@ import (
 )
 
 // Both processes write at random times, so neither always writes right after the other. Both write
-// the watched keys, because members notify the watchers of a key about a write before they answer
+// the watched keys, because members notify the watchers on a key about a write before they answer
 // it.
 const (
 	writesApart = 0.1
 	besideTitle = "etcd, three members: 100 writes a second beside 10,000 watchers of one of a hundred keys each, and as many to the same keys by a second process, which has no watchers"
 )
 
-// writing is the load of either process.
+// writing is the load in either process.
 var writing = load.Spec{Seed: 2, Load: workload.Load{
 	Content:  workload.Content{Operation: workload.OpUpdate},
 	Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
@@ -85,7 +85,7 @@ func beside(program string) experiment.Trial {
 // The rows in a report that are compared.
 const latencyP50, latencyP99 = "Latency p50", "Latency p99"
 
-// latencies returns the percentiles of a run by its report, in milliseconds.
+// latencies returns the percentiles in a run report, in milliseconds.
 func latencies(program, manifest string) (experiment.Report, error) {
 	report, err := experiment.Output(context.Background(), program, "analyze", "--format", "json", filepath.Dir(manifest))
 	if err != nil {
@@ -94,7 +94,7 @@ func latencies(program, manifest string) (experiment.Report, error) {
 	return experiment.ReadReport(report, latencyP50, latencyP99)
 }
 
-// writes measures the requests of this process. Latencies are counted from when they were due.
+// writes measures the requests by this process. Latencies are counted from when they were due.
 type writes struct {
 	n        int64
 	p50, p99 time.Duration

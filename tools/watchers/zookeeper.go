@@ -113,7 +113,7 @@ func (w *rawWatcher) watch(ctx context.Context, address string) error {
 	}
 }
 
-// take handles an answer: its number, transaction and error, and the content of a notification.
+// take handles an answer: its number, transaction and error, and the content in a notification.
 func (w *rawWatcher) take(answer []byte) error {
 	const head, event = 4 + 8 + 4, 4 + 4 + 4
 	if len(answer) < head {

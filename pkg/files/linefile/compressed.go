@@ -96,7 +96,7 @@ type compressedFile struct {
 	last   byte
 }
 
-// openCompressed opens the compressed form of a file.
+// openCompressed opens a file in compressed form.
 func openCompressed(path string) (*compressedFile, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// numbers returns the columns of the table in these tests.
+// numbers returns the table columns in these tests.
 func numbers() []Column[int64] {
 	return []Column[int64]{IntColumn("number", func(n *int64) *int64 { return n })}
 }

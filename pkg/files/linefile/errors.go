@@ -15,7 +15,7 @@ type SyntaxError struct {
 	File string
 	// Line counts from 1.
 	Line int
-	// Column is the name of the column; "" if the whole line is wrong.
+	// Column is the column name; "" if the whole line is wrong.
 	Column string
 	Reason string
 }

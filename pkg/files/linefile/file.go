@@ -105,7 +105,7 @@ func (r *File) Size() int64 { return r.size }
 // Err returns the error of the first failed write, or nil.
 func (r *File) Err() error { return r.err }
 
-// wholeLines returns the end of the last complete line in f, and the size of f.
+// wholeLines returns the end of the last complete line in f, and the file size.
 func wholeLines(f *os.File) (whole, size int64, err error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -61,7 +61,7 @@ func (b *lineBound) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Lines yields the whole lines of a file. An error is the last pair; it matches [ErrTruncated] if
+// Lines yields the whole lines in a file. An error is the last pair; it matches [ErrTruncated] if
 // the last line is incomplete.
 func Lines(path string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {

@@ -84,7 +84,7 @@ func openTable(path string, read func(r *rowReader, size int64) error) error {
 	return err
 }
 
-// compressedTable calls read with the lines of a compressed file, unless it could not be opened.
+// compressedTable calls read with the lines in a compressed file, unless it could not be opened.
 func compressedTable(packed *compressedFile, err error, read func(r *rowReader, size int64) error) error {
 	if err != nil {
 		return fmt.Errorf("read rows: %w", err)
@@ -102,8 +102,8 @@ func OneRow[T any]([]string) func() *T {
 	return func() *T { row = zero; return &row }
 }
 
-// sampledRows is the number of rows read before the size of a table is estimated, so that a large
-// table grows only once.
+// sampledRows is the number of rows read before the table size is estimated, so that a large table
+// grows only once.
 const sampledRows = 64
 
 // eachRow reads the header and every row. With an error, it reports whether next was called for the
@@ -161,7 +161,7 @@ func matchColumns[T any](path string, header []string, columns []Column[T]) (fie
 	return fields, found, nil
 }
 
-// csvError converts an error of a CSV reader to our form.
+// csvError converts an error from a CSV reader to our form.
 func csvError(path string, err error) error {
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
 		return &SyntaxError{File: path, Line: e.Line, Reason: e.Err.Error()}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rowReader reads the records of a CSV file like a [csv.Reader], with the same errors. It splits
+// rowReader reads the records in a CSV file like a [csv.Reader], with the same errors. It splits
 // lines without a quotation mark, almost all lines, by itself in a fraction of the time. From the
 // first other line on, it leaves the file to the library.
 type rowReader struct {

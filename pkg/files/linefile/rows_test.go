@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The row reader agrees with the reader of the library, in records, errors and lines, for any text.
+// The row reader agrees with the reader in the library, in records, errors and lines, for any text.
 func TestRowReaderIsTheLibrary(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))
 	texts := []string{"", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,b\n1\n", "a,\"b\"\n1,2\n", "a,b\n1,\"2\n3\"\n4,5\n6\n", "a\n\n\n\"x"}

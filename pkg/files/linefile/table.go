@@ -58,7 +58,7 @@ var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
 // TextColumn holds a string.
 func TextColumn[T any, S ~string](name string, at func(*T) *S) Column[T] {
-	var last atomic.Pointer[string] // most rows repeat the text of the previous row
+	var last atomic.Pointer[string] // most rows repeat the text in the previous row
 	return Column[T]{
 		Name:   name,
 		Format: func(b []byte, row *T) []byte { return AppendText(b, string(*at(row))) },

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Marshal encodes the keys of a struct followed by the other keys in alphabetical order. The
+// Marshal encodes the keys in a struct followed by the other keys in alphabetical order. The
 // struct's own MarshalJSON must not call it, or it would recurse.
 func Marshal(v any, others map[string]json.RawMessage) ([]byte, error) {
 	data, err := Encode(v)

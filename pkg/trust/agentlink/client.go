@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/usertoken"
 )
 
-// Client is the side of control: which agents it calls, and how. It must not change after its first
+// Client is the control side: which agents it calls, and how. It must not change after its first
 // use.
 type Client struct {
 	// Certs makes every connection use TLS. If it is nil, the token is used.
 	Certs *certs.Source
-	// Token reads the token of the user. It is called for agents that require a proof.
+	// Token reads the user token. It is called for agents that require a proof.
 	Token func() (usertoken.Token, error)
 	// Insecure accepts agents that admit anyone, and agents on other machines without TLS.
 	Insecure bool

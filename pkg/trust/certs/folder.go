@@ -22,7 +22,7 @@ const (
 	FileCert   = "cert.pem"
 	FileKey    = "key.pem"
 	DirControl = "control"
-	// prefixAgent begins the folder name of an agent, followed by its first address.
+	// prefixAgent begins the folder name for an agent, followed by its first address.
 	prefixAgent = "agent-"
 )
 
@@ -38,8 +38,8 @@ type Folder struct {
 }
 
 // Init makes a CA, control's certificate, and one certificate per host. It returns the folders of
-// the parties, that of control first. If it would replace an existing file and Force is not set, it
-// writes nothing.
+// the parties, control first. If it would replace an existing file and Force is not set, it writes
+// nothing.
 func (f Folder) Init(hosts []string) ([]string, error) {
 	if len(hosts) == 0 {
 		return nil, errors.New("name the hosts that the agents run on")
@@ -102,7 +102,7 @@ func (f Folder) issue(p party) (string, error) {
 
 // party is an agent or control that holds a certificate.
 type party struct {
-	dir   string   // below the folder of the CA
+	dir   string   // below the CA folder
 	hosts []string // nil for control
 	pair  Pair
 }
@@ -172,7 +172,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// writeAll writes the folders of the parties and returns their paths.
+// writeAll writes the party folders and returns their paths.
 func (f Folder) writeAll(list []party, ca []byte) (dirs []string, err error) {
 	for _, p := range list {
 		dir := filepath.Join(f.Path, p.dir)

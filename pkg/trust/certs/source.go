@@ -33,7 +33,7 @@ type Source struct {
 // warnEvery is the interval between log messages about a certificate that is in use and ends soon.
 const warnEvery = 24 * time.Hour
 
-// Open reads the files of a party, which must be valid now. log receives later problems; nil
+// Open reads the files for a party, which must be valid now. log receives later problems; nil
 // discards them.
 func Open(files Files, role Role, log *slog.Logger) (*Source, error) {
 	return open(files, role, log, time.Now)
@@ -116,7 +116,7 @@ func (s *Source) Server() *tls.Config {
 	}
 }
 
-// Client returns the configuration for the next connection of control to the agent at host, an IP
+// Client returns the configuration for the next connection by control to the agent at host, an IP
 // address or a name.
 func (s *Source) Client(host string) *tls.Config {
 	k := s.current()

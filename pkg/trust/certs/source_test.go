@@ -52,7 +52,7 @@ func source(t *testing.T, dir string, role certs.Role, log *slog.Logger) *certs.
 	return s
 }
 
-// opened returns an agent and a control with one CA, and the log of the agent.
+// opened returns an agent and a control with one CA, and the agent log.
 func opened(t *testing.T) (f certs.Folder, agent, control *certs.Source, log *bytes.Buffer) {
 	t.Helper()
 	f, log = folder(t, time.Now()), &bytes.Buffer{}

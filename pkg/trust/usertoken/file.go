@@ -36,8 +36,8 @@ func (Token) String() string { return "***" }
 // GoString returns [Token.String], for %#v.
 func (Token) GoString() string { return "***" }
 
-// DefaultFile returns the path to the token file of this user, which may not exist. Services, which
-// may have no environment, find it in the home directory.
+// DefaultFile returns the path to the user token file, which may not exist. Services, which may
+// have no environment, find it in the home directory.
 func DefaultFile() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {

@@ -142,11 +142,11 @@ func (e *ForeignError) Error() string {
 
 // challenge is the data covered by the proofs of both sides.
 type challenge struct {
-	addr             string // the address of the listener
+	addr             string // the listener address
 	caller, listener [numberSize]byte
 }
 
-// newChallenge draws the number of the caller. The address must be that of a socket.
+// newChallenge draws the caller number. The address must be a socket address.
 func newChallenge(addr net.Addr) (*challenge, error) {
 	at, err := netip.ParseAddrPort(addr.String())
 	if err != nil {

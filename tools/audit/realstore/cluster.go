@@ -27,7 +27,7 @@ type Store interface {
 	// Ready returns an error until the member at this address serves.
 	Ready(ctx context.Context, address string) error
 	// Keys counts the entries in the whole database through one member. Entries added by the
-	// database or by the layout of a client count as well.
+	// database or by a client layout count as well.
 	Keys(ctx context.Context, address string) (int64, error)
 	// Leads reports whether the member at this address claims to be the leader.
 	Leads(ctx context.Context, address string) (bool, error)
@@ -109,7 +109,7 @@ func (c *Cluster) await(ctx context.Context, i int, address string) error {
 	}
 }
 
-// Endpoints returns the client addresses of all members.
+// Endpoints returns all client addresses.
 func (c *Cluster) Endpoints() (out []string) {
 	for _, a := range c.addresses {
 		out = append(out, net.JoinHostPort(a, fmt.Sprint(c.store.Port())))

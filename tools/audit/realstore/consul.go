@@ -43,7 +43,7 @@ func (Consul) Ready(ctx context.Context, address string) error {
 	return err
 }
 
-// Leads compares the address of the leader with that of the member.
+// Leads compares the leader address with the member address.
 func (Consul) Leads(ctx context.Context, address string) (bool, error) {
 	body, err := get(ctx, "http://"+address+":8500/v1/status/leader")
 	return strings.Contains(string(body), `"`+address+`:`), err

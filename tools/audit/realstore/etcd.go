@@ -55,7 +55,7 @@ func (Etcd) Keys(ctx context.Context, address string) (int64, error) {
 	return strconv.ParseInt(answer.Count, 10, 64)
 }
 
-// Leads compares the id of the member with that of the leader it knows.
+// Leads compares the member id with the leader id that it knows.
 func (Etcd) Leads(ctx context.Context, address string) (bool, error) {
 	body, err := post(ctx, "http://"+address+":2379/v3/maintenance/status", "{}")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// store holds the keys of a cluster. It is safe for concurrent use.
+// store holds the keys in a cluster. It is safe for concurrent use.
 type store struct {
 	mu     sync.Mutex
 	keys   map[string][]byte
@@ -123,7 +123,7 @@ func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeRespon
 		kvs := c.store.claimOf(r.Key)
 		return &pb.RangeResponse{Header: m.header(), Count: int64(len(kvs)), Kvs: kvs}, nil
 	}
-	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key of a load
+	if strings.HasSuffix(string(r.Key), "/") { // a prefix alone, which is a probe and no key in a load
 		return &pb.RangeResponse{Header: m.header()}, nil
 	}
 	action, err := m.serve(ctx, Range, string(r.Key), func() {})
@@ -150,7 +150,7 @@ func corrupted(how Corruption, value []byte, other func() []byte) []byte {
 }
 
 // serve logs one request, waits for as long as the script decides, applies it, and returns the
-// decision of the script.
+// decision by the script.
 func (m *member) serve(ctx context.Context, method Method, key string, apply func()) (Action, error) {
 	c := m.cluster
 	if method != c.options.Load {
@@ -181,7 +181,7 @@ func (m *member) serve(ctx context.Context, method Method, key string, apply fun
 	return action, err
 }
 
-// wait waits for a slot, the request's delay, and the end of a freeze.
+// wait waits for a slot, the request's delay, and until a freeze ends.
 func (c *Cluster) wait(ctx context.Context, first time.Time, a Action) error {
 	if a.Hang {
 		<-ctx.Done()

@@ -16,7 +16,7 @@ const (
 	Abandoned End = "abandoned" // its client gave up
 )
 
-// Entry is one request of the load in the server log.
+// Entry is one load request in the server log.
 type Entry struct {
 	Member    int
 	N         int64
@@ -66,7 +66,7 @@ func (l *log) clear() {
 	l.entries = nil
 }
 
-// Entries copies the log of the requests in the load.
+// Entries copies the log with the load requests.
 func (c *Cluster) Entries() []Entry {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Cluster) Entries() []Entry {
 	return slices.Clip(all)
 }
 
-// Loaded reports whether a request of the load has arrived.
+// Loaded reports whether a load request has arrived.
 func (c *Cluster) Loaded() bool {
 	c.log.mu.Lock()
 	defer c.log.mu.Unlock()

@@ -16,25 +16,25 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options decide how a cluster answers the requests of the load. Other requests, such as probes and
-// writes before the load, get a true answer at once.
+// Options decide how a cluster answers load requests. Other requests, such as probes and writes
+// before the load, get a true answer at once.
 type Options struct {
 	Members int
-	// Load is the method of requests in the load: Put or Range.
+	// Load is the method that load requests use: Put or Range.
 	Load Method
-	// Slots limits the requests of the load that all members serve at once, each for its delay; 0
-	// is no limit. Requests wait for a slot in arrival order.
+	// Slots limits the load requests that all members serve at once, each for its delay; 0 is no
+	// limit. Requests wait for a slot in arrival order.
 	Slots int
 	// Delay is how long a request is served, if the script gives no other.
 	Delay time.Duration
-	// Freeze are stretches in which requests of the load get no answers.
+	// Freeze are stretches in which load requests get no answers.
 	Freeze []Stretch
-	// Script decides about one request of the load; nil answers them all. It must be safe for
-	// concurrent use.
+	// Script decides about one load request; nil answers them all. It must be safe for concurrent
+	// use.
 	Script func(Request) Action
 }
 
-// Stretch is counted from when the first request of the load arrived.
+// Stretch is counted from when the first load request arrived.
 type Stretch struct{ From, To time.Duration }
 
 // Method names an RPC of etcd's KV service.
@@ -178,7 +178,7 @@ func (c *Cluster) Slam(member int) error {
 // Slammed counts the connections that were closed at once.
 func (c *Cluster) Slammed() int64 { return c.slammed.Load() }
 
-// Endpoints are the addresses of the members.
+// Endpoints are the member addresses.
 func (c *Cluster) Endpoints() []string {
 	var all []string
 	for _, m := range c.members {
@@ -195,8 +195,8 @@ func (c *Cluster) Close() error {
 	return nil
 }
 
-// Forget clears the log and counts requests of the load from 0 again, for another run with another
-// script on the same store. No load may be running.
+// Forget clears the log and counts load requests from 0 again, for another run with another script
+// on the same store. No load may be running.
 func (c *Cluster) Forget(script func(Request) Action) {
 	c.log.clear()
 	c.options.Script = script

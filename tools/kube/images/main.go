@@ -1,4 +1,4 @@
-// Command images writes the image of dbtester as an archive that docker load, podman load and ctr
+// Command images writes the dbtester image as an archive that docker load, podman load and ctr
 // images import take. It needs no daemon and no registry, and gives the same bytes for the same
 // executable: no time and no machine-dependent order enters the archive.
 package main
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// write writes the image for an executable and prints the checksum of the archive.
+// write writes the image for an executable and prints the archive checksum.
 func write(binary, root, tag, arch, out string) error {
 	executable, err := os.ReadFile(binary)
 	if err != nil {
