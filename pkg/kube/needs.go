@@ -132,7 +132,7 @@ func (n needs) allowed() []string {
 	return flags
 }
 
-// relative returns the files whose paths begin at the working directory in control.
+// relative returns the files whose paths begin at the working directory of control.
 func (n needs) relative() (items []keyPath) {
 	for _, f := range n.files {
 		if !path.IsAbs(f.path) {

@@ -20,7 +20,7 @@ func Of(code string) (k Kind, declared bool) {
 	return kinds[at], true
 }
 
-// EffectOf returns what a mark affects. Without values, the first sentence for the code decides.
+// EffectOf returns the effect of a mark. Without values, the first sentence for the code decides.
 func EffectOf(code string, v Values, w Words) Effect {
 	k, _ := Of(code)
 	s, known := k.sentence(v, w)

@@ -26,7 +26,7 @@ const (
 type Value struct {
 	// Name is its column and its key in JSON, such as "snapshot_bytes".
 	Name string
-	// Unit is the number unit; [Times] are in nanoseconds.
+	// Unit is the unit of the number; [Times] are in nanoseconds.
 	Unit, Definition string
 	Merging          Merging
 	// Row names the row with its total in reports, below the row After, or "".

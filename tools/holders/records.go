@@ -64,7 +64,8 @@ type sessions struct {
 	}
 }
 
-// late describes the delays after the TTL, with the least from the first session that ended.
+// late returns the distribution of delays after the TTL, with the least from the first session that
+// ended.
 func (s *sessions) late() spread {
 	is := s.Late
 	if len(s.Survivors) > 0 {

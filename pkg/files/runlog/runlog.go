@@ -25,7 +25,7 @@ type Handler struct {
 
 var _ slog.Handler = (*Handler)(nil)
 
-// run is the log in the current run.
+// run is the log of the current run.
 type run struct {
 	mu   sync.Mutex
 	on   bool
@@ -95,7 +95,7 @@ func (h *Handler) End() error {
 	return err
 }
 
-// Write takes the text for one record.
+// Write takes the text of one record.
 func (r *run) Write(text []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
