@@ -73,13 +73,16 @@ type proc struct {
 }
 
 func (s *sampler) sample() {
-	stats, err := filepath.Glob(filepath.Join(s.proc, "[0-9]*", "stat"))
+	entries, err := os.ReadDir(s.proc)
 	if err != nil {
 		return
 	}
 	children := map[int][]proc{}
-	for _, name := range stats {
-		if p, ok := readProc(name); ok {
+	for _, entry := range entries {
+		if _, err := strconv.Atoi(entry.Name()); err != nil {
+			continue // not a process
+		}
+		if p, ok := readProc(filepath.Join(s.proc, entry.Name(), "stat")); ok {
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
