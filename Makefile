@@ -3,12 +3,12 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
-# Packages that measure times or run programs against short deadlines: each is tested with
-# the machine to itself. The others are tested two at a time, those that took longest first: their
-# clusters mostly wait.
-ALONE   := agent|cmd/dbtester|control|pkg/load(/(selfcheck|stops|wakeup))?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
+# How many packages are tested at once, those that took longest first: their clusters mostly wait.
+AT_ONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
+# Packages whose tests measure times or run programs against deadlines: make flakes repeats them.
+TIMED   := agent|cmd/dbtester|control|pkg/load(/(selfcheck|stops|wakeup))?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 # Packages that compute for long and start few goroutines, and the program's, whose tests start it
-# as users do: make test runs them without the race detector, and make test-long with it.
+# as users do: make race leaves them out, and make test-long does not.
 PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
 # Packages of databases, whose suites make test-long runs whole.
 SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/database/zetcd ./pkg/database/zookeeper
@@ -19,7 +19,7 @@ SUITES  := ./pkg/database/cetcd ./pkg/database/consul ./pkg/database/etcd ./pkg/
 publish = >bin/$@.md; status=$$?; test ! -s bin/$@.md || mv bin/$@.md test-results/$@.md && exit $$status
 
 .DEFAULT_GOAL := build
-.PHONY: all help build quickstart check test test-raw test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery watchers no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
+.PHONY: all help build quickstart check test race test-fast test-long flakes bench bench-peers bench-memory observer audit verdicts capacity verdicts-real screens-real results results-faults results-faults-equal results-faults-clients results-consistency results-sessions results-locks results-watches hand-offs holders blackout discovery watchers no-flap tap viewers causes power consistency-check consistency-cost reports stranger newcomer kill hostile fuzz matrix faults cycles generators scale long-runs neighbours classic house screens release release-check vulnerabilities images images-java manifests kube prometheus vet lint verify verify-format verify-generate verify-darwin update generate tools-build tools-test tools-kube clean
 
 all: verify test ## check and test everything
 
@@ -32,46 +32,37 @@ build: tools-build ## build bin/dbtester, one static binary
 quickstart: build ## benchmark three members of the embedded etcd on this machine
 	bin/dbtester quickstart
 
-# Each process would wait a second for reports of races before it exits: minutes in all.
-# pick -e -ve: the packages that are PLAIN (-e: are, -ve: are not) and not ALONE.
-test: export GORACE ?= atexit_sleep_ms=50
-# Members of built-in databases run without the race detector, which takes several times their CPU time.
-test: export DBTESTER_MEMBER = $(CURDIR)/bin/member
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
-	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/ ./tools/testrun ./tools/member
-	@all=$$($(GO) list $(PACKAGES)) || exit 1; \
+	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/ ./tools/testrun
+	@all=$$($(GO) list $(PACKAGES)) || exit 1; status=0; \
 	all=$$(echo "$$all" | awk 'FILENAME != "-" { took[$$2] = $$1; next } { print took[$$1] + 0, $$1 }' test-results/test-times.tsv - | sort -rn | cut -d ' ' -f 2); test -n "$$all" || exit 1; \
-	pick() { echo "$$all" | grep -E $$1 "/($(PLAIN))$$" | grep -E $$2 "/($(ALONE))$$"; }; status=0; \
-	run() { flags=$$1; shift; test $$# = 0 || bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- $$flags -vet=off -timeout 60m $$@ || status=1; }; \
-	$(GO) list -test -export $$(pick -e -e) >/dev/null; : compile on all processors, link nothing; \
-	run '-p 2' $$(pick -e -ve); run '-p 1' $$(pick -e -e); \
-	$(GO) list -race -test -export $$(pick -ve -e) >/dev/null; \
-	run '-race -p 2' $$(pick -ve -ve); run '-race -p 1' $$(pick -ve -e); \
-	$(MAKE) -s test-raw || status=1; \
+	$(GO) list -test -export $$all >/dev/null; : compile on all processors, link nothing; \
+	bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -p $(AT_ONCE) -vet=off -timeout 60m $$all || status=1; \
 	(cd tools/kube && $(GO) test ./...) || status=1; \
 	bin/testrun -compare test-results/test-times.tsv -times bin/test-times.tsv; \
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
 
-test-long: export GORACE ?= atexit_sleep_ms=50
-test-long: tools-test ## what make test leaves out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, more races, kills at every step, 4 GiB over one stream; half an hour
+# With the race detector each process would wait a second for reports before it exits: minutes in
+# all. Members of built-in databases run without it, which takes several times their CPU time.
+race test-long check: export GORACE ?= atexit_sleep_ms=50
+race check: export DBTESTER_MEMBER = $(CURDIR)/bin/member
+
+race: tools-build ## tests with the race detector, without databases to install, but those of PLAIN
+	@mkdir -p bin && $(GO) build -o bin/ ./tools/member
+	CI= $(GO) test -race -short -p $(AT_ONCE) -vet=off -timeout 60m $$($(GO) list $(PACKAGES) | grep -vE '/($(PLAIN))$$')
+
+test-long: tools-test ## what make test and make race leave out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, more races, kills at every step, 4 GiB over one stream; half an hour
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -p 2 -timeout 60m -run '^Test(Conformance|Secure|LoseMember|RecordedAnswers)' $(SUITES)
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -timeout 30m -run '^Test(Kill|Consistency|RaceForAgents|RaceToTakeOver)$$' ./control
 	DBTESTER_LONG=1 $(GO) test -vet=off -timeout 10m -run '^TestLongStream$$' ./pkg/database/etcd/stream
 	$(GO) test -race -vet=off -p 1 -timeout 60m $$($(GO) list ./... | grep -E '/($(PLAIN))$$')
-
-# Builds with the race detector leave the raw system calls of pkg/wire/socket out. Tests that need
-# a release are skipped, in CI too: they ran with the race detector.
-test-raw: ## connections as they ship, without the race detector: pkg/wire and the clients that use it; half a minute
-	CI= $(GO) test -short -vet=off -timeout 30m -skip '^Test(Conformance|Secure|LoseMember)' ./pkg/wire/... ./pkg/database/etcd/... ./pkg/database/consul ./pkg/database/zookeeper
 
 test-fast: tools-build ## tests without the race detector and without databases to install
 	$(GO) test -short -timeout 30m $(PACKAGES)
 
 # What a change is compared with: the published branch, or else what is not committed.
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)
-check: export GORACE ?= atexit_sleep_ms=50
-check: export DBTESTER_MEMBER = $(CURDIR)/bin/member
-check: verify ## verify, and tests of the packages that changes since BASE reach, as make test runs them, without databases to install
+check: verify ## verify, and tests of the packages that changes since BASE reach, with the race detector but for PLAIN, without databases to install
 	@mkdir -p bin && $(GO) build -o bin/ ./tools/reached ./tools/member
 	@all=$$(bin/reached -go '$(GO)' -since $(BASE)) || exit 1; status=0; \
 	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 30m $$@ || status=1; }; \
@@ -79,7 +70,7 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 
 flakes: ## RUNS runs (10) of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
 	@mkdir -p bin
-	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(ALONE)|pkg/load/.*,.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
+	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(TIMED)|pkg/load/.*,.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -51,6 +51,6 @@ func serve(r *database.Registry, name string, args []string) error {
 }
 
 // MemberEnv names a program that serves members of built-in databases in place of the test binary,
-// started like it as "serve NAME ARGS...". make test sets it. Built with the race detector, a
+// started like it as "serve NAME ARGS...". make race sets it. Built with the race detector, a
 // server takes several times the CPU time, and the server is not under test.
 const MemberEnv = "DBTESTER_MEMBER"

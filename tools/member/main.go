@@ -2,7 +2,7 @@
 //
 //	member serve NAME [ARGS...]
 //
-// It has the fake database too. make test builds it without the race detector and names it in
+// It has the fake database too. make race builds it without the race detector and names it in
 // [databasetest.MemberEnv].
 package main
 
