@@ -10,14 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// accounts add up the rows of flushed seconds. One goroutine at a time adds rows; any
-// goroutine may read totals and keys.
+// accounts add up flushed seconds' rows. One goroutine at a time adds rows; any goroutine may
+// read totals and keys.
 type accounts struct {
 	ops     []workload.Op
 	creates int // index of the operation that creates keys, or -1
 
-	// Of the running step, by operation: requests that were sent; that are due, but neither
-	// sent nor given up; and that were sent and have not ended.
+	// For the running step, by operation: requests sent; requests due, but neither sent nor given
+	// up; and requests sent and not ended.
 	sent, backlog, inFlight []int64
 
 	// mu guards the fields below, which count over all steps.
@@ -76,10 +76,9 @@ func (a *accounts) offer(rows []results.Interval, used []int64) {
 	}
 }
 
-// settle returns an error unless every request that was offered in a step was sent
-// or given up, and every request that was sent ended. The two sides are counted
-// independently, one from the schedule's numbers and the other from requests,
-// so a request that is lost or sent twice shows.
+// settle returns an error unless every request offered in a step was sent or given up, and every
+// request sent ended. The two sides are counted independently, one from the schedule's numbers
+// and the other from requests, so a request lost or sent twice shows.
 func (a *accounts) settle(step int) error {
 	var errs []error
 	for o, op := range a.ops {
@@ -104,15 +103,15 @@ func (a *accounts) gauges(rows []results.Interval) {
 	}
 }
 
-// clamp counts latencies that were too long for their histogram.
+// clamp counts latencies too long for their histogram.
 func (a *accounts) clamp(n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts.Clamped += n
 }
 
-// totals returns the counts of all steps up to the last flushed second, the keys
-// that were created, and the further keys that may have been created.
+// totals returns the counts for all steps up to the last flushed second, the keys created, and
+// the further keys that may have been.
 func (a *accounts) totals() (counts results.Totals, created, perhaps int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,18 +17,18 @@ import (
 // client, and checks the replies.
 type applier struct {
 	client  *client
-	key     []byte // of the request; see prepare
+	key     []byte // the request's; see prepare
 	value   []byte
 	kept    keyValue         // memory, nil until needed, also to check values in
 	room    int              // see sharedRoom; 0 without a fiber
-	payload int64            // bytes of all keys and values that the request writes
-	got     reply            // of the last call
-	whole   []byte           // buffer for the value that a swap must read
-	answer  []byte           // buffer for the value that a read returns
+	payload int64            // key and value bytes that the request writes
+	got     reply            // from the last call
+	whole   []byte           // buffer for the value a swap must read
+	answer  []byte           // buffer for the value a read returns
 	guarded *guarded         // nil in a load without transactions
-	turn    *contenders.Turn // the lock that the last call acquired, or nil
-	// refused: no member accepted a connection for a single request;
-	// single is the back-off of those connections.
+	turn    *contenders.Turn // the lock acquired by the last call, or nil
+	// refused: no member accepted a connection for a single request; single is those connections'
+	// back-off.
 	refused bool
 	single  backoff.Pauses
 }
@@ -42,8 +42,8 @@ type reply struct {
 	bytes int64           // of all values
 }
 
-// attempt applies the operation. A panic of the database's client becomes the error and ends the
-// step, because the state of the client is then unknown.
+// attempt applies the operation. A panic in the database's client becomes the error and ends the
+// step, because the client's state is then unknown.
 func (a *applier) attempt(ctx context.Context, req requests.Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,8 +54,7 @@ func (a *applier) attempt(ctx context.Context, req requests.Request) (err error)
 	return a.call(ctx, req)
 }
 
-// guard prepares a transaction, and returns how long it took to read the unknown versions
-// of its keys.
+// guard prepares a transaction, and returns how long it took to read its keys' unknown versions.
 func (a *applier) guard(req requests.Request) int64 {
 	op := a.client.step.work.Operation(req)
 	if !op.Guarded() {
@@ -75,8 +74,8 @@ func (a *applier) call(ctx context.Context, req requests.Request) error {
 	return a.callOther(ctx, op, req)
 }
 
-// callOther applies an operation that is not a plain write. It is a function of its own because
-// otherwise its frame would be on the stacks of all clients that write.
+// callOther applies an operation that is not a plain write. It is a separate function because
+// otherwise its frame would be on every writing client's stack.
 func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Request) (err error) {
 	spec := &a.client.step.spec
 	switch op {
@@ -111,7 +110,7 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	case workload.OpRevoke:
 		return a.client.step.sessions.Revoke(ctx, a.client.db.(database.Leaser))
 	case workload.OpLock:
-		a.client.member = unknownMember // a contender has connections of its own
+		a.client.member = unknownMember // a contender has its own connections
 		a.turn, err = a.client.step.contenders.Acquire(ctx, req.Key, a.key, spec.Timeout)
 		return err
 	default:
@@ -119,11 +118,11 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	}
 }
 
-// mostAnswer bounds, in bytes, the buffer for values that a client keeps. The memory of larger values is
-// garbage once they are checked.
+// mostAnswer bounds, in bytes, the buffer that a client keeps for values. Larger values' memory
+// is garbage once they are checked.
 const mostAnswer = 4 << 10
 
-// read reads the key, into the memory of the last value if the database's client can.
+// read reads the key, into the last value's memory if the database's client can.
 func (a *applier) read(ctx context.Context) ([]byte, error) {
 	mode := a.client.step.spec.Read
 	if a.client.appends == nil {
@@ -136,7 +135,7 @@ func (a *applier) read(ctx context.Context) ([]byte, error) {
 	return value, err
 }
 
-// keep stores the value of one key in a.got.
+// keep stores one key's value in a.got.
 func (a *applier) keep(value []byte, err error) error {
 	if err == nil {
 		a.got = reply{read: true, value: value, bytes: int64(len(value))}
@@ -194,9 +193,9 @@ func (a *applier) put(ctx context.Context, op workload.Op) error {
 	return a.client.hinted.PutExisting(ctx, a.key, a.value)
 }
 
-// giveUp holds the lock that the last call acquired, and gives it up. The request ended when the
-// lock was acquired; the client is busy until the lock is given up. A panic of the database's client
-// ends the step.
+// giveUp holds the lock acquired by the last call, and gives it up. The request ended when the
+// lock was acquired; the client is busy until the lock is given up. A panic in the database's
+// client ends the step.
 func (a *applier) giveUp(ended int64) {
 	turn := a.turn
 	a.turn = nil
@@ -241,8 +240,8 @@ func (a *applier) prepare(number int64) requests.Request {
 	return req
 }
 
-// forget leaves the memory of the last request's keys and values to the database's client, which may
-// keep them if it returned an error: see [database.Client].
+// forget leaves the memory for the last request's keys and values to the database's client, which
+// may keep them if it returned an error: see [database.Client].
 func (a *applier) forget() {
 	a.kept = keyValue{}
 	if g := a.guarded; g != nil {

@@ -10,19 +10,20 @@ import (
 // attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
 const attemptTimeout = 5 * time.Second
 
-// attempts open the next link of one connection, at most one attempt at each member. The kernel
-// of a paused member accepts connections, but the member never answers: an attempt that takes long holds up the
-// one at the next member only for the time Overtake of package backoff. Both then continue, as in
-// RFC 8305: on a slow network the first may still succeed first. Only one goroutine uses them.
+// attempts open one connection's next link, at most one attempt at each member. A paused member's
+// kernel accepts connections, but the member never answers: an attempt that takes long holds up
+// the one at the next member only for the overtaking time in package backoff. Both then continue,
+// as in RFC 8305: on a slow network the first may still succeed first. Only one goroutine uses
+// them.
 type attempts struct {
 	on      *connection
 	running []bool // by place in reconnect.Members
-	latest  int    // the place of the one that began last
+	latest  int    // the place of the attempt that began last
 	waits   bool   // the next one waits until one ends, because each member has one
 	ended   chan attempt
 }
 
-// attempt is one that has ended.
+// attempt is an ended attempt.
 type attempt struct {
 	place  int
 	client database.Client // nil if it failed
@@ -44,8 +45,8 @@ func (a *attempts) begin(ctx context.Context) bool {
 	return true
 }
 
-// dial tries once to open a connection to the member of a place. It returns nil for an error: the loss
-// itself was counted, with its error.
+// dial tries once to open a connection to the member at a place. It returns nil for an error: the
+// loss itself was counted, with its error.
 func (a *attempts) dial(ctx context.Context, place int) database.Client {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -56,8 +57,9 @@ func (a *attempts) dial(ctx context.Context, place int) database.Client {
 	return client
 }
 
-// end notes that an attempt has ended. It reports whether the next one begins after a pause. If not, it
-// begins when a later attempt fails or has taken too long, or after the pause that has begun.
+// end notes that an attempt has ended. It reports whether the next one begins after a pause. If
+// not, it begins when a later attempt fails or has taken too long, or after the pause already
+// begun.
 func (a *attempts) end(one attempt) (paused bool) {
 	a.running[one.place] = false
 	return a.waits || one.place == a.latest

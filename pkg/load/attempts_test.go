@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// losing runs a step of one client for ten seconds on a fake clock. After one of them its member, the
-// first, is down, and from then on members accept connections after the times in slow. It returns the
-// result, and the member that the client was on at the end.
+// losing runs a step with one client for ten seconds on a fake clock. After the first second its
+// member, the first, is down, and from then on members accept connections after the times in
+// slow. It returns the result, and the client's member at the end.
 func losing(t *testing.T, cluster *servers, failover workload.Failover, slow ...time.Duration) (StepResult, int) {
 	t.Helper()
 	return losingBy(t, cluster, cluster.reconnect(), failover, slow...)
@@ -41,7 +41,7 @@ func losingBy(t *testing.T, cluster *servers, reconnect *Reconnect, failover wor
 	return res, last
 }
 
-// A member that never answers holds up a client for the time of overtaking.
+// A member that never answers holds up a client until it is overtaken.
 func TestSilentMembersAreOvertaken(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -75,7 +75,7 @@ func TestSilentMembersAreOvertaken(t *testing.T) {
 	}
 }
 
-// A connection that is opened after another one was is closed: runServers checks that none is left.
+// A connection opened after another one is closed: runServers checks that no connection is left.
 func TestLateConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(3)
@@ -100,7 +100,7 @@ func TestSilentMemberHasOneAttempt(t *testing.T) {
 		if on != 2 {
 			t.Errorf("the client is on member %d, want member 2", on)
 		}
-		// After the time of overtaking, pauses of 20 ms that double to a second, for 3.5 s.
+		// After the overtaking time, 20 ms pauses that double to a second, for 3.5 s.
 		for member, want := range []int64{4, 1, 5} {
 			if got := cluster.attempts[member].Load(); got != want {
 				t.Errorf("%d attempts at member %d, want %d", got, member, want)
@@ -121,7 +121,7 @@ func TestSilentMemberWithoutFailover(t *testing.T) {
 	})
 }
 
-// greeted is a connection to a server that greeted it with a byte.
+// greeted is a connection to a server which greeted it with a byte.
 type greeted struct {
 	database.Client
 	net.Conn
@@ -131,7 +131,7 @@ func (g *greeted) Close() error { return g.Conn.Close() }
 
 func (g *greeted) Put(context.Context, []byte, []byte) error { return nil }
 
-// The kernel of a paused member accepts connections without an answer, as at a listener that no
+// A paused member's kernel accepts connections without an answer, like a listener that no
 // goroutine serves. The client is at the next member while its attempt there still lasts, unless
 // something stops this test for seconds.
 func TestListenerWithoutGreeting(t *testing.T) {
@@ -195,7 +195,7 @@ func passed(t *testing.T, addrs []string) (meanwhile bool) {
 	return meanwhile
 }
 
-// listen returns the address of a listener whose connections are greeted, or that is not served.
+// listen returns the address of a listener whose connections are greeted, or not served.
 func listen(t *testing.T, greets bool) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// behind is a member that applies the write of key n after n seconds. Until then the
-// key is missing, or has the value of an earlier run.
+// behind is a member that applies key n's write after n seconds. Until then the key is missing,
+// or has an earlier run's value.
 type behind struct {
 	null
 	began   time.Time
@@ -31,7 +31,7 @@ func (b *behind) Get(_ context.Context, key []byte, mode workload.ReadMode) ([]b
 	b.gets[string(key)]++
 	var n int
 	if _, err := fmt.Sscanf(string(key), "%d", &n); err != nil {
-		n = 0 // the key of a load that uses the same key
+		n = 0 // the key in a load that uses the same key
 	}
 	switch {
 	case mode != workload.ReadStale:
@@ -54,7 +54,7 @@ func TestAwaitKeys(t *testing.T) {
 		spec  Spec
 		limit time.Duration
 		takes time.Duration
-		keys  int // number of keys that are read
+		keys  int // number of keys read
 		fails bool
 		found []byte // before the write is applied
 	}{

@@ -26,8 +26,8 @@ func (discard) Second(Second) error { return nil }
 
 func (discard) Total(Total) error { return nil }
 
-// BenchmarkEngineNull measures the engine's own cost of one request with recording:
-// 16-byte keys, no value, an idle client.
+// BenchmarkEngineNull measures what one request costs the engine itself, with recording: 16-byte
+// keys, no value, an idle client.
 func BenchmarkEngineNull(b *testing.B) { benchmarkEngine(b, discard{}) }
 
 func benchmarkEngine(b *testing.B, sink Sink) {
@@ -53,10 +53,9 @@ func (observes) Observe([]Ended, int64) error { return nil }
 // BenchmarkEngineObserved is BenchmarkEngineNull with an observer.
 func BenchmarkEngineObserved(b *testing.B) { benchmarkEngine(b, observes{}) }
 
-// BenchmarkFlush measures one second's flush to files, of 50,000 requests with
-// response and service latencies, from three members and with rows of 100 ms. With
-// eight tags (four operations by two clocks) it must take at most 10 ms of processor time,
-// a hundredth of a core.
+// BenchmarkFlush measures one second's flush to files, for 50,000 requests with response and
+// service latencies, from three members and with 100 ms rows. With eight tags (four operations by
+// two clocks) it must take at most 10 ms of CPU time, a hundredth of a core.
 func BenchmarkFlush(b *testing.B) {
 	const rate = 50_000
 	mix := []workload.Share{{Operation: workload.OpRead, Weight: 0.5}, {Operation: workload.OpUpdate, Weight: 0.3}, {Operation: workload.OpWrite, Weight: 0.1}, {Operation: workload.OpSwap, Weight: 0.1}}
@@ -88,8 +87,8 @@ func BenchmarkFlush(b *testing.B) {
 	}
 }
 
-// fill records a second's requests with latencies like those of a database on a
-// network: at least a millisecond, with a long tail.
+// fill records a second's requests with latencies like those from a database on a network: at
+// least a millisecond, with a long tail.
 func fill(rec *Recorder, st *step, flights []*flight, sec int64) {
 	from := rec.clock.SecondStart(sec)
 	for i := range int64(st.Rate) {
@@ -104,8 +103,8 @@ func fill(rec *Recorder, st *step, flights []*flight, sec int64) {
 	}
 }
 
-// steady begins a step at a rate and returns it with the flights of a hundred
-// clients, which do not run.
+// steady begins a step at a rate and returns it with the flights for a hundred clients, which do
+// not run.
 func steady(tb testing.TB, rec *Recorder, spec Spec, rate float64) (*step, []*flight) {
 	tb.Helper()
 	flights := make([]*flight, 100)

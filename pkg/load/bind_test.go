@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// userOf is the connection of one client of several. The request that writes key stalls
-// takes stall, or breaks the connection if it is 0; others take no time.
+// userOf is one client's connection. The request that writes key stalls takes stall, or breaks
+// the connection if it is 0; others take no time.
 type userOf struct {
 	null
 	n      int
@@ -55,8 +55,8 @@ func (u *userOf) Put(_ context.Context, key, _ []byte) error {
 	return nil
 }
 
-// bound runs steps of a load of 4 clients with a connection each, of which request 201, due
-// at 2.01 s, stalls or breaks. It begins at a whole second.
+// bound runs steps of a load with 4 clients, each with a connection; request 201, due at 2.01 s,
+// stalls or breaks. It begins at a whole second.
 type bound struct {
 	spec      Spec
 	stall     time.Duration
@@ -113,9 +113,9 @@ const long = 10 * time.Second
 
 var hundred = workload.Step{Clients: 4, Rate: 100, Duration: long}
 
-// TestBoundRequestsWaitForTheirClient: when one of four members stalls for 3 s, only the
-// requests of its client wait, and the percentiles show it. Without bound requests one
-// request of a thousand waits.
+// TestBoundRequestsWaitForTheirClient: when one of four members stalls for 3 s, only its client's
+// requests wait, and the percentiles show it. Without bound requests one request in a thousand
+// waits.
 func TestBoundRequestsWaitForTheirClient(t *testing.T) {
 	for _, bind := range []workload.Bind{"", workload.BindAny, workload.BindClient} {
 		t.Run(string(bind), func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestBoundAccounts(t *testing.T) {
 	}
 }
 
-// TestBoundClientFindsAServer: the requests of a client without a server wait until it has
-// one, or are shed then.
+// TestBoundClientFindsAServer: a client's requests wait without a server until it has one, or are
+// shed then.
 func TestBoundClientFindsAServer(t *testing.T) {
 	for _, backlog := range []workload.Backlog{workload.BacklogKeep, workload.BacklogShed} {
 		t.Run(string(backlog), func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestBoundClientFindsAServer(t *testing.T) {
 	}
 }
 
-// TestBoundParts: the clients of parts send the same requests as one part, at the same times.
+// TestBoundParts: the parts' clients send the same requests as one part, at the same times.
 func TestBoundParts(t *testing.T) {
 	spec := usersOf(workload.BindClient, "")
 	spec.Arrival = workload.ArrivalPoisson

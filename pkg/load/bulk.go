@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// bulkTimeout is the least deadline of a request of many keys, or of reading their
+	// bulkTimeout is the least deadline for a request with many keys, or for reading their
 	// versions.
 	bulkTimeout = time.Minute
-	// bulkTries is how often a request of many keys is sent before its error ends the preload.
+	// bulkTries is how often a request with many keys is sent before its error ends the preload.
 	bulkTries = 3
 )
 
-// PreloadBulk writes the keys that [Preload] writes, with the same values. A request has
-// batch keys, and each connection sends one request at a time. One of several parts writes
-// its share of the requests, whose keys differ from its share in Preload. Progress is called
-// from several goroutines with the number of keys written so far; it may be nil.
+// PreloadBulk writes the same keys and values as [Preload]. A request has batch keys, and each
+// connection sends one request at a time. One part among several writes its share of the
+// requests, whose keys differ from its share in Preload. Progress is called from several
+// goroutines with the number of keys written so far; it may be nil.
 func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bulk, progress func(keys int64)) error {
 	p, err := newBulkPreload(spec, batch, progress)
 	if err != nil {
@@ -50,11 +50,11 @@ func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bul
 
 // bulkPreload is shared by the connections.
 type bulkPreload struct {
-	spec     Spec // of a load that writes the keys
+	spec     Spec // a load that writes the keys
 	work     *requests.Sequence
-	keys     int64 // of all parts
+	keys     int64 // over all parts
 	batch    int64
-	next     atomic.Int64 // the first batch of this part that no connection has taken
+	next     atomic.Int64 // this part's first batch not yet taken by a connection
 	written  atomic.Int64
 	progress func(int64)
 }
@@ -82,7 +82,7 @@ func (p *bulkPreload) own() int64 {
 	return own
 }
 
-// write takes ranges of keys and writes them until there are no more.
+// write takes key ranges and writes them until no more are left.
 func (p *bulkPreload) write(ctx context.Context, conn database.Bulk) error {
 	pairs := make([]database.Pair, 0, p.batch)
 	for {
@@ -123,7 +123,7 @@ func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []datab
 	return err
 }
 
-// putAll writes pairs once. A panic of the database's client becomes the error.
+// putAll writes pairs once. A panic in the database's client becomes the error.
 func putAll(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,22 +12,22 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// behaviour is the work of a client while its step runs, such as applying requests one after the
+// behaviour is a client's work while its step runs, such as applying requests one after the
 // other.
 type behaviour interface {
-	// run returns when the step has no more work for the client. With a fiber, goroutines of
-	// others may run it between two requests, until one fails: anything that may wait leaves
-	// these goroutines first. The client's context bounds a call of the database's client as
-	// soon as the flight has a word.
+	// run returns when the step has no more work for the client. With a fiber, others' goroutines
+	// may run it between two requests, until one fails: anything that may wait leaves these
+	// goroutines first. The client's context bounds a call to the database's client as soon as
+	// the flight has a word.
 	run()
 }
 
-// client sends requests of a step, which its behaviour chooses.
+// client sends a step's requests, as its behaviour chooses.
 type client struct {
 	step   *step
 	does   behaviour
 	conn   *connection
-	link   *link // nil while there is none
+	link   *link // nil while unconnected
 	served bool  // link has served this client
 	// db, hinted and located are link's; hinted is nil without the ability or the knowledge.
 	db     database.Client
@@ -36,11 +36,11 @@ type client struct {
 	appends database.AppendGetter
 	// located is nil if db does not know its member; the member is then link's.
 	located located
-	// versioned is nil if db does not know the versions that its writes make.
+	// versioned is nil if db does not know the versions its writes make.
 	versioned database.WriteVersioner
 	shard     *shard
 	flight    flight
-	member    int // that the last request went to
+	member    int // to which the last request went
 	ctx       atomic.Pointer[callContext]
 	timer     *time.Timer // nil until the client first waits for a time
 	ramp      int64       // after the step's start, when this client begins
@@ -50,10 +50,10 @@ type client struct {
 	ran       int64        // when this client last read the clock, for the stops and a call's deadline
 	trip      int64        // when the round trip in flight began
 	stopped   int64        // how long stops delayed the call in flight
-	fiber     *fiber.Fiber // nil if the client runs on a goroutine of its own
+	fiber     *fiber.Fiber // nil if the client runs on its own goroutine
 }
 
-// init makes client n of a step, on a connection, with a behaviour.
+// init makes a step's client n, on a connection, with a behaviour.
 func (c *client) init(s *step, n, conn int, does behaviour) {
 	c.step, c.does, c.conn, c.shard = s, does, s.conns[conn], s.rec.shards.of(n)
 	c.clock, c.stops = s.rec.clock, s.rec.stops
@@ -72,7 +72,7 @@ func (c *client) run(f *fiber.Fiber) {
 		if c.wait(begin); c.clock.Now() < begin { // issuing ended before
 			return
 		}
-		c.timer = nil // a closed loop needs none, unless its server is lost
+		c.timer = nil // a closed loop needs no timer, unless its server is lost
 	}
 	c.does.run()
 }
@@ -86,7 +86,7 @@ func (c *client) now() int64 {
 }
 
 // sends notes that the client sends a request at a moment: its flight, its member, and the
-// round trip that begins.
+// beginning round trip.
 func (c *client) sends(at int64, phase, op int, flags int64) {
 	if c.first == 0 {
 		c.first = at
@@ -98,7 +98,7 @@ func (c *client) sends(at int64, phase, op int, flags int64) {
 	c.trip, c.stopped = at, 0
 }
 
-// returned ends a round trip of the call in flight and returns its end.
+// returned ends a round trip of the call in flight and returns when it ended.
 func (c *client) returned() int64 {
 	now := c.now()
 	c.stopped += c.stops.Delayed(c.trip, now)
@@ -113,8 +113,8 @@ func (c *client) ended(d *done) {
 	}
 }
 
-// classify sets the outcome, and whether a failure is an answer. A call that the deadline watcher
-// canceled is a time-out, whatever error the client returned.
+// classify sets the outcome, and whether a failure is an answer. A call canceled by the deadline
+// watcher is a time-out, whatever error the client returned.
 func (c *client) classify(d *done) {
 	d.outcome, d.class = database.Classify(d.err)
 	if c.flight.word.Load()&flightExpired != 0 && d.outcome != workload.OK {
@@ -124,8 +124,7 @@ func (c *client) classify(d *done) {
 	d.declined = d.outcome == workload.Failed && database.Declined(s.rec.accounts.ops[d.op], d.class, s.deletes)
 }
 
-// connected reports whether the client has a connection that is not known to be
-// lost.
+// connected reports whether the client has a connection not known to be lost.
 func (c *client) connected() bool { return c.link != nil && c.conn.current.Load() == c.link }
 
 // attach gives the client a link, and detach takes it.
@@ -155,9 +154,9 @@ func (c *client) watchConnection(d *done) {
 	}
 }
 
-// callContext is the context of a client's calls. A context with a timer for every
-// request would cost more than the rest of a request. So a client keeps one context
-// until a deadline passes, and one watcher cancels the calls that are too late.
+// callContext is the context for a client's calls. A context with a timer for every request would
+// cost more than the rest of the request. So a client keeps one context until a deadline passes,
+// and one watcher cancels late calls.
 type callContext struct {
 	context.Context
 	client *client
@@ -187,7 +186,7 @@ func (c *client) alarm(d int64) *time.Timer {
 	return c.timer
 }
 
-// wait sleeps until a time of the recorder's clock, or until issuing ends.
+// wait sleeps until a time by the recorder's clock, or until issuing ends.
 func (c *client) wait(until int64) {
 	d := until - c.step.rec.clock.Now()
 	if d <= 0 {
@@ -201,9 +200,8 @@ func (c *client) wait(until int64) {
 	c.step.wait(c.alarm(d), until)
 }
 
-// hintedPutter returns the client's ability to take hints, nil if it has none or if
-// the load does not know which keys exist: with one key for all requests, only the
-// first write creates it.
+// hintedPutter returns the client's ability to take hints, nil without it or if the load does not
+// know which keys exist: with one key for all requests, only the first write creates it.
 func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
 	hinted, ok := client.(database.HintedPutter)
 	if !ok || spec.SameKey {

@@ -14,36 +14,36 @@ import (
 type link struct {
 	client database.Client
 	member int // -1 if it is not known
-	// users counts the step's clients that may call client, and served is set once a request
-	// has found a server; both belong to the connection's lock.
+	// users counts the step's clients that may call client, and served is set once a request has
+	// found a server; the connection's lock guards both.
 	users  int
 	served bool
 	resent int64 // requests that client had resent before the link
 }
 
-// connection holds one link after the other, shared by some of a step's clients. When its
-// link is lost, one goroutine opens the next and ends; those of its attempts end before.
+// connection holds one link after the other, shared by some of a step's clients. When its link is
+// lost, one goroutine opens the next and ends, after its attempts' goroutines.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
-	current   atomic.Pointer[link] // nil while there is none
-	// spawn starts a goroutine of the running step, with a context that ends with the step.
+	current   atomic.Pointer[link] // nil while unconnected
+	// spawn starts a goroutine in the running step, with a context that ends with the step.
 	spawn func(func(context.Context))
 
 	mu    sync.Mutex
 	up    chan struct{} // closed when the next link is open
 	pause backoff.Pauses
-	// place is the place in reconnect.Members of the link's member or, without a link, of the member
-	// that was dialed last; first is that of the first one.
+	// place is where the link's member or, without a link, the member dialed last stands in
+	// reconnect.Members; first is where the first one does.
 	place, first int
 	losses       int64
 	reopens      int64
-	resent       int64 // requests that clients of closed links resent
+	resent       int64 // requests resent by closed links' clients
 
-	closing sync.WaitGroup // links that are being closed
+	closing sync.WaitGroup // links being closed
 }
 
-// newConnection returns connection n of the whole step, which is open.
+// newConnection returns the whole step's connection n, which is open.
 func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
 	c := &connection{reconnect: reconnect, failover: failover}
 	member := -1
@@ -56,14 +56,13 @@ func newConnection(n int, client database.Client, reconnect *Reconnect, failover
 	return c
 }
 
-// newLink returns a link to the member that the client names, or to the preferred
-// one.
+// newLink returns a link to the member named by the client, or to the preferred one.
 func newLink(client database.Client, preferred int) *link {
 	return &link{client: client, member: memberOf(client, preferred), resent: database.Resent(client)}
 }
 
-// acquire returns the link for one more client. Without a link it returns a channel
-// that is closed when there is one.
+// acquire returns the link for one more client. Without a link it returns a channel, closed when
+// there is one.
 func (c *connection) acquire() (*link, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +84,8 @@ func (c *connection) release(l *link) {
 	}
 }
 
-// closeUnused closes a link that was taken out of use, unless clients still have it. The caller has
-// the lock.
+// closeUnused closes a link taken out of use, unless clients still have it. The caller has the
+// lock.
 func (c *connection) closeUnused(l *link) {
 	if l.users == 0 {
 		c.resent += database.Resent(l.client) - l.resent
@@ -118,7 +117,7 @@ func (c *connection) next(running []bool) (place int, free bool) {
 	return c.place, false
 }
 
-// resends returns how many requests the clients of all links have resent by themselves.
+// resends returns how many requests all links' clients have resent by themselves.
 func (c *connection) resends() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +128,8 @@ func (c *connection) resends() int64 {
 	return n
 }
 
-// end returns the client that is open at the end of a step, nil if there is none. The
-// step's clients must have ended.
+// end returns the client that is open when a step ends, nil without one. The step's clients must
+// have ended.
 func (c *connection) end() database.Client {
 	c.closing.Wait()
 	if l := c.current.Load(); l != nil {

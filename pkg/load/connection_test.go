@@ -36,7 +36,7 @@ func newServers(n int) *servers {
 	return &servers{down: make([]atomic.Bool, n), slow: make([]atomic.Int64, n), requests: make([]atomic.Int64, n), attempts: make([]atomic.Int64, n)}
 }
 
-// client is one connection to one of the servers.
+// serverClient is one connection to one of the servers.
 type serverClient struct {
 	*servers
 	member int
@@ -102,7 +102,7 @@ func (c *serverClient) Close() error {
 	return nil
 }
 
-// runServers runs one step and closes its connections, all of which must be closed.
+// runServers runs one step and closes its connections, which must all be closed.
 func runServers(t *testing.T, spec Spec, s Step, cluster *servers, conns int) (*memory, *Recorder, StepResult, error) {
 	t.Helper()
 	sink := newMemory()
@@ -125,7 +125,7 @@ func runServers(t *testing.T, spec Spec, s Step, cluster *servers, conns int) (*
 	return sink, rec, res, err
 }
 
-// waited sums the waiting times of rows of a phase.
+// waited sums the waiting times in a phase's rows.
 func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 	for _, r := range rows {
 		if r.Phase == phase {
@@ -135,8 +135,8 @@ func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 	return sum
 }
 
-// TestDeadMemberIsNoBusyLoop: 34, 33 and 33 of 100 clients use three members; one member
-// dies after 3 of 8 s. Only the requests that find out fail.
+// TestDeadMemberIsNoBusyLoop: 100 clients use three members, 34, 33 and 33 each; one member dies
+// after 3 of 8 s. Only the requests that find out fail.
 func TestDeadMemberIsNoBusyLoop(t *testing.T) {
 	t.Parallel()
 	for _, failover := range workload.Failovers() {
@@ -157,7 +157,7 @@ func deadMember(t *testing.T, failover workload.Failover, conns int) {
 	time.AfterFunc(3*time.Second+startIn, func() { cluster.down[dead].Store(true) })
 	spec := writes()
 	spec.Failover, spec.WarmUp, spec.CoolDown = failover, 4*time.Second, time.Second
-	on := 0 // clients of the dead member
+	on := 0 // the dead member's clients
 	for n := range clients {
 		if n%conns%3 == dead {
 			on++
@@ -186,7 +186,7 @@ func deadMember(t *testing.T, failover workload.Failover, conns int) {
 		if res.Reconnects != 0 {
 			t.Errorf("%d reconnects to a dead member, want 0", res.Reconnects)
 		}
-		// Pauses of 10 ms that double to a second: 7 take 1.27 s, and 4 more follow.
+		// 10 ms pauses that double to a second: 7 take 1.27 s, and 4 more follow.
 		if n := cluster.attempts[dead].Load(); n < int64(9*lost) || n > int64(13*lost) {
 			t.Errorf("%d attempts of %d connections to connect to the dead member, want about 11 of each", n, lost)
 		}
@@ -207,8 +207,7 @@ func deadMember(t *testing.T, failover workload.Failover, conns int) {
 	}
 }
 
-// TestOutageEatsNoRequests: all members are gone for 0.3 s of a closed loop of
-// 60,000 requests.
+// TestOutageEatsNoRequests: all members are gone for 0.3 s in a closed loop with 60,000 requests.
 func TestOutageEatsNoRequests(t *testing.T) {
 	for _, failover := range workload.Failovers() {
 		synctest.Test(t, func(t *testing.T) {
@@ -292,7 +291,7 @@ func TestLastRequestsOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatalf("run the step: %v", err)
 			}
-			// 2,000 in the first half second of the closed loop, then 2 a millisecond.
+			// 2,000 in the closed loop's first half second, then 2 a millisecond.
 			want := time.Second
 			if rate > 0 {
 				want = 3 * time.Second
@@ -397,8 +396,8 @@ type resending struct {
 
 func (r *resending) Resent() int64 { return r.resent }
 
-// TestResends: requests that clients resend are counted over all clients of a connection,
-// for each client from when it joined the connection.
+// TestResends: resent requests are counted over all clients on a connection, for each client from
+// when it joined.
 func TestResends(t *testing.T) {
 	s := newServers(1)
 	first, second := &resending{serverClient{servers: s}, 5}, &resending{serverClient{servers: s}, 2}

@@ -9,7 +9,7 @@ import (
 
 var _ fiber.Context = (*callContext)(nil)
 
-// Fiber returns the client's fiber, nil if it has none.
+// Fiber returns the client's fiber, nil without one.
 func (c *callContext) Fiber() *fiber.Fiber { return c.client.fiber }
 
 // Value has the client's fiber.
@@ -20,7 +20,7 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// deadline returns the deadline of the request in flight, in nanoseconds.
+// deadline returns the deadline for the request in flight, in nanoseconds.
 func (c *callContext) deadline() (at int64, ok bool) {
 	word := c.client.flight.word.Load()
 	timeout := c.client.step.spec.Timeout
@@ -93,9 +93,9 @@ func (s *step) expire(clients []*client) {
 	}
 }
 
-// expire cancels the client's call if it was sent before a time. It marks the
-// flight first. If it can set the mark, the call has not ended and the context is
-// still that call's; the client sees the mark and takes a new context.
+// expire cancels the client's call if it was sent before a time. It marks the flight first. If it
+// can set the mark, the call has not ended and still has this context; the client sees the mark
+// and takes a new context.
 func (c *client) expire(sentBefore int64) {
 	word := c.flight.word.Load()
 	if word == 0 || word&flightExpired != 0 || sentAt(word) > sentBefore {

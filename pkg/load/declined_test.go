@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// gone has lost its keys: the answer to each second read, after 4 ms, is that the key does
-// not exist, and each fourth read is refused at once.
+// gone has lost its keys: each second read is answered, after 4 ms, that the key does not exist,
+// and each fourth read is refused at once.
 type gone struct{ reads *atomic.Int64 }
 
 func (gone) Put(context.Context, []byte, []byte) error { return nil }
@@ -75,8 +75,8 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// checkDeclined expects 4,000 requests: 1,500 reads of 2,000 find no key after 4 ms, and
-// 500 are refused.
+// checkDeclined expects 4,000 requests: 1,500 out of 2,000 reads find no key after 4 ms, and 500
+// are refused.
 func checkDeclined(t *testing.T, s *results.Summary, want bool) {
 	t.Helper()
 	if s.OK != 2000 || s.Failed != 2000 || s.Population() != 4000 {

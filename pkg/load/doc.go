@@ -1,62 +1,60 @@
 // Package load applies operations to a database and records every one of them.
 //
-// An [Engine] runs steps: a number of clients that share connections and take
-// requests from one schedule, closed loop or at a rate. Every request ends as
-// exactly one of ok, failed, unknown, shed and unsent. A [Recorder] counts them
-// into one second's records after the other, in memory that does not grow with
-// the number of requests.
+// An [Engine] runs steps: some clients that share connections and take requests from one
+// schedule, closed loop or at a rate. Every request ends as exactly one of ok, failed, unknown,
+// shed and unsent. A [Recorder] counts them into one second's records after the other, in memory
+// that does not grow with the request count.
 //
 // With a rate, request i is due at start + i/rate whatever the database does.
 // Response time counts from when it was due, service time from when it was sent.
 // So a stall shows in every request that had to wait for it.
 //
-// Several machines can issue one load: [Spec.Part] is the share of each. The number of a
-// request determines its content and its due time, so together they send the requests of one.
+// Several machines can issue one load: [Spec.Part] is each one's share. A request's number
+// determines its content and its due time, so together they send the same requests as one would.
 //
-// Requests are counted twice, independently: [Recorder] counts each request that a
-// client records, and the schedule's numbers give the count that must result. A step
-// fails if the two counts differ.
+// Requests are counted twice, independently: [Recorder] counts each request that a client
+// records, and the schedule's numbers give the count to be expected. A step fails if the two
+// counts differ.
 //
 // # Recording
 //
-// A [Recorder] is made of parts that guard themselves, one file each: a clock, the
-// shards and the failures that clients record into, a flusher that merges them each
-// second, the offered requests (counted from the schedule's numbers), and the accounts
-// (counted from the requests). At the end of a step the last two must agree. A shard
-// counts seconds, ticks of 100 ms, and requests by member. Ticks are numbered from the
-// start of the measured window, and the tick in which the window ends is cut there.
-// So the rows of progress.csv sum to the requests that ended inside the window.
+// A [Recorder] consists of parts that guard themselves, one file each: a clock, the shards and
+// the failures that clients record into, a flusher that merges them each second, the offered
+// requests (counted from the schedule's numbers), and the accounts (counted from the requests).
+// When a step ends, the last two must agree. A shard counts seconds, 100 ms ticks, and requests
+// by member. Ticks are numbered from where the measured window starts, and the tick in which the
+// window ends is cut there. So the rows in progress.csv sum to the requests that ended inside the
+// window.
 //
-// A client publishes the time at which it sent its request in one atomic word, so a flush
-// counts the request as sent in that second and never again. Gauges follow from the counts.
+// A client publishes when it sent its request in one atomic word, so a flush counts the request
+// as sent in that second and never again. Gauges follow from the counts.
 //
 // # Observers
 //
-// A sink that is an [Observer] sees every request that ended. Clients append to pages of
-// their shard under the lock that they hold in any case. Each delivery names a moment before
-// which nothing will be added: the earliest at which a request in flight was sent. A client
-// that has read the clock, but has not yet set its atomic word, would be missed. So a client
-// with an observer sets a mark in the word before it reads the clock.
+// A sink that is an [Observer] sees every request that ended. Clients append to their shard's
+// pages under the lock that they hold in any case. Each delivery names a moment before which
+// nothing will be added: the earliest at which a request in flight was sent. This would miss a
+// client that has read the clock, but has not yet set its atomic word. So a client with an
+// observer sets a mark in the word before it reads the clock.
 //
 // # Connections and deadlines
 //
-// Several clients may share a connection. After a request that found no server, one
-// goroutine for each connection opens the next one, to a member that the load's failover
-// chooses. Its clients send nothing meanwhile, and their waits are counted by second
-// like requests. One watcher checks the deadlines of calls: a context with a timer for every
-// request would cost more than the request, so each client keeps one context until a
-// deadline passes.
+// Several clients may share a connection. After a request that found no server, one goroutine for
+// each connection opens the next one, to a member chosen by the load's failover. Its clients send
+// nothing meanwhile, and their waits are counted by second like requests. One watcher checks the
+// calls' deadlines: a context with a timer for every request would cost more than the request, so
+// each client keeps one context until a deadline passes.
 //
 // # Fibers
 //
 // Where the database's client supports it ([database.Continuer]), clients are fibers. One
 // goroutine waits for all plain connections and continues the clients that got an answer; these
-// record, and make their next requests. It reads the answers and writes the requests of a connection
-// that clients share, the requests all at once; clients with a connection each do both themselves.
-// When answers have come on many connections, other goroutines serve a part of them. A client
-// leaves that goroutine before anything that may block, and after a request that failed.
-// Fibers and connections borrow memory for requests and answers, and return it before they
-// wait, so a thousand waiting clients hold little.
+// record, and make their next requests. On a connection shared by clients, it reads the answers
+// and writes the requests, these all at once; clients with a connection each do both themselves.
+// When answers have come on many connections, other goroutines serve some. A client leaves that
+// goroutine before anything that may block, and after a failed request. Fibers and connections
+// borrow memory for requests and answers, and return it before they wait, so a thousand waiting
+// clients hold little.
 //
 // A timerfd wakes the process when a client's wait ends: Go's timers alone fire 0.6 ms
 // late at the median, with it 0.1 ms (10 clients at 100 to 10,000 requests per second,

@@ -5,14 +5,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// done is one request that ended. Times are nanoseconds of the recorder's clock.
+// done is one ended request. Times are nanoseconds by the recorder's clock.
 type done struct {
 	due, sent, end int64
 	phase, op      int
-	late           int64 // the part of sent - due that the client caused itself
-	stopped        int64 // the part of end - sent by which stops of the client delayed the answer
-	read, written  int64 // bytes of the value that was read, of keys and values that were written
-	member         int   // that the request went to; -1 if not known
+	late           int64 // the part of sent - due caused by the client itself
+	stopped        int64 // the part of end - sent by which stops in the client delayed the answer
+	read, written  int64 // bytes in the value read, in keys and values written
+	member         int   // to which the request went; -1 if not known
 	outcome        workload.Outcome
 	class          database.Class
 	declined       bool // a failure that is an answer; see database.Declined

@@ -16,7 +16,7 @@ func TestTiesAtTheWindowsEnd(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		step      workload.Step
-		takes     []time.Duration // of requests in the order in which they are sent
+		takes     []time.Duration // how long requests take, in sending order
 		interrupt time.Duration
 		timeout   time.Duration
 		window    time.Duration
@@ -62,8 +62,8 @@ func TestTiesAtTheWindowsEnd(t *testing.T) {
 	}
 }
 
-// TestRecordsWhileIssuingEnds: clients record at the moment when issuing ends. Each
-// request is counted on the side of the window's end on which it ended.
+// TestRecordsWhileIssuingEnds: clients record at the moment when issuing ends. Each request is
+// counted on the side of the window's end where it ended.
 func TestRecordsWhileIssuingEnds(t *testing.T) {
 	for range 200 {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)
@@ -109,9 +109,8 @@ func TestRecordsWhileIssuingEnds(t *testing.T) {
 	}
 }
 
-// TestEndFoundLate: the process was stopped for longer than a schedule looks ahead.
-// Issuing then ends when the end is found, so that no window ends before requests that
-// were counted inside.
+// TestEndFoundLate: the process was stopped for longer than a schedule looks ahead. Issuing then
+// ends when the end is found, so that no window ends before requests counted inside.
 func TestEndFoundLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)

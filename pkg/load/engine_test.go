@@ -69,7 +69,7 @@ func (m *memory) sums() (t results.Totals) {
 	return t
 }
 
-// tickSums adds up the rows of ticks.
+// tickSums adds up tick rows.
 func (m *memory) tickSums() (sum results.Progress) {
 	for _, p := range m.ticks {
 		sum.Due += p.Due
@@ -82,7 +82,7 @@ func (m *memory) tickSums() (sum results.Progress) {
 	return sum
 }
 
-// tickTotals returns the totals that rows of ticks have.
+// tickTotals returns the totals that tick rows have.
 func tickTotals(t results.Totals) results.Progress {
 	return results.Progress{Due: t.Offered, OK: t.OK, Failed: t.Failed, Unknown: t.Unknown, Shed: t.Shed, Unsent: t.Unsent}
 }
@@ -175,7 +175,7 @@ func TestStall(t *testing.T) {
 		}
 		series := results.Series{Timing: results.TimingResponse, Operation: "write", Phase: results.PhaseMeasure}
 		q := sink.quant[series]
-		// Due times 10 ms apart wait 1000, 990, ... 10 ms: of 1000 requests 10 % waited,
+		// Due times 10 ms apart wait 1000, 990, ... 10 ms: 10 % of 1000 requests waited,
 		// uniformly up to a second.
 		for _, c := range []struct {
 			q        float64
@@ -221,8 +221,8 @@ func TestFirstRequestIsNotQueued(t *testing.T) {
 	})
 }
 
-// TestSentIsCountedOnce: a request is sent and ends before, between and after
-// flushes of the second in which its client read the clock.
+// TestSentIsCountedOnce: a request is sent and ends before, between and after flushing the second
+// in which its client read the clock.
 func TestSentIsCountedOnce(t *testing.T) {
 	spec := writes()
 	work, err := spec.sequence(1)
@@ -373,9 +373,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestReconcile runs loads with random operations, delays, errors, time-outs and
-// interrupts. The counts must add up, and equal those of the client and of a second
-// schedule.
+// TestReconcile runs loads with random operations, delays, errors, time-outs and interrupts. The
+// counts must add up, and equal those from the client and from a second schedule.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {

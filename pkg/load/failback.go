@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// failBackAtOnce bounds the connections of a step that go back at the same time. It is small, so
-	// that requests of the load hardly wait for them.
+	// failBackAtOnce bounds how many of a step's connections go back at the same time. It is
+	// small, so that the load's requests hardly wait for them.
 	failBackAtOnce = 16
-	// failBackTimeout is for all of a step together: a load may have recovered before a member that
-	// started again serves.
+	// failBackTimeout covers a whole step: a load may have recovered before a restarted member
+	// serves.
 	failBackTimeout = 20 * time.Second
-	failBackPause   = 200 * time.Millisecond // after an attempt that failed
+	failBackPause   = 200 * time.Millisecond // after a failed attempt
 )
 
-// watchFailBack has connections go back whenever that is asked for, until ctx ends.
+// watchFailBack makes connections go back whenever asked, until ctx ends.
 func (s *step) watchFailBack(ctx context.Context) {
 	for {
 		select {
@@ -53,7 +53,7 @@ func (s *step) failBack(ctx context.Context) (all FailedBack) {
 }
 
 // failBack goes back to the connection's first member if it failed over. Requests in flight are
-// answered over the link that they were sent on.
+// answered over the link they were sent on.
 func (c *connection) failBack(ctx context.Context) FailedBack {
 	old, away := c.failedOver()
 	switch {

@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestFailBack: the connections of a member that died go to the next one, and back when that is
-// asked for and the member serves again. Requests then go to all members alike, and no request
-// fails by it.
+// TestFailBack: a dead member's connections go to the next one, and back on request once the
+// member serves again. Requests then go to all members alike, and no request fails by it.
 func TestFailBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const dead, conns = 1, 6

@@ -9,9 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// failures records the requests of all clients that ended failed or unknown. All clients
-// share one lock: failures are rare, or their cost does not matter. It has two slots, like
-// a shard.
+// failures records all clients' requests that ended failed or unknown. All clients share one
+// lock: failures are rare, or their cost does not matter. It has two slots, like a shard.
 type failures struct {
 	ops []workload.Op
 
@@ -19,14 +18,14 @@ type failures struct {
 	open  openSeconds
 	rated bool
 	slots [2]failed
-	// exampled are the classes that have an example in this step's records.
+	// exampled are the classes with an example in this step's records.
 	exampled map[database.Class]bool
-	messages *message.Set // of the whole load
+	messages *message.Set // for the whole load
 
-	taken failed // the second that was taken last; of the goroutine that takes
+	taken failed // the second taken last; for the taking goroutine
 }
 
-// failed holds one second of failures.
+// failed holds one second's failures.
 type failed struct {
 	counts  map[failure]*results.ErrorCount
 	latency []latencies // as in a slot; nil if nothing failed yet
@@ -78,7 +77,7 @@ func (f *failures) record(d *done) {
 	}
 }
 
-// add adds the latencies of a request. The lock is held.
+// add adds a request's latencies. The lock is held.
 func (f *failures) add(l *latencies, o workload.Outcome, d *done) {
 	l[service][o].add(d.end - d.sent)
 	if f.rated {

@@ -20,12 +20,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fiberClient is a connection whose one goroutine answers the requests of fibers in
-// their order and continues them.
+// fiberClient is a connection whose one goroutine answers fibers' requests in order and continues
+// them.
 type fiberClient struct {
 	answer   func(number int64) (err error, silent bool)
 	requests chan *fiberCall
-	asks     chan chan struct{} // of calls without a fiber
+	asks     chan chan struct{} // calls without a fiber
 	closed   chan struct{}
 	served   atomic.Int64
 	runs     sync.WaitGroup
@@ -99,8 +99,8 @@ func (c *fiberClient) Get(ctx context.Context, key []byte, _ workload.ReadMode) 
 	return nil, c.Put(ctx, key, nil)
 }
 
-// Close waits for the goroutine that answers, as clients of databases do: a goroutine that waits
-// for a fiber would never be closed.
+// Close waits for the answering goroutine, as database clients do: a goroutine that waits for a
+// fiber would never be closed.
 func (c *fiberClient) Close() error {
 	close(c.closed)
 	c.runs.Wait()
@@ -117,7 +117,7 @@ func runFibers(t *testing.T, spec Spec, s Step, conns []database.Client) (*memor
 		t.Errorf("run the step: %v", err)
 	}
 	got, want := sink.sums(), rec.Totals()
-	got.BytesRead = want.BytesRead // rows have none
+	got.BytesRead = want.BytesRead // rows have no bytes read
 	if !cmp.Equal(got, want) || !want.Reconcile() {
 		t.Errorf("rows must sum to totals that reconcile: %s", cmp.Diff(want, got))
 	}
@@ -177,7 +177,7 @@ func TestFibersLoseConnections(t *testing.T) {
 	}
 }
 
-// fiberStore waits for an answer with every request that it has applied.
+// fiberStore waits for an answer with every applied request.
 type fiberStore struct {
 	*fiberClient
 	store *store
@@ -196,7 +196,7 @@ func (s fiberStore) Swap(ctx context.Context, key, old, value []byte) error {
 	return errors.Join(s.store.Swap(ctx, key, old, value), s.fiberClient.Put(ctx, nil, nil))
 }
 
-// Fibers send and read the right bytes, though they share the memory of keys and values.
+// Fibers send and read the right bytes, though they share memory for keys and values.
 func TestFibersShareMemory(t *testing.T) {
 	shared := &store{m: map[string][]byte{}}
 	conns := make([]database.Client, 4)
@@ -226,7 +226,7 @@ func TestFibersShareMemory(t *testing.T) {
 	}
 }
 
-// fiberVersioned waits for an answer with every request that it has applied.
+// fiberVersioned waits for an answer with every applied request.
 type fiberVersioned struct {
 	*fiberClient
 	on *versioned
@@ -273,7 +273,7 @@ func TestFibersReadVersions(t *testing.T) {
 	}
 }
 
-// Fibers with values that are too large to share keep memory for them.
+// Fibers with values too large to share keep memory for them.
 func TestFibersKeepLargeValues(t *testing.T) {
 	c := newFiberClient(func(int64) (error, bool) { return nil, false })
 	spec := writes()

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// continues reports whether everything that clients wait for with each request continues fibers: they
-// wait for answers of the database's clients, and have no connections of their own.
+// continues reports whether everything that clients wait for with each request continues fibers:
+// they wait for answers from the database's clients, and have no connections of their own.
 func (s *step) continues() bool {
 	return !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) && !slices.ContainsFunc(s.rec.accounts.ops, workload.Op.Locks) &&
 		!slices.ContainsFunc(s.conns, func(c *connection) bool {
@@ -22,13 +22,14 @@ func (s *step) continues() bool {
 		})
 }
 
-// inFibers reports whether the clients run as fibers. Clients of a rate also wait for times.
+// inFibers reports whether the clients run as fibers. Clients with a rate also wait for due
+// times.
 func (s *step) inFibers() bool { return (!s.rated() || s.alarms != nil) && s.continues() }
 
-// startFibers starts clients as fibers, on a few goroutines: a goroutine for each fiber would leave
-// its stack behind. A closed loop starts when the step does, and the first requests of one
-// connection are written before those of the next are made, so that a few buffers serve all. Clients
-// of a rate wait for their first requests.
+// startFibers starts clients as fibers, on a few goroutines: a goroutine for each fiber would
+// leave its stack behind. A closed loop starts when the step does, and one connection's first
+// requests are written before the next one's are made, so that a few buffers serve all. Clients
+// with a rate wait for their first requests.
 func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(s.conns)) {
@@ -43,7 +44,7 @@ func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
 					fiber.Go(clients, all[n].run)
 				}
 				if !s.rated() {
-					runtime.Gosched() // to the goroutine that writes
+					runtime.Gosched() // to the writing goroutine
 				}
 			}
 		})

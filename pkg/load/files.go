@@ -87,7 +87,7 @@ func (f *Files) Total(t Total) error {
 	return f.total.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }
 
-// Member appends the histogram of a member.
+// Member appends a member's histogram.
 func (f *Files) Member(t MemberTotal) error {
 	return f.byMember.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }

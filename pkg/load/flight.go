@@ -51,8 +51,7 @@ func phaseOf(word int64) int { return int(word/flightPhase) & 3 }
 func opOf(word int64) int { return int(word/flightOp) & (maxOps - 1) }
 
 // earliest returns a moment: every request that the client sent, or will send, before it has
-// ended. The shard is locked, so no request ends meanwhile, and now is an earlier reading of
-// the clock.
+// ended. The shard is locked, so no request ends meanwhile, and now is an earlier clock reading.
 //
 // An idle client reads the clock after it has set flightSending, so not before now. A client
 // that has set flightSending may have read the clock already, and be descheduled since, but not

@@ -2,20 +2,20 @@ package load
 
 import "github.com/coreos/dbtester/pkg/results"
 
-// Answers holds the times at which the first and the last ok request of a tick ended, in
-// nanoseconds after the step's start.
+// Answers holds when the first and the last ok request in a tick ended, in nanoseconds after the
+// step's start.
 type Answers struct{ First, Last int64 }
 
-// Gaps finds the longest gap between ok answers. A gap that is longer than a tick lies
-// between two ticks, so it is exact. The zero value has seen no answer.
+// Gaps finds the longest gap between ok answers. A gap longer than a tick lies between two ticks,
+// so it is exact. The zero value has seen no answer.
 type Gaps struct {
 	any         bool
 	first, last int64       // ok answers so far
-	longest     results.Gap // between two of them
+	longest     results.Gap // between two answers
 }
 
-// Add adds the answers of a tick. A tick that is added late, because its record came late,
-// may divide the longest gap.
+// Add adds a tick's answers. A tick added late, because its record came late, may divide the
+// longest gap.
 func (g *Gaps) Add(a Answers) {
 	switch {
 	case !g.any:
@@ -47,7 +47,7 @@ func (g *Gaps) found(gap results.Gap) {
 	}
 }
 
-// Longest returns the longest gap of a window that holds all answers.
+// Longest returns the longest gap in a window that holds all answers.
 func (g *Gaps) Longest(from, to int64) results.Gap {
 	if !g.any {
 		return results.Gap{FromNS: from, ToNS: to, FromStart: true, ToEnd: true}

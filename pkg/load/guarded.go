@@ -12,24 +12,23 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// guarded makes the transactions of one client, which name the versions of their keys. A
-// version that is not known is read before the request is sent, or right after the
-// conflict that made it unknown. Such a read is a request of its own: it is counted, and
-// enters no time of another request.
+// guarded makes one client's transactions, which name their keys' versions. An unknown version is
+// read before the request is sent, or right after the conflict that made it unknown. Such a read
+// is a request of its own: it is counted, and enters no other request's time.
 type guarded struct {
 	step  *step
 	table *versions.Table
 	reads *atomic.Int64
 
 	puts []database.GuardedPut
-	keys []int64 // numbers of the keys of puts
+	keys []int64 // puts' key numbers
 	// expected are the versions that the last transaction named when it was sent.
 	expected []int64
-	data     []byte // keys and values of all puts but the first
+	data     []byte // all puts' keys and values but the first's
 	// stale are the keys whose versions this client must read next.
 	stale []int64
-	key   []byte // one of the stale keys
-	err   error  // of a read that the next transaction needed
+	key   []byte // a stale key
+	err   error  // from a read needed by the next transaction
 }
 
 // newGuarded returns nil for a step without transactions.
@@ -40,8 +39,8 @@ func newGuarded(s *step) *guarded {
 	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
 }
 
-// prepare lists the keys of a transaction, from the request's key and value. It returns
-// the bytes of the other keys and their values.
+// prepare lists the keys of a transaction, from the request's key and value. It returns how many
+// bytes the other keys and their values have.
 func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
@@ -63,8 +62,8 @@ func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) 
 	return int64(len(g.data))
 }
 
-// expect sets the versions that a transaction expects. It returns how long it read unknown
-// versions, in nanoseconds.
+// expect sets a transaction's expected versions. It returns how long it read unknown versions, in
+// nanoseconds.
 func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	g.err = nil
 	if op == workload.OpCreate {
@@ -85,7 +84,7 @@ func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	return took
 }
 
-// read reads the version of a key.
+// read reads a key's version.
 func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
 	c.fiber.Leave() // leave the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
@@ -98,7 +97,7 @@ func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
 	return version, err
 }
 
-// send sends a transaction and notes the versions that its answer shows.
+// send sends a transaction and notes the versions shown by its answer.
 func (g *guarded) send(ctx context.Context, client database.Client) error {
 	if g.err != nil {
 		_, class := database.Classify(g.err)
@@ -122,8 +121,8 @@ func (g *guarded) send(ctx context.Context, client database.Client) error {
 	return err
 }
 
-// refresh reads the versions that a conflict made unknown. Errors are ignored: the next
-// transaction with such a key reads again.
+// refresh reads the versions made unknown by a conflict. Errors are ignored: the next transaction
+// with such a key reads again.
 func (g *guarded) refresh(c *client) {
 	for _, number := range g.stale {
 		g.key = requests.AppendKey(g.key[:0], &g.step.spec.Load, number)
@@ -138,7 +137,7 @@ func (g *guarded) refresh(c *client) {
 // digits only.
 const versionsAtOnce = 1000
 
-// readVersions reads the versions of all keys that transactions of the load take, with as many
+// readVersions reads the versions of all keys that the load's transactions take, with as many
 // callers as the step has clients. These reads are not part of the load.
 func readVersions(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
 	keys := s.spec.Keys
@@ -181,7 +180,7 @@ type learner struct {
 	found  []int64
 }
 
-// read reads the versions of the half-open range of keys [from, to).
+// read reads the versions in the half-open key range [from, to).
 func (l *learner) read(ctx context.Context, from, to int64) (err error) {
 	for n := int64(len(l.names)); n < to-from; n++ {
 		l.names, l.found = append(l.names, nil), append(l.found, 0)

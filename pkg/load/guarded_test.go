@@ -22,7 +22,7 @@ type versioned struct {
 	tells bool
 	// lose, if not 0, makes the answer to one in so many transactions get lost.
 	lose, txns int
-	takes      time.Duration // of each request
+	takes      time.Duration // for each request
 }
 
 func newVersioned() *versioned {
@@ -75,7 +75,7 @@ func (v *versioned) Version(_ context.Context, key []byte) (int64, error) {
 	return v.versions[string(key)], nil
 }
 
-// transact writes the keys before a load and runs one step of it.
+// transact writes the keys before a load and runs one of its steps.
 func transact(t *testing.T, spec Spec, step workload.Step, v *versioned) (*memory, *Recorder, StepResult) {
 	t.Helper()
 	conns := []database.Client{v}
@@ -197,7 +197,7 @@ func TestTxnWithRate(t *testing.T) {
 	})
 }
 
-// TestCreate: a create makes a key that does not exist, and is counted as one.
+// TestCreate: a create makes a missing key, and is counted as one.
 func TestCreate(t *testing.T) {
 	v := newVersioned()
 	spec := guardedSpec(workload.OpCreate)
@@ -225,7 +225,7 @@ func TestVersionsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// together is a store that reads many versions at once.
+// together is a store which reads many versions at once.
 type together struct {
 	*versioned
 	calls atomic.Int64
@@ -242,7 +242,7 @@ func (m *together) Versions(ctx context.Context, keys [][]byte, versions []int64
 }
 
 // TestVersionsTogether: if the database can read many versions at once, a thousandth of the
-// requests reads the versions of all keys, and every version is right.
+// requests reads all keys' versions, and every version is right.
 func TestVersionsTogether(t *testing.T) {
 	v := &together{versioned: newVersioned()}
 	spec := guardedSpec(workload.OpTxn)

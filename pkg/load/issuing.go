@@ -47,9 +47,9 @@ func newStopTime() *stopTime {
 	return s
 }
 
-// interrupt stops at a time, or as planned if that is earlier, and returns the stop.
-// Between its reading of the clock and its setting of the time, no client issues a request:
-// over returns true, and at waits.
+// interrupt stops at a time, or as planned if that is earlier, and returns the stop. Between
+// reading the clock and setting the time, no client issues a request: over returns true, and at
+// waits.
 func (s *stopTime) interrupt(now func() int64) int64 {
 	planned := s.ns.Swap(ending)
 	at := min(planned, now()+1)
@@ -64,8 +64,7 @@ func (s *stopTime) planned() bool { return s.ns.Load() != math.MaxInt64 }
 // while an interrupt sets the stop.
 func (s *stopTime) over(ns int64) bool { return ns >= s.ns.Load() }
 
-// at returns the time from which nothing new is issued; it waits for an interrupt that
-// is being set.
+// at returns the time from which nothing new is issued; it waits for an interrupt being set.
 func (s *stopTime) at() int64 {
 	at := s.ns.Load()
 	if at == ending {

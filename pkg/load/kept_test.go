@@ -11,7 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keeping is a client that loses every second answer, and then keeps the memory of keys and values.
+// keeping is a client that loses every second answer, and then keeps the keys' and values'
+// memory.
 type keeping struct {
 	null
 	mu    sync.Mutex
@@ -45,8 +46,8 @@ func (k *keeping) Txn(_ context.Context, puts []database.GuardedPut) error {
 
 func (k *keeping) Version(context.Context, []byte) (int64, error) { return 1, nil }
 
-// TestKeptMemory: a client of a database may keep keys and values of a call that failed, as libraries
-// do whose own goroutines still send them.
+// TestKeptMemory: a database client may keep a failed call's keys and values, as libraries do
+// whose own goroutines still send them.
 func TestKeptMemory(t *testing.T) {
 	for _, op := range []workload.Op{workload.OpWrite, workload.OpTxn} {
 		spec := guardedSpec(op)

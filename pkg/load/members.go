@@ -11,13 +11,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// located is a client that knows the index of the member to which a request sent now goes.
+// located is a client that knows, by index, the member to which a request sent now goes.
 type located interface{ Member() int }
 
-// unknownMember is the index of a member that is not known.
+// unknownMember is the index for an unknown member.
 const unknownMember = -1
 
-// memberOf returns the member that a client names, else the preferred one.
+// memberOf returns the member named by a client, else the preferred one.
 func memberOf(client database.Client, preferred int) int {
 	if l, ok := client.(located); ok {
 		return l.Member()
@@ -27,14 +27,14 @@ func memberOf(client database.Client, preferred int) int {
 
 // memberCounts count requests by member and phase. Its owner guards it.
 type memberCounts struct {
-	// slots are chosen by the parity of the second, like those of a shard. In a slot the
-	// phases of the unknown member come first, then those of member 0.
+	// slots are chosen by the second's parity, as in a shard. In a slot the unknown member's
+	// phases come first, then member 0's.
 	slots [2][]results.MemberSecond
-	// histograms are of the step's measured ok requests, in the order of the slots.
+	// histograms cover the step's measured ok requests, in slot order.
 	histograms []*hdrhistogram.Histogram
 }
 
-// add counts a request that ended in a second.
+// add counts a request ended in a second.
 func (m *memberCounts) add(sec int64, d *done, rated bool) {
 	at := (d.member+1)*numPhases + d.phase
 	s := &m.slots[sec&1]
@@ -68,7 +68,7 @@ func (m *memberCounts) histogram(n int) *hdrhistogram.Histogram {
 	return m.histograms[n]
 }
 
-// take moves the counts of a second to a list.
+// take moves a second's counts to a list.
 func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
 	s := m.slots[sec&1]
 	for n := range s {
@@ -80,7 +80,7 @@ func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
 	clear(s)
 }
 
-// takeHistograms merges the step's histograms into those of into.
+// takeHistograms merges the step's histograms into into's.
 func (m *memberCounts) takeHistograms(into *memberCounts) {
 	for n, h := range m.histograms {
 		if h != nil && h.TotalCount() > 0 {
@@ -90,15 +90,15 @@ func (m *memberCounts) takeHistograms(into *memberCounts) {
 	}
 }
 
-// memberRows turns counts by member into rows of members.csv and histograms. One
-// goroutine at a time calls its methods.
+// memberRows turns counts by member into members.csv rows and histograms. One goroutine at a time
+// calls its methods.
 type memberRows struct {
 	step   *plan
-	merged []results.MemberSecond // of one second, in the order of a slot
-	rows   []results.MemberSecond // of the last call
+	merged []results.MemberSecond // one second's, in slot order
+	rows   []results.MemberSecond // from the last call
 }
 
-// second returns the rows of a second, which are valid until the next call.
+// second returns a second's rows, which are valid until the next call.
 func (r *memberRows) second(sec int64) []results.MemberSecond {
 	r.rows = r.rows[:0]
 	for n := range r.merged {
@@ -112,7 +112,7 @@ func (r *memberRows) second(sec int64) []results.MemberSecond {
 	return r.rows
 }
 
-// totals passes the histograms of a step to a function.
+// totals passes a step's histograms to a function.
 func (r *memberRows) totals(all *memberCounts, start, end time.Time, write func(MemberTotal)) {
 	timing := results.TimingOf(r.step.rated())
 	for n, h := range all.histograms {

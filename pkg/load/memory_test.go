@@ -125,8 +125,8 @@ func TestReadsLeaveNoGarbage(t *testing.T) {
 	}
 }
 
-// TestStepAllocatesAtItsStart: a step makes every histogram that ok requests need
-// before its first request.
+// TestStepAllocatesAtItsStart: a step makes every histogram needed by ok requests before its
+// first request.
 func TestStepAllocatesAtItsStart(t *testing.T) {
 	for _, rate := range []float64{0, 1000} {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Mix: []workload.Share{{Operation: workload.OpRead, Weight: 1}, {Operation: workload.OpWrite, Weight: 1}}}, Limits: workload.Limits{WarmUp: time.Second, CoolDown: time.Second}}}

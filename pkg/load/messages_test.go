@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// talkative answers every request with an error of its own.
+// talkative answers every request with its own error.
 type talkative struct {
 	null
 	n atomic.Int64
@@ -27,8 +27,7 @@ func (c *talkative) Put(context.Context, []byte, []byte) error {
 	return database.NotApplied(database.ClassThrottled, fmt.Errorf("%s", text))
 }
 
-// Failed requests are also counted by message, and the number of messages does not grow
-// with the requests.
+// Failed requests are also counted by message, and there are no more messages with more requests.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	sink := newMemory()

@@ -10,7 +10,7 @@ import (
 type observed struct {
 	history            *history
 	client, connection int32
-	ended              []Ended // of the last request
+	ended              []Ended // from the last request
 }
 
 // newObserved returns nil for a step without an observer.
@@ -37,8 +37,8 @@ func (o *observed) await(c *client) {
 	o.history.pool.addWait(o.history.clock.Now() - from)
 }
 
-// readClock reads the clock for the request that the client sends next. Meanwhile the flight shows
-// that the client may have read the clock.
+// readClock reads the clock for the client's next request. Meanwhile the flight shows that the
+// client may have read the clock.
 func (o *observed) readClock(c *client) int64 {
 	c.flight.word.Store(flightSending)
 	sent := c.now()

@@ -2,37 +2,37 @@ package load
 
 import "github.com/coreos/dbtester/pkg/load/clock"
 
-// Observer is a [Sink] that also sees every request. Requests that were shed or left unsent
-// are not among them.
+// Observer is a [Sink] that also sees every request. Requests shed or left unsent are not among
+// them.
 type Observer interface {
 	Sink
-	// Observe receives requests that ended, in no order, and a moment: every request that was
-	// sent before it has ended and was passed by this call or an earlier one. The moment never
-	// decreases. Observe is called once a second, as soon as some 8,000 requests have ended, and
-	// at a step's end. Ended is valid during the call. While the observer is behind by mostPages,
-	// clients wait before they take their next request.
+	// Observe receives ended requests, in no order, and a moment: every request sent before it
+	// has ended and was passed by this call or an earlier one. The moment never decreases.
+	// Observe is called once a second, as soon as some 8,000 requests have ended, and at a step's
+	// end. Ended is valid during the call. While the observer is behind by mostPages, clients
+	// wait before they take their next request.
 	Observe(ended []Ended, before int64) error
 }
 
-// Watch is the method of an [Observer].
+// Watch is an [Observer]'s method.
 type Watch func(ended []Ended, before int64) error
 
 // Observe implements [Observer].
 func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, before) }
 
-// history holds the requests that an observer has not seen yet. Clients append to pages of
-// their shard, under the lock of the shard that they hold in any case, so that no client waits
-// for another or for the observer.
+// history holds the requests not yet seen by an observer. Clients append to their shard's pages,
+// under the shard's lock that they hold in any case, so that no client waits for another or for
+// the observer.
 type history struct {
 	clock    clock.Clock
-	unix     int64 // nanoseconds of the clock's beginning
+	unix     int64 // when the clock begins, in nanoseconds
 	observer Observer
 	shards   *shards
 	// descheduled is called after a client has read the clock for a request, before its flight
 	// shows the request; nil outside tests.
 	descheduled func()
 
-	// Of the goroutine that delivers.
+	// For the delivering goroutine.
 	taken  [][]Ended
 	before int64
 
@@ -53,7 +53,7 @@ func newHistory(c clock.Clock, sink Sink, s *shards) *history {
 	return h
 }
 
-// begin prepares for a step with a number of clients.
+// begin prepares for a step with that many clients.
 func (h *history) begin(clients int) {
 	if h == nil {
 		return
@@ -61,7 +61,7 @@ func (h *history) begin(clients int) {
 	h.pool.begin(clients, len(h.shards.all))
 }
 
-// hurried returns the channel that asks to deliver at once, nil without an observer.
+// hurried returns the channel that asks for delivery at once, nil without an observer.
 func (h *history) hurried() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -69,8 +69,7 @@ func (h *history) hurried() <-chan struct{} {
 	return h.pool.hurry
 }
 
-// deliver passes all requests that have ended to the observer. One goroutine at a time calls
-// it.
+// deliver passes all ended requests to the observer. One goroutine at a time calls it.
 func (h *history) deliver(keep func(error)) {
 	now := h.clock.Now() // before any flight is looked at: see flight.earliest
 	before := now

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// observing is an observer that keeps everything and checks the moments that it is given.
+// observing is an observer that keeps everything and checks the moments it is given.
 type observing struct {
 	*memory
 	ended   []Ended
@@ -44,8 +44,8 @@ func (o *observing) Observe(ended []Ended, before int64) error {
 	return nil
 }
 
-// observe runs a step while another goroutine requests delivery of the ended requests, every
-// hundredth time that a client has read the clock.
+// observe runs a step while another goroutine asks for delivery of the ended requests, every
+// hundredth time a client has read the clock.
 func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observing, *Recorder, StepResult) {
 	t.Helper()
 	sink := &observing{memory: newMemory()}
@@ -81,7 +81,7 @@ func observe(t *testing.T, spec Spec, s Step, conns []database.Client) (*observi
 	return sink, rec, res
 }
 
-// mixed returns a load of all operations that read or write one key.
+// mixed returns a load with all operations that read or write one key.
 func mixed() Spec {
 	return Spec{Seed: 5, Load: workload.Load{
 		Keyspace: workload.Keyspace{Keys: 200},
@@ -94,8 +94,8 @@ func mixed() Spec {
 	}}
 }
 
-// checkEnded compares the requests that an observer saw with the load: each request of the part
-// once, with its operation and its key, and outcomes that sum to the totals.
+// checkEnded compares the requests that an observer saw with the load: each of the part's
+// requests once, with its operation and its key, and outcomes that sum to the totals.
 func checkEnded(t *testing.T, spec Spec, sink *observing, rec *Recorder, clients, conns int) {
 	t.Helper()
 	work, err := spec.sequence(clients)
@@ -124,7 +124,7 @@ func checkEnded(t *testing.T, spec Spec, sink *observing, rec *Recorder, clients
 	}
 }
 
-// checkRead checks the number that a request read: one that wrote the same key.
+// checkRead checks the number a request read: one that wrote the same key.
 func checkRead(t *testing.T, work *requests.Sequence, e Ended) {
 	t.Helper()
 	op := work.Operation(requests.Request{Op: int(e.Op)})
@@ -180,7 +180,7 @@ func TestObserverSeesEveryRequest(t *testing.T) {
 			}
 			spec.Part = c.part
 			if !c.part.Whole() {
-				spec.Mix = spec.Mix[:2] // a part does not know the keys that others create and delete
+				spec.Mix = spec.Mix[:2] // a part does not know which keys others create and delete
 			}
 			conns := make([]database.Client, 4)
 			for i := range conns {
@@ -221,7 +221,7 @@ func TestObserverSeesFibers(t *testing.T) {
 	}
 }
 
-// A transaction is seen once for each of its keys, with the versions that it named and made.
+// A transaction is seen once for each key, with the versions that it named and made.
 func TestObserverSeesTransactions(t *testing.T) {
 	on := newVersioned()
 	spec := guardedSpec(workload.OpTxn)
@@ -264,8 +264,8 @@ func TestObserverSeesTransactions(t *testing.T) {
 	}
 }
 
-// Clients wait while the observer is behind: the held requests are at most the pages' and one of
-// each client. None is lost.
+// Clients wait while the observer is behind: at most the pages' requests and one for each client
+// are held. No request is lost.
 func TestClientsWaitForTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, total, most = 10, 100_000, 8
@@ -286,7 +286,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 				t.Errorf("run the step: %v", err)
 			}
 		})
-		time.Sleep(10 * time.Second) // of the bubble: until nothing moves
+		time.Sleep(10 * time.Second) // bubble time: until nothing moves
 		if got, most := calls.Load(), int64(most*pageSize+clients); got < pageSize || got > most {
 			t.Errorf("%d requests were sent while the observer takes none, want at most %d", got, most)
 		}
@@ -302,7 +302,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 }
 
 // TestMomentsHoldForClientsOfTheEngine: clients are descheduled for seconds after they have read
-// the clock, while requests of other clients are delivered.
+// the clock, while other clients' requests are delivered.
 func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 2000
@@ -330,7 +330,7 @@ func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 type deferred struct {
 	flight flight
 	shard  *shard
-	sent   int64 // the time that it read
+	sent   int64 // the time it read
 	at     int   // how many steps of the request it has made
 }
 
@@ -391,8 +391,8 @@ func deschedule(moves []int) error {
 }
 
 // TestMomentsHoldForDescheduledClients: whenever requests are delivered, and whatever state
-// clients are in, no later delivery has a request that was sent before the given moment. While all
-// clients are idle, the moment is the present.
+// clients are in, no later delivery has a request sent before the given moment. While all clients
+// are idle, the moment is the present.
 func TestMomentsHoldForDescheduledClients(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		moves := append(rapid.SliceOfN(rapid.IntRange(-2, 5), 1, 200).Draw(rt, "moves"), -1)

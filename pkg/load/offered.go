@@ -7,27 +7,26 @@ import (
 	"github.com/coreos/dbtester/pkg/load/schedule"
 )
 
-// offered counts the requests that a step offered, from the schedule's numbers
-// alone. The accounts count the same requests from the outcome of each one, and
-// the two must agree at a step's end.
+// offered counts the requests offered by a step, from the schedule's numbers alone. The accounts
+// count the same requests from their outcomes, and the two must agree when a step ends.
 type offered struct {
 	clock  clock.Clock
 	shards *shards // no shard is locked while mu is taken
 	end    *issueEnd
 
-	// mu orders counts and a change of the end: an interrupt comes before or after
-	// the count of a second.
+	// mu orders counts and a change of the end: an interrupt comes before or after a second is
+	// counted.
 	mu     sync.Mutex
 	step   *plan
-	due    int64 // requests of the step that were due in flushed seconds
+	due    int64 // the step's requests due in flushed seconds
 	grid   grid
-	at     int64   // the moment up to which requests of the step were counted
-	asked  int64   // the time of the last call of the schedule's Due
-	counts []int64 // of the last call, by phase and operation as in a slot
+	at     int64   // the moment up to which the step's requests were counted
+	asked  int64   // the time of the last call to the schedule's Due
+	counts []int64 // from the last call, by phase and operation as in a slot
 	tick   []int64 // of one tick, by operation
-	// taken is how many requests of a closed loop were handed out, and takenBy counts them by
-	// operation. The count grows with each second: counting those of a part takes time in
-	// proportion to their number.
+	// taken is how many requests a closed loop handed out, and takenBy counts them by operation.
+	// The count grows with each second: counting a part's requests takes time in proportion to
+	// their number.
 	taken   int64
 	takenBy []int64
 }
@@ -47,9 +46,9 @@ func (o *offered) begin(st *plan, g grid) {
 	}
 }
 
-// in counts the requests due in a second, by phase and operation as in a slot, and
-// passes the counts of each tick, by operation, to a function. In a closed loop nothing
-// is due ahead: all counts are 0. The counts are valid until the next call.
+// in counts the requests due in a second, by phase and operation as in a slot, and passes each
+// tick's counts, by operation, to a function. In a closed loop nothing is due ahead: all counts
+// are 0. The counts are valid until the next call.
 func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,8 +66,8 @@ func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	}
 }
 
-// count counts the requests that are due until a moment, within the phase and the tick in
-// which the last count ended.
+// count counts the requests due until a moment, within the phase and the tick in which the last
+// count ended.
 func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 	p, k := o.step.phase(o.at-o.step.start), o.grid.of(o.at)
 	_, to := o.grid.bounds(k)
@@ -103,8 +102,8 @@ func (o *offered) dueBefore(t int64) int64 {
 	return before
 }
 
-// used counts all requests of a closed loop that were handed out, by operation. The counts
-// are valid until the next call.
+// used counts all requests handed out by a closed loop, by operation. The counts are valid until
+// the next call.
 func (o *offered) used() []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,7 +111,7 @@ func (o *offered) used() []int64 {
 	return o.takenBy
 }
 
-// take counts the requests that were handed out since the last call.
+// take counts the requests handed out since the last call.
 func (o *offered) take() {
 	n := o.step.schedule.Used()
 	o.step.count(o.taken, n, o.takenBy)

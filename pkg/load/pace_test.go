@@ -35,8 +35,8 @@ func processorTime(t testing.TB) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// TestWaitsEndOnTime needs one quiet moment of the machine, for which it waits. Without
-// wake-ups the median lateness is half a millisecond even then.
+// TestWaitsEndOnTime needs one quiet moment on the machine, for which it waits. Without wake-ups
+// the median lateness is half a millisecond even then.
 func TestWaitsEndOnTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs real time")
@@ -58,8 +58,8 @@ func TestWaitsEndOnTime(t *testing.T) {
 	t.Errorf("the median wait ended %v late at best, want less than 300µs", best)
 }
 
-// quiet reports whether this machine wakes a sleeping thread on time: the median of 20 sleeps of
-// the kernel.
+// quiet reports whether this machine wakes a sleeping thread on time: the median of 20 kernel
+// sleeps.
 func quiet(t *testing.T) bool {
 	t.Helper()
 	runtime.LockOSThread()
@@ -76,8 +76,8 @@ func quiet(t *testing.T) bool {
 	return len(late) > 10 && late[len(late)/2] < 150*time.Microsecond
 }
 
-// BenchmarkPace measures how exactly a rate is kept and its cost, for one second of
-// an idle client.
+// BenchmarkPace measures how exactly a rate is kept and what that costs, with an idle client for
+// one second.
 func BenchmarkPace(b *testing.B) {
 	for _, rate := range []float64{100, 1000, 10_000, 50_000} {
 		for _, clients := range []int{10, 1000} {

@@ -8,29 +8,28 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Ended is one request that was sent and has ended, as an [Observer] sees it. A transaction
-// of several keys is one Ended for each key. Times are unix nanoseconds of the recorder's
-// clock, which steps of the wall clock do not move.
+// Ended is one request that was sent and has ended, as an [Observer] sees it. A transaction with
+// several keys is one Ended for each key. Times are unix nanoseconds by the recorder's clock,
+// which wall clock steps do not move.
 type Ended struct {
-	// Number is the request's number, which is also in the value that it writes. Numbers of
-	// keys written before the load are negative: see [Preload].
+	// Number is the request's number, also held by the value that it writes. Numbers for keys
+	// written before the load are negative: see [Preload].
 	Number int64
-	// Key is the number of the key, 0 in a load with one key; of a range, the first.
+	// Key is the key's number, 0 in a load with one key; for a range, the first key's.
 	Key int64
-	// Read is the number of the request that wrote the value that was read, if ReadKnown:
-	// the value was right, and long enough to hold a number. It is NoRequest if the value was
-	// wrong.
+	// Read is the number of the request that wrote the value read, if ReadKnown: the value was
+	// right, and long enough to hold a number. It is NoRequest if the value was wrong.
 	Read int64
-	// Expected is the version of the key that a transaction named, Version the one that it
-	// made. They are -1 if not known.
+	// Expected is the key version that a transaction named, Version the one it made. They are -1
+	// if not known.
 	Expected, Version int64
-	// Change is the version that a write made, counted over all keys, if the client is a
+	// Change is the version made by a write, counted over all keys, if the client is a
 	// [database.WriteVersioner]; -1 if it is not known.
 	Change int64
 	// Due is when the request was due; in a closed loop it is Sent.
 	Due, Sent, End int64
-	// Client and Connection are numbered over all parts of a load. Member is the member that
-	// the request went to, -1 if not known.
+	// Client and Connection are numbered over all parts of a load. Member is the member to which
+	// the request went, -1 if not known.
 	Client, Connection, Member int32
 	Op                         uint8 // index in [Spec.Operations]
 	Outcome                    workload.Outcome
@@ -43,16 +42,15 @@ const NoRequest = math.MinInt64
 
 const (
 	pageSize = 1024 // requests, 88 KiB
-	// mostPages is how many pages of requests may wait for the observer before clients do:
-	// 44 MiB.
+	// mostPages is how many request pages may wait for the observer before clients do: 44 MiB.
 	mostPages = 512
-	// soonPages, in addition to the pages that shards fill, trigger a call of the observer at once,
-	// while a processor's cache still has them. Each call looks at every client, so the number
-	// grows by one page for every clientsPerPage clients.
+	// soonPages, in addition to the pages being filled by shards, trigger a call to the observer
+	// at once, while a processor's cache still has them. Each call looks at every client, so the
+	// number grows by one page for every clientsPerPage clients.
 	soonPages, clientsPerPage = 8, 256
 )
 
-// Waits counts the waits of clients and adds up their time.
+// Waits counts clients' waits and adds up their time.
 type Waits struct {
 	Count int64
 	NS    int64
@@ -72,7 +70,7 @@ type pagePool struct {
 	waits Waits
 }
 
-// begin prepares for a step with a number of clients and shards.
+// begin prepares for a step with that many clients and shards.
 func (p *pagePool) begin(clients, shards int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +112,7 @@ func (p *pagePool) giveBack(pages [][]Ended) {
 	}
 }
 
-// wanted returns a channel that is closed when there is room, nil if there is.
+// wanted returns a channel, closed when there is room, nil if there is room now.
 func (p *pagePool) wanted() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +140,7 @@ func (p *pagePool) takeWaits() (w Waits) {
 	return w
 }
 
-// pages are the requests of a shard that its observer has not seen. All but the last are full.
+// pages are a shard's requests not yet seen by its observer. All but the last are full.
 type pages struct {
 	pool *pagePool // nil without an observer
 	all  [][]Ended

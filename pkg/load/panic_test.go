@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fragile is a client that panics in one of its calls.
+// fragile is a client that panics in one call.
 type fragile struct {
 	calls   *atomic.Int64
 	panicAt int64
@@ -60,7 +60,7 @@ func TestPanicEndsStep(t *testing.T) {
 	}
 }
 
-// older is a client of a server that has no ranges as streams.
+// older is a client for a server without ranges as streams.
 type older struct{ *store }
 
 func (older) Range(context.Context, []byte, int, workload.ReadMode) (int, int64, error) {
@@ -71,8 +71,8 @@ func (older) List(context.Context, workload.RangeMode, []byte, int, workload.Rea
 	return 0, 0, database.NotApplied(database.ClassOther, fmt.Errorf("%w: a later release is needed", database.ErrNoRangeMode))
 }
 
-// TestMissingRangeModeEndsStep: a server without the load's mode of ranges ends the step at the
-// first answer, and the error names the remedy.
+// TestMissingRangeModeEndsStep: a server without the load's range mode ends the step at the first
+// answer, and the error names the remedy.
 func TestMissingRangeModeEndsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpRange}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8, RangeMode: workload.RangeStream}, Limits: workload.Limits{Timeout: time.Second}}}

@@ -74,12 +74,12 @@ func (l *ledger) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return l.versioned.Txn(ctx, puts)
 }
 
-// issued sums up the work of all parts of a load.
+// issued sums up what all parts of a load did.
 type issued struct {
 	Preloaded map[string]string
 	Calls     []map[string]int // by step
 	Totals    results.Totals
-	Reads     int64 // of versions
+	Reads     int64 // version reads
 }
 
 // contents copies the store.
@@ -199,7 +199,7 @@ func TestPartsSendWhatOneWould(t *testing.T) {
 			}
 			for of := 2; of <= 4; of++ {
 				if of != 3 && !slices.Contains([]string{"write", "update", "read", "mix", "a step after a time", "txn"}, c.name) {
-					continue // the schedules of all parts: pkg/load/schedule
+					continue // pkg/load/schedule tests the schedules of all parts
 				}
 				got := issue(t, c.spec, c.steps, c.holds, of)
 				for n := range got.Calls {
@@ -289,8 +289,8 @@ func TestPartsBeginTogether(t *testing.T) {
 	})
 }
 
-// TestNoEndBeforeTheStart: a step that has nothing to do before its agreed start ends when
-// it starts, so that its record has no time below 0.
+// TestNoEndBeforeTheStart: a step with nothing to do before its agreed start ends when it starts,
+// so that its record has no time below 0.
 func TestNoEndBeforeTheStart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -329,7 +329,7 @@ func TestNoEndBeforeTheStart(t *testing.T) {
 	}
 }
 
-// pile is a connection that keeps the pairs that are written in bulk.
+// pile is a connection that keeps the pairs written in bulk.
 type pile struct {
 	mu      sync.Mutex
 	m       map[string]string
@@ -350,7 +350,8 @@ func (p *pile) PutAll(_ context.Context, pairs []database.Pair) error {
 
 func (p *pile) Close() error { return nil }
 
-// TestPartsPreloadInBulk: together the parts write each key once, with the value of one part.
+// TestPartsPreloadInBulk: together the parts write each key once, with the same value as a single
+// part.
 func TestPartsPreloadInBulk(t *testing.T) {
 	for _, keys := range []int64{1, 20, 1003} {
 		spec := Spec{Seed: 3, Load: workload.Load{Content: workload.Content{Operation: workload.OpRead}, Keyspace: workload.Keyspace{Keys: keys}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 32}}}

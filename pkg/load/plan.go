@@ -7,23 +7,22 @@ import (
 	"github.com/coreos/dbtester/pkg/load/schedule"
 )
 
-// plan is what a step sends and when. Times are nanoseconds of the recorder's clock.
+// plan is what a step sends and when. Times are nanoseconds by the recorder's clock.
 type plan struct {
 	Step
 	spec     Spec
 	schedule schedule.Schedule
 	work     *requests.Sequence
-	first    int64 // number of this step's request 0
+	first    int64 // this step's request 0, by number
 	others   int64 // how many requests of other parts lie between two of this step
 	start    int64
 	phaseEnd [numPhases]int64 // after start
 }
 
-// number returns the number in the load of request i of this step.
+// number returns the number in the load for this step's request i.
 func (p *plan) number(i int64) int64 { return p.first + i*(1+p.others) }
 
-// count adds the requests of this step in the half-open range [from, to) to into, by
-// operation.
+// count adds this step's requests in the half-open range [from, to) to into, by operation.
 func (p *plan) count(from, to int64, into []int64) {
 	p.work.CountEvery(p.number(from), 1+p.others, to-from, into)
 }
@@ -39,7 +38,7 @@ func (p *plan) phases() {
 	}
 }
 
-// phase returns the phase of a request by its due time after the step's start.
+// phase returns a request's phase by its due time after the step's start.
 func (p *plan) phase(due int64) int {
 	switch {
 	case due < p.phaseEnd[warmUp]:
@@ -68,8 +67,8 @@ func (p *plan) has(phase int) bool {
 	return begins < p.phaseEnd[phase] && begins < math.MaxInt64
 }
 
-// window bounds the measured part of a step, as times of the recorder's clock. The
-// end is open if the step has no duration: it is measured until its last answer.
+// window bounds a step's measured part, as times by the recorder's clock. The end is open if the
+// step has no duration: it is measured until its last answer.
 type window struct{ from, to int64 }
 
 func (p *plan) window() window {

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Preload writes the keys that exist before a load: spec.Keys of them, or the one
-// key of a load that uses the same key. One of several parts writes its share; clients is
-// the number over all parts. Nothing is recorded; progress may be nil.
+// Preload writes the keys that exist before a load: spec.Keys keys, or the one key in a load that
+// uses the same key. One part among several writes its share; clients is the number over all
+// parts. Nothing is recorded; progress may be nil.
 func Preload(ctx context.Context, spec Spec, clients int, conns []database.Client, progress func(Progress)) error {
 	n := spec.Keys
 	if spec.SameKey {
@@ -28,9 +28,8 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	step := Step{Step: workload.Step{Clients: clients, Requests: n}}
 	seen := &firstError{}
 	rec := NewRecorder(seen, spec.Operations(), progress)
-	// Requests -n to -1 write keys 0 to n-1. A value follows from key and request, so
-	// no request of the load repeats a preloaded value: some databases skip a write
-	// that changes nothing.
+	// Requests -n to -1 write keys 0 to n-1. A value follows from key and request, so no request
+	// in the load repeats a preloaded value: some databases skip a write that changes nothing.
 	e := NewEngine(spec, rec)
 	e.next, e.spec.FirstKey = -n, n
 	if _, err := e.Step(ctx, step, conns[:min(len(conns), spec.clients(step))]); err != nil {
@@ -42,7 +41,7 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	return nil
 }
 
-// firstError is a sink that keeps only the first error of a load.
+// firstError is a sink that keeps only a load's first error.
 type firstError struct{ err error }
 
 func (f *firstError) Second(s Second) error {
@@ -60,10 +59,9 @@ func (f *firstError) Total(Total) error { return nil }
 const awaitEvery = 10 * time.Millisecond
 
 // AwaitKeys waits until each connection can read the values that [Preload] wrote, in
-// the load's read mode. A member that serves stale reads may apply a write after it
-// was acknowledged; the load would find keys missing, or values of an earlier run.
-// Members apply writes in one order, so it is enough to wait for the last key of each
-// client.
+// the load's read mode. A member that serves stale reads may apply a write after it was
+// acknowledged; the load would find keys missing, or values from an earlier run. Members apply
+// writes in one order, so it is enough to wait for each client's last key.
 func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Client) error {
 	first, end := max(spec.Keys-int64(clients), 0), spec.Keys
 	if spec.SameKey {
@@ -86,7 +84,7 @@ func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Cli
 	return nil
 }
 
-// awaitKey reads a key until it has a value of this load.
+// awaitKey reads a key until it has a value from this load.
 func awaitKey(ctx context.Context, conn database.Client, spec *Spec, work *requests.Sequence, number int64) error {
 	again := time.NewTicker(awaitEvery)
 	defer again.Stop()

@@ -15,41 +15,41 @@ import (
 
 // Progress reports once a second how far a load is.
 type Progress struct {
-	// Step has no functions, so that a kept progress holds no memory of the load.
+	// Step has no functions, so that a kept progress does not keep the load's memory.
 	Step    Step
-	Elapsed time.Duration // of this step
+	Elapsed time.Duration // since this step began
 	// Second is when the last second began.
 	Second time.Time
-	// Done counts the requests of all steps that ended or were shed.
+	// Done counts the requests, in all steps, that ended or were shed.
 	Done int64
-	// Span is how much of the last second belongs to this step: less than a second where the
-	// step began or ended in it. Counts of the second are divided by it for a rate.
+	// Span is how much of the last second belongs to this step: less than a second where the step
+	// began or ended in it. The second's counts are divided by it for a rate.
 	Span time.Duration
-	// Offered and Ended count requests of the last second. Errors counts the failed and
-	// unknown requests of all steps, without the declined ones.
+	// Offered and Ended count requests in the last second. Errors counts the failed and unknown
+	// requests in all steps, without the declined ones.
 	Offered, Ended, Errors, Declined int64
-	// Faulty counts the failed and unknown requests of the last second that the database did
-	// not decline. InFlight counts requests that were sent and had not ended at its end.
+	// Faulty counts the failed and unknown requests in the last second that the database did not
+	// decline. InFlight counts requests sent and not ended at its end.
 	Faulty, InFlight int64
-	// P50 and P99 are of the ok requests of the last second: response times with a
-	// rate, else service times. They are 0 if nothing was ok.
+	// P50 and P99 cover the ok requests in the last second: response times with a rate, else
+	// service times. They are 0 if nothing was ok.
 	P50, P99 time.Duration
-	// Ticks are the rows of progress.csv of the ticks that ended in the last second, valid during
+	// Ticks are the progress.csv rows for the ticks that ended in the last second, valid during
 	// the call.
 	Ticks []results.Progress
 }
 
-// Meter makes a [Progress] of each second. It is not safe for concurrent use.
+// Meter makes a [Progress] from each second. It is not safe for concurrent use.
 type Meter struct {
 	show    func(Progress)
 	all     *hdrhistogram.Histogram
 	deletes bool // keys may be gone because the load deletes
-	// declined counts requests of all steps.
+	// declined counts requests in all steps.
 	declined int64
 }
 
-// NewMeter returns a meter for loads of some operations. It calls show once a second, if
-// show is not nil.
+// NewMeter returns a meter for loads with some operations. It calls show once a second, if show
+// is not nil.
 func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	if show == nil {
 		show = func(Progress) {}
@@ -57,7 +57,7 @@ func NewMeter(ops []workload.Op, show func(Progress)) *Meter {
 	return &Meter{show: show, all: histogram.New(), deletes: slices.Contains(ops, workload.OpDelete)}
 }
 
-// PerSecond returns the rate of a count of the last second; 0 if less than 100 ms of the second
+// PerSecond returns a count in the last second as a rate; 0 if less than 100 ms of the second
 // belong to the step, which is too short for a rate.
 func (p Progress) PerSecond(count int64) int64 {
 	if p.Span < 100*time.Millisecond {
@@ -66,8 +66,8 @@ func (p Progress) PerSecond(count int64) int64 {
 	return int64(math.Round(float64(count) / p.Span.Seconds()))
 }
 
-// Report shows the progress after a second of a step that began elapsed ago. The second
-// belongs to the step for span. Counts cover all steps up to the second's end.
+// Report shows the progress after a second in a step that began elapsed ago. The second belongs
+// to the step for span. Counts cover all steps up to the second's end.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
 		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,

@@ -44,8 +44,8 @@ func (h *hinted) has(key []byte) bool {
 	return ok
 }
 
-// Every write of a load has the right hint, also if writes and updates are mixed; a load of
-// one key gives none.
+// Every write in a load has the right hint, also if writes and updates are mixed; a load with one
+// key gives no hints.
 func TestHints(t *testing.T) {
 	for _, tt := range []struct {
 		name                       string

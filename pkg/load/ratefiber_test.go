@@ -19,8 +19,8 @@ func answering(n int) []database.Client {
 	return conns
 }
 
-// Clients of a rate are also fibers: each request is sent once and counted, whichever client takes
-// it and however requests arrive.
+// Clients with a rate are also fibers: each request is sent once and counted, whichever client
+// takes it and however requests arrive.
 func TestFibersOfARate(t *testing.T) {
 	for name, change := range map[string]func(*Spec, *Step){
 		"constant": func(*Spec, *Step) {},
@@ -41,7 +41,7 @@ func TestFibersOfARate(t *testing.T) {
 	}
 }
 
-// No request of a rate is sent before it is due, and the wait of a client is not part of its
+// With a rate, no request is sent before it is due, and a client's wait is not part of its
 // request.
 func TestFibersOfARateWait(t *testing.T) {
 	sink := newMemory()
@@ -63,7 +63,7 @@ func TestFibersOfARateWait(t *testing.T) {
 	}
 }
 
-// An interrupt ends the waits of fibers at once.
+// An interrupt ends fibers' waits at once.
 func TestFibersOfARateInterrupted(t *testing.T) {
 	spec := writes()
 	rec := NewRecorder(newMemory(), spec.Operations(), nil)
@@ -87,7 +87,7 @@ func TestFibersOfARateInterrupted(t *testing.T) {
 	_ = c.Close()
 }
 
-// Requests of a rate without an answer end by their deadline, and their clients continue.
+// With a rate, requests without an answer end by their deadline, and their clients continue.
 func TestFibersOfARateTimeOut(t *testing.T) {
 	spec := writes()
 	spec.Timeout = 20 * time.Millisecond

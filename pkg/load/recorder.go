@@ -10,13 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Recorder counts the requests of a load and passes them to a Sink, one second
-// after the other. Its memory depends on the number of clients and processors,
-// not on the number of requests.
+// Recorder counts a load's requests and passes them to a Sink, one second after the other. Its
+// memory depends on how many clients and processors there are, not on the request count.
 //
-// It is made of parts that guard themselves. Clients record into the shards, and
-// errors into the failures. Once a second the flusher merges both, compares them with
-// the offered requests, adds them to the accounts, and writes.
+// It consists of parts that guard themselves. Clients record into the shards, and errors into the
+// failures. Once a second the flusher merges both, compares them with the offered requests, adds
+// them to the accounts, and writes.
 type Recorder struct {
 	clock    clock.Clock
 	issueEnd *issueEnd
@@ -30,17 +29,17 @@ type Recorder struct {
 	stops    *stops.Stops
 }
 
-// NewRecorder returns a recorder for loads of some operations. A sink that is an [Observer]
+// NewRecorder returns a recorder for loads with some operations. A sink that is an [Observer]
 // sees every request. Progress is called once a second and may be nil.
 func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	return newRecorder(clock.New(), sink, ops, progress)
 }
 
-// Clock returns the clock of the records.
+// Clock returns the records' clock.
 func (r *Recorder) Clock() *clock.Clock { return &r.clock }
 
-// LongStops returns the stops of [Recorder.Stops] that are listed one by one, also one that ends now:
-// since is when the calling goroutine last ran. It is too slow to be called with every request.
+// LongStops returns the stops that [Recorder.Stops] lists one by one, also one ending now: since
+// is when the calling goroutine last ran. It is too slow to be called with every request.
 func (r *Recorder) LongStops(since int64) stops.List {
 	r.stops.Seen(since, r.clock.Now())
 	return r.stops.Long()
@@ -79,14 +78,14 @@ func (r *Recorder) Forget() {
 	r.stops.Forget()
 }
 
-// Totals returns the counts of all steps that ended.
+// Totals returns the counts for all ended steps.
 func (r *Recorder) Totals() results.Totals {
 	counts, _, _ := r.accounts.totals()
 	return counts
 }
 
-// Created bounds the number of keys that ended steps created: surely counts acknowledged
-// keys, perhaps the further keys of unknown writes.
+// Created bounds how many keys ended steps created: surely counts acknowledged keys, perhaps the
+// further keys from unknown writes.
 func (r *Recorder) Created() (surely, perhaps int64) {
 	_, surely, perhaps = r.accounts.totals()
 	return surely, perhaps
@@ -96,8 +95,8 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 // [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
-// Lateness returns how long after their due time requests were sent, as far as the client
-// itself caused it, over all sent requests of all steps with a rate since [Recorder.Forget].
+// Lateness returns how long after their due time requests were sent, as far as the client itself
+// caused it, over all sent requests in all steps with a rate since [Recorder.Forget].
 func (r *Recorder) Lateness() results.Spread { return r.shards.lateness() }
 
 // Stops returns the stretches in which this process did not run during the steps since
@@ -134,10 +133,10 @@ func (r *Recorder) begin(st *plan, flights []*flight) {
 	r.fails.begin(flushed, st.rated())
 }
 
-// endIssue ends issuing at the time that a function returns, which must be later than
-// its reading of the clock. No request is recorded meanwhile. So each request that was
-// recorded before has ended before that time, and requests that end at or after that time
-// find the window closed: none is counted on the wrong side of a window's end.
+// endIssue ends issuing at the time that a function returns, which must be later than its clock
+// reading. No request is recorded meanwhile. So each request recorded before has ended before
+// that time, and requests that end at or after it find the window closed: no request is counted
+// on the wrong side of a window's end.
 func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 
 // end flushes the last seconds of a step that ended at the given moment, writes its

@@ -10,16 +10,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// records turns the merged tallies of a step into its records: rows and histograms of
-// each phase and operation, and the totals of the whole step.
+// records turns a step's merged tallies into its records: rows and histograms for each phase and
+// operation, and the whole step's totals.
 type records struct {
 	ops    []workload.Op
 	step   *plan
 	totals []latencies // as in a slot
 }
 
-// second makes the records of one second from its tallies, its failures and its due
-// requests, and adds the latencies to the step's totals.
+// second makes one second's records from its tallies, its failures and its due requests, and adds
+// the latencies to the step's totals.
 func (r *records) second(sec int64, merged slot, due []int64, fails failed) Second {
 	second := Second{Start: time.Unix(sec, 0).UTC(), Errors: r.errorCounts(sec, fails)}
 	for n := range merged {
@@ -45,7 +45,7 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 	return second
 }
 
-// failures appends the histograms of one clock's requests that were not ok.
+// failures appends the histograms for one clock's requests that were not ok.
 func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]summary, n, c int) []Latency {
 	for _, o := range workload.LatencyOutcomes[1:] {
 		if of[o].latency.Count > 0 {
@@ -55,7 +55,7 @@ func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]su
 	return list
 }
 
-// row makes the counts of the row of the n-th phase and operation.
+// row makes the counts in the row for the n-th phase and operation.
 func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 	row := results.Interval{
 		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,
@@ -64,7 +64,7 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 		WrittenBytes: t.written,
 	}
 	if !r.step.rated() {
-		row.Due = row.Sent // a request of a closed loop is due when it is sent
+		row.Due = row.Sent // a closed loop's request is due when it is sent
 	}
 	return row
 }
@@ -80,8 +80,8 @@ func (r *records) latency(row *results.Interval, s *summary, n, c int, o workloa
 	out.SetPercentiles(s.histogram)
 }
 
-// series names the histogram of the n-th phase and operation, one clock and one
-// outcome of this step.
+// series names the histogram for the n-th phase and operation, one clock and one outcome of this
+// step.
 func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	return results.Series{
 		Timing: results.Timings[c], Operation: string(r.ops[n%len(r.ops)]), Outcome: o,
@@ -103,8 +103,8 @@ func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	return list
 }
 
-// writeTotals passes the totals of the step to a function and empties them. It
-// returns how many latencies were too long for their histogram.
+// writeTotals passes the step's totals to a function and empties them. It returns how many
+// latencies were too long for their histogram.
 func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped int64) {
 	for n := range r.totals {
 		for c := range r.totals[n] {

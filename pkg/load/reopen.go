@@ -34,8 +34,8 @@ func (c *connection) remove(l *link) bool {
 	return true
 }
 
-// reopen opens the next link after a loss, unless ctx ends first. A thousand connections
-// need a few thousand goroutines for that only when all of them are lost.
+// reopen opens the next link after a loss, unless ctx ends first. A thousand connections need a
+// few thousand goroutines for that only when all are lost.
 func (c *connection) reopen(ctx context.Context) {
 	all := newAttempts(c)
 	defer all.close()
@@ -65,7 +65,7 @@ func (c *connection) reopen(ctx context.Context) {
 	}
 }
 
-// opened makes the connection use the client of a successful attempt.
+// opened makes the connection use a successful attempt's client.
 func (c *connection) opened(one attempt) {
 	l := newLink(one.client, c.reconnect.Members[one.place])
 	c.adopt(l, one.place)
@@ -74,7 +74,7 @@ func (c *connection) opened(one attempt) {
 	}
 }
 
-// adopt has the connection use a link to the member of a place.
+// adopt makes the connection use a link to the member at a place.
 func (c *connection) adopt(l *link, place int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 
 var _ behaviour = (*requestLoop)(nil)
 
-// requestLoop is the behaviour of a client that takes requests from the step's schedule and
-// applies them one at a time.
+// requestLoop is a client's behaviour: it takes requests from the step's schedule and applies
+// them one at a time.
 type requestLoop struct {
 	client  client
 	applier applier
@@ -16,7 +16,7 @@ type requestLoop struct {
 	seen    *observed      // nil without an observer
 }
 
-// newRequestLoop returns client n of a step, which applies requests.
+// newRequestLoop returns a step's client n, which applies requests.
 func newRequestLoop(s *step, n, conn int) *client {
 	l := &requestLoop{seen: newObserved(s, n, conn)}
 	l.client.init(s, n, conn, l)
@@ -45,8 +45,8 @@ func (l *requestLoop) one() bool {
 	if l.applier.refused {
 		l.applier.rest()
 	}
-	// A client without a server takes no request. At the end of a rate it takes the rest,
-	// to give them up.
+	// A client without a server takes no request. When a rate ends it takes the rest, to give
+	// them up.
 	if !l.client.connected() && !l.client.await(false) && !s.rated() {
 		return false
 	}
@@ -61,7 +61,7 @@ func (l *requestLoop) one() bool {
 	return l.open(i, s.start+due)
 }
 
-// next takes the next request of a rate: any, or this client's own.
+// next takes a rate's next request: any, or this client's own.
 func (l *requestLoop) next() (i, due int64, ok bool) {
 	if l.hand != nil {
 		return l.hand.Next()
@@ -69,9 +69,9 @@ func (l *requestLoop) next() (i, due int64, ok bool) {
 	return l.client.step.schedule.Next()
 }
 
-// closed applies a request of a closed loop, which is due when it is sent. Every
-// request that the schedule hands out is sent. When the schedule has no more, issuing
-// ends; requests that other clients took before are still sent.
+// closed applies a closed loop's request, which is due when it is sent. Every request handed out
+// by the schedule is sent. When the schedule has no more, issuing ends; requests already taken by
+// other clients are still sent.
 func (l *requestLoop) closed() bool {
 	s := l.client.step
 	// Reading the clock is a good part of the engine's own cost.
@@ -87,9 +87,8 @@ func (l *requestLoop) closed() bool {
 	return true
 }
 
-// open applies a request of a rate when it is due, or as soon after as this client
-// is free. If requests are bound to clients, the client's remaining requests are all due
-// later than this one.
+// open applies a rate's request when it is due, or as soon after as this client is free. If
+// requests are bound to clients, the client's remaining requests are all due later than this one.
 func (l *requestLoop) open(i, due int64) bool {
 	c, s := &l.client, l.client.step
 	before := c.stops.Number()
@@ -140,7 +139,7 @@ func (l *requestLoop) open(i, due int64) bool {
 func (l *requestLoop) apply(i, due, flags int64) {
 	c, a, s := &l.client, &l.applier, l.client.step
 	req := a.prepare(s.number(i))
-	read := int64(0) // how long it took to read the versions that the request names
+	read := int64(0) // how long it took to read the versions named by the request
 	if a.guarded != nil {
 		if read = a.guard(req); read > 0 && flags == 0 {
 			flags = flightQueued
@@ -192,7 +191,7 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	} else {
 		s.rec.fails.record(&d)
 	}
-	if s.work.Operation(req) != workload.OpReadOneshot && !s.work.Locks(req) { // those have connections of their own
+	if s.work.Operation(req) != workload.OpReadOneshot && !s.work.Locks(req) { // those have their own connections
 		c.watchConnection(&d)
 	}
 	if a.guarded != nil {
@@ -203,10 +202,9 @@ func (l *requestLoop) apply(i, due, flags int64) {
 	}
 }
 
-// giveUp counts the requests that no client has taken by the end of the drain, all of
-// one phase at once: a database that answers one request in a thousand leaves more
-// requests than clients could take one by one. Requests that are bound to a client are
-// taken one by one, by that client.
+// giveUp counts the requests not taken by any client when the drain ends, a whole phase at once:
+// a database that answers one request in a thousand leaves more requests than clients could take
+// one by one. Requests bound to a client are taken one by one, by that client.
 func (l *requestLoop) giveUp(now int64) {
 	s := l.client.step
 	rest, ok := s.schedule.(schedule.Leaver)
@@ -224,7 +222,7 @@ func (l *requestLoop) giveUp(now int64) {
 		if from >= to {
 			continue
 		}
-		if s.others == 0 { // reads of created keys are not in parts
+		if s.others == 0 { // parts have no reads of created keys
 			s.work.SkipAll(s.first+from, s.first+to)
 		}
 		clear(counts)

@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// shard records the requests of some of the clients. It has two slots, chosen by the
-// parity of the second, so that one second can be flushed while the next is being
-// filled.
+// shard records some clients' requests. It has two slots, chosen by the second's parity, so that
+// one second can be flushed while the next is being filled.
 type shard struct {
 	end *issueEnd
 
@@ -31,19 +30,18 @@ type shard struct {
 	waited   int64
 	window   window
 	coolDown int64
-	// late is the lateness of requests with a rate, in all steps since forget.
+	// late is how late requests with a rate were, in all steps since forget.
 	late summary
-	// flights are the requests that this shard's clients have in flight.
+	// flights are this shard's clients' requests in flight.
 	flights []*flight
 	pages   pages
 	_       [64]byte
 }
 
-// record counts a request that ended and clears its flight. A flush that found the
-// request in flight has counted it as sent; otherwise it is counted as sent now, in an
-// open second even if its own second was flushed while the goroutine was
-// descheduled. record returns the flight's word, which has the mark of a passed
-// deadline.
+// record counts an ended request and clears its flight. A flush that found the request in flight
+// has counted it as sent; otherwise it is counted as sent now, in an open second even if its own
+// second was flushed while the goroutine was descheduled. record returns the flight's word, which
+// is marked if the deadline has passed.
 func (s *shard) record(f *flight, d *done) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +86,7 @@ func (s *shard) busy(from, to int64) {
 	s.inside += max(min(to, s.end.at())-from, 0)
 }
 
-// shed counts a request that was dropped because every client, or its own, was busy.
+// shed counts a request dropped because every client, or its own, was busy.
 func (s *shard) shed(now int64, phase, op int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +94,7 @@ func (s *shard) shed(now int64, phase, op int) {
 	s.ticks.at(now).ops[op].shed++
 }
 
-// unsent counts n requests that were due and are given up at the end of a step.
+// unsent counts n requests that were due and are given up when a step ends.
 func (s *shard) unsent(now int64, phase, op int, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,9 +119,9 @@ func (s *shard) add(f *flight) {
 	s.flights = append(s.flights, f)
 }
 
-// take closes a second: it returns its slot and leaves an empty one in its place,
-// and moves the ticks before number end and the counts by member to lists. Requests in flight that
-// were sent in that second, or before, are counted as sent.
+// take closes a second: it returns its slot and leaves an empty one in its place, and moves the
+// ticks before number end and the counts by member to lists. Requests in flight, sent in that
+// second or before, are counted as sent.
 func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +188,7 @@ func (s *shard) endWait(f *flight, now int64) {
 	f.waiting = 0
 }
 
-// addWait adds a wait to the seconds and phases that it covers. The shard is
-// locked.
+// addWait adds a wait to the seconds and phases it covers. The shard is locked.
 func (s *shard) addWait(from, to int64) {
 	end := s.window.to
 	if end < math.MaxInt64 {
@@ -217,7 +214,7 @@ func (s *shard) addWait(from, to int64) {
 	}
 }
 
-// cutWaits adds the share of a second that running waits took. The shard is locked.
+// cutWaits adds running waits' share of a second. The shard is locked.
 func (s *shard) cutWaits(sec int64) {
 	end := s.open.clock.SecondStart(sec + 1)
 	for _, f := range s.flights {
@@ -228,9 +225,8 @@ func (s *shard) cutWaits(sec int64) {
 	}
 }
 
-// takeEnded moves the requests that ended to a list, and returns a moment. Every request that
-// the shard's clients sent before that moment has been taken by now. now is an earlier reading
-// of the clock.
+// takeEnded moves the ended requests to a list, and returns a moment. Every request that the
+// shard's clients sent before that moment has been taken by now. now is an earlier clock reading.
 func (s *shard) takeEnded(now int64, to *[][]Ended) (before int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,12 +12,12 @@ import (
 // another to record.
 type shards struct {
 	all   []*shard
-	spare slot // of the flusher: the empty slot that the next shard gets
+	spare slot // for the flusher: the empty slot that the next shard gets
 }
 
-// newShards returns a shard for each processor, at least 2 and at most 16, with slots of a
-// size. A request holds its shard's lock for a fraction of a microsecond, and the histograms
-// of a shard take more memory than a hundred clients.
+// newShards returns a shard for each processor, at least 2 and at most 16, with slots of that
+// size. A request holds its shard's lock for a fraction of a microsecond, and a shard's
+// histograms take more memory than a hundred clients.
 func newShards(c clock.Clock, end *issueEnd, size int) *shards {
 	s := &shards{all: make([]*shard, min(max(runtime.GOMAXPROCS(0), 2), 16)), spare: make(slot, size)}
 	for i := range s.all {
@@ -26,10 +26,10 @@ func newShards(c clock.Clock, end *issueEnd, size int) *shards {
 	return s
 }
 
-// of returns the shard into which client n of a step records.
+// of returns the shard into which a step's client n records.
 func (s *shards) of(n int) *shard { return s.all[n%len(s.all)] }
 
-// allocate makes the histograms of the tallies in the half-open range [from, to).
+// allocate makes the histograms for the tallies in the half-open range [from, to).
 func (s *shards) allocate(from, to int, rated bool) {
 	s.spare.allocate(from, to, rated)
 	for _, one := range s.all {
@@ -96,14 +96,14 @@ func (s *shards) members() *memberCounts {
 	return all
 }
 
-// forget forgets the lateness of the steps so far.
+// forget forgets the lateness in the steps so far.
 func (s *shards) forget() {
 	for _, one := range s.all {
 		one.forget()
 	}
 }
 
-// lateness merges the lateness of all shards.
+// lateness merges all shards' lateness.
 func (s *shards) lateness() results.Spread {
 	var all summary
 	for _, one := range s.all {

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sink receives the records of a load: one second after the other, and the totals
-// of each step at its end. One goroutine at a time calls its methods. An error does
-// not stop the load; [Engine.Step] returns it.
+// Sink receives a load's records: one second after the other, and each step's totals at its end.
+// One goroutine at a time calls its methods. An error does not stop the load; [Engine.Step]
+// returns it.
 type Sink interface {
 	// Second receives one second. Its rows and histograms are valid during the call.
 	Second(Second) error
@@ -19,8 +19,7 @@ type Sink interface {
 	Total(Total) error
 }
 
-// MemberSink is a [Sink] that also takes the histograms of each member at the end of
-// a step.
+// MemberSink is a [Sink] that also takes each member's histograms when a step ends.
 type MemberSink interface {
 	Sink
 	// Member receives one histogram, which is valid during the call.
@@ -39,16 +38,16 @@ type Second struct {
 	Start     time.Time
 	Intervals []results.Interval
 	Errors    []results.ErrorCount
-	// Progress has the rows of the ticks that ended by the second's end and were not
-	// written before. They are valid during the call.
+	// Progress has the rows for the ticks that ended by the second's end and were not written
+	// before. They are valid during the call.
 	Progress []results.Progress
-	// Answers has the answers of those of these ticks that lie in the measured window and have
-	// ok requests. They are valid during the call.
+	// Answers has the answers for those ticks that lie in the measured window and have ok
+	// requests. They are valid during the call.
 	Answers []Answers
 	// Members are the rows of members that answered. They are valid during the call.
 	Members []results.MemberSecond
-	// Latencies are of ok requests, one for each phase, operation and clock that has
-	// any. Failures are of the others, one for each phase, operation, clock and outcome.
+	// Latencies cover ok requests, one for each phase, operation and clock with any. Failures
+	// cover the others, one for each phase, operation, clock and outcome.
 	Latencies, Failures []Latency
 	// Last reports that the step has no later second.
 	Last bool

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A second in which a step begins or ends belongs to it in part: the parts of a step last as
-// long as the step, and a steady rate is the same in each.
+// A second in which a step begins or ends belongs to it in part: a step's parts last as long as
+// the step, and a steady rate is the same in each.
 func TestProgressSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []Progress
@@ -54,7 +54,7 @@ func partsOf(start, end time.Time) (parts []time.Duration) {
 	return parts
 }
 
-// A part of a second that is too short says nothing about a rate.
+// Too short a part of a second says nothing about a rate.
 func TestPerSecondOfShortPart(t *testing.T) {
 	for _, tt := range []struct {
 		span time.Duration

@@ -19,18 +19,16 @@ type Spec struct {
 	workload.Load
 	// Seed makes the values, and the arrivals of a Poisson schedule.
 	Seed uint64
-	// FirstKey is the number of the first key that is created; less than Keys means
-	// Keys.
+	// FirstKey is the number of the first key created; less than Keys means Keys.
 	FirstKey int64
-	// Part, if not the zero value, is the share of one of several machines that issue the
-	// load together: the requests and the clients whose number modulo Part.Of is Part.Index.
-	// All else in Load and in the steps describes the whole. See [Spec.CheckPart] and
-	// [Engine.Continue].
+	// Part, if not the zero value, is one machine's share, among several that issue the load
+	// together: the requests and the clients whose number modulo Part.Of is Part.Index. All else
+	// in Load and in the steps describes the whole. See [Spec.CheckPart] and [Engine.Continue].
 	Part schedule.Part
 }
 
-// CheckPart returns why a load cannot be issued in parts, nil if it can. A part knows
-// the outcomes of its own requests alone.
+// CheckPart returns why a load cannot be issued in parts, nil if it can. A part knows only its
+// own requests' outcomes.
 func (s Spec) CheckPart() error {
 	if err := s.Part.Check(); err != nil {
 		return err
@@ -38,8 +36,8 @@ func (s Spec) CheckPart() error {
 	return s.CheckParts(s.Part.Of)
 }
 
-// checkClients returns why connections cannot apply the operations of a load in a step,
-// nil if they can.
+// checkClients returns why connections cannot apply a load's operations in a step, nil if they
+// can.
 func (s Spec) checkClients(step Step, conns []database.Client) error {
 	ops := s.Operations()
 	if step.Dial == nil && slices.Contains(ops, workload.OpReadOneshot) {
@@ -73,50 +71,49 @@ type Step struct {
 	Dial func(ctx context.Context) (database.Client, error)
 	// Reconnect replaces connections that are lost.
 	Reconnect *Reconnect
-	// Start, if not zero, is when the step begins, by the clock of the recorder. A step that
-	// is not ready by then fails. With the zero value a step starts as soon as it is ready.
+	// Start, if not zero, is when the step begins, by the recorder's clock. A step not ready by
+	// then fails. With the zero value a step starts as soon as it is ready.
 	Start time.Time
 }
 
-// StepResult is the outcome of a step, without its records.
+// StepResult is a step's outcome, without its records.
 type StepResult struct {
 	// Start is before the first request, End after the last answer. A step that ended
 	// before its start ends when it starts.
 	Start, End time.Time
-	// FirstSent is when the first request was sent; the zero time if none was.
+	// FirstSent is when the first request was sent; the zero time if no request was.
 	FirstSent time.Time
 	// IssueEnd is when issuing ended, from Start to End; it ends the population.
 	IssueEnd time.Time
-	// Inside is the clients' time inside calls, all outcomes, clipped to [Start,
-	// IssueEnd), without the time by which stops of this process delayed them.
+	// Inside is the clients' time inside calls, all outcomes, clipped to [Start, IssueEnd),
+	// without the time by which stops in this process delayed them.
 	Inside time.Duration
-	// ClientDelay is the clients' own part of the ok requests' times in the measured
-	// phase: how late clients sent them, and how long stops of this process delayed their
-	// calls.
+	// ClientDelay is the clients' own part of the ok requests' times in the measured phase: how
+	// late clients sent them, and how long stops in this process delayed their calls.
 	ClientDelay time.Duration
-	// Waiting is the clients' time without a server, clipped to the measured window. Lost
-	// counts connections that were lost, Reconnects connections opened in their place.
+	// Waiting is the clients' time without a server, clipped to the measured window. Lost counts
+	// lost connections, Reconnects connections opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
-	// ObserverWaits are the waits of clients for an [Observer] that was behind, before they
-	// took a request.
+	// ObserverWaits are clients' waits for an [Observer] that was behind, before they took a
+	// request.
 	ObserverWaits Waits
-	// Resent counts requests that clients resent by themselves, over the connections of the
-	// step; see [database.Resender].
+	// Resent counts requests resent by clients themselves, over the step's connections; see
+	// [database.Resender].
 	Resent int64
-	// VersionReads counts reads of versions that transactions of the step needed after a
-	// conflict or a lost answer had made them unknown. They are not requests of the load.
+	// VersionReads counts version reads that the step's transactions needed after a conflict or a
+	// lost answer had made versions unknown. They are not part of the load's requests.
 	VersionReads int64
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if the step ended before its window began.
 	LargestGap *results.Gap
-	// Requests is the count of request numbers that the step used up: the next step's
-	// keys continue after them. It includes numbers of other parts up to the last one of this
-	// part, so the step's count is the greatest of all parts' counts. It equals the count of a
-	// load in one part if the step has a rate and was not interrupted; it differs if a closed
-	// loop ends by its duration.
+	// Requests counts the request numbers that the step used up: the next step's keys continue
+	// after them. It includes other parts' numbers up to this part's last one, so the step's
+	// count is the greatest among the parts' counts. It equals the count in a load in one part if
+	// the step has a rate and was not interrupted; it differs if a closed loop ends by its
+	// duration.
 	Requests int64
 }
 
-// clients returns how many clients of a step this part has.
+// clients returns how many of a step's clients this part has.
 func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }

@@ -14,21 +14,21 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// step is the state of a running step.
+// step is a running step's state.
 type step struct {
 	plan
 	rec     *Recorder
-	dealer  *schedule.Dealer // of schedule, nil if requests are not bound to clients
+	dealer  *schedule.Dealer // deals from schedule; nil if requests are not bound to clients
 	stop    *stopTime
 	deletes bool // keys may be gone because the load deletes
-	// exhausted, stop and the recorder's issueEnd end the waits of clients.
+	// exhausted, stop and the recorder's issueEnd end clients' waits.
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
 	alarms    *poller.Alarms // nil where only Go timers end waits
 	conns     []*connection
 	abandon   context.CancelCauseFunc // ends the step with an error
-	// versions is nil in a load without transactions. versionReads counts the reads of
-	// versions since the step began.
+	// versions is nil in a load without transactions. versionReads counts the version reads since
+	// the step began.
 	versions     *versions.Table
 	versionReads atomic.Int64
 	sessions     *pool.Pool       // that operations take
@@ -45,7 +45,7 @@ func (s *step) wait(timer *time.Timer, until int64) {
 	}
 }
 
-// drained returns the time at which the drain of a rate ends: no request is sent from then on.
+// drained returns when a rate's drain ends: no request is sent from then on.
 func (s *step) drained() int64 {
 	end := s.rec.issueEnd.at()
 	if end > math.MaxInt64-int64(s.spec.Drain) {
@@ -54,8 +54,8 @@ func (s *step) drained() int64 {
 	return end + int64(s.spec.Drain)
 }
 
-// exhaust notes that no request is left to take. A closed loop then ends issuing; a rate
-// ends it after the due time of its last request.
+// exhaust notes that no request is left to take. A closed loop then ends issuing; a rate ends it
+// after its last request's due time.
 func (s *step) exhaust() {
 	s.exhausted.once.Do(func() {
 		if !s.rated() {
@@ -87,8 +87,8 @@ func (s *step) watchStop(ctx, own context.Context) {
 	}
 }
 
-// awaitEnd waits for the end of a rate's duration. The last request may end earlier, and
-// the remaining time, in which nothing more is due, belongs to the measured window.
+// awaitEnd waits until a rate's duration ends. The last request may end earlier, and the
+// remaining time, in which nothing more is due, belongs to the measured window.
 func (s *step) awaitEnd() {
 	if s.rated() && s.Duration > 0 && s.rec.issueEnd.at() >= s.start+int64(s.Duration) {
 		<-s.stop.passed

@@ -40,7 +40,7 @@ func (a *announced) Put(ctx context.Context, key, value []byte) error {
 	return a.prompt.Put(ctx, key, value)
 }
 
-// TestStoppedChild is the child of TestStoppedProcess: its load ends with its input.
+// TestStoppedChild is TestStoppedProcess's child: its load ends with its input.
 func TestStoppedChild(t *testing.T) {
 	if os.Getenv(stoppedEnv) == "" {
 		t.Skip("it is the child process of another test")
@@ -60,10 +60,10 @@ func TestStoppedChild(t *testing.T) {
 	if err := json.NewEncoder(os.Stdout).Encode(rec.Stops()); err != nil {
 		t.Fatalf("encode as JSON: %v", err)
 	}
-	os.Exit(0) // without the output of the test framework
+	os.Exit(0) // without the test framework's output
 }
 
-// TestStoppedProcess: the record has the stop of a process.
+// TestStoppedProcess: the record shows that a process was stopped.
 func TestStoppedProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestStoppedChild$")
 	cmd.Env = append(os.Environ(), stoppedEnv+"=1")
@@ -99,7 +99,7 @@ func TestStoppedProcess(t *testing.T) {
 	}
 }
 
-// stop stops a child for a time or longer, and returns the least time that it was stopped.
+// stop stops a child for a time or longer, and returns the least time it was stopped.
 func stop(t *testing.T, pid int, length time.Duration) time.Duration {
 	t.Helper()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {

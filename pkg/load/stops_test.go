@@ -30,7 +30,7 @@ func (prompt) Put(context.Context, []byte, []byte) error {
 	return nil
 }
 
-// stalled answers as prompt does, but first it makes all of its clients wait: then the process is
+// stalled answers as prompt does, but first it makes all its clients wait: then the process is
 // stopped, and half a second later it answers.
 type stalled struct {
 	prompt
@@ -66,13 +66,13 @@ func (g *gapSink) Second(s Second) error {
 const (
 	// stopFor is for how long processes are stopped.
 	stopFor = 1500 * time.Millisecond
-	// stoppedRate is the rate of the loads with one, in requests per second.
+	// stoppedRate is the rate, in requests per second, for loads with one.
 	stoppedRate = 400
 	// answerIn is how long a prompt database takes to answer.
 	answerIn = 3 * time.Millisecond
 )
 
-// runStopped runs a load of 4 s whose process is stopped for stopFor, by fake time: the clock has
+// runStopped runs a 4 s load whose process is stopped for stopFor, by fake time: the clock has
 // advanced when the next goroutine runs. The stop begins after half a second, or in a stall.
 func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *testing.T, out stoppedLoad)) {
 	t.Helper()
@@ -85,8 +85,8 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 		if stall {
 			client = &stalled{clients: int64(step.Clients), missed: missed, over: make(chan struct{})}
 		} else {
-			// Not at a moment at which answers arrive: a client that has read an answer, and not yet
-			// the time of its next sending, waits for nothing.
+			// Not at a moment at which answers arrive: a client that has read an answer, and not
+			// yet when it sends next, waits for nothing.
 			time.AfterFunc(500*time.Millisecond+answerIn/2, func() { missed.Add(int64(stopFor)) })
 		}
 		res, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: step}, []database.Client{client})
@@ -106,8 +106,8 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 	})
 }
 
-// dueInStop returns how many requests became due in the stop of a load with a rate, less one that
-// may be on its edge.
+// dueInStop returns how many requests became due while a load with a rate was stopped, less one
+// that may be on the edge.
 func (l *stoppedLoad) dueInStop() int64 {
 	return int64(stoppedRate*l.stops.Longest.Length.Seconds()) - 1
 }
@@ -123,10 +123,10 @@ func TestStoppedRate(t *testing.T) {
 		if p99 := time.Duration(out.lateness.P99); p99 < stopFor*9/10 {
 			t.Errorf("lateness p99: want at least %v, because %d requests fell due in a stop of %v, got %v", stopFor*9/10, due, stopFor, p99)
 		}
-		if out.totals.Late < due-8 { // a client that is free when a request is due is not late
+		if out.totals.Late < due-8 { // a client free when a request is due is not late
 			t.Errorf("want at least the %d requests late that fell due in the stop, because only the client was slow, got %d late and %d queued", due, out.totals.Late, out.totals.Queued)
 		}
-		// They waited for half of the stop on average, and then for one another.
+		// They waited for half the stop on average, and then for one another.
 		if least := time.Duration(due) * stopFor * 9 / 20; out.result.ClientDelay < least {
 			t.Errorf("client delay: want at least %v, got %v", least, out.result.ClientDelay)
 		}

@@ -27,14 +27,13 @@ const (
 	numClocks
 )
 
-// slot holds a tally for each phase and operation of one second: those of the
-// first phase first.
+// slot holds a tally for each phase and operation of one second: the first phase's first.
 type slot []tally
 
-// at returns the tally of a phase and an operation.
+// at returns the tally for a phase and an operation.
 func (s slot) at(phase, op int) *tally { return &s[phase*len(s)/numPhases+op] }
 
-// allocate makes the histograms of the tallies in the half-open range [from, to).
+// allocate makes the histograms for the tallies in the half-open range [from, to).
 func (s slot) allocate(from, to int, rated bool) {
 	for n := from; n < to; n++ {
 		s[n].latency[service].allocate()
@@ -56,12 +55,12 @@ type tally struct {
 	sent, queued, late int64
 	shed, unsent       int64
 	read, written      int64 // bytes
-	waiting            int64 // clients' time without a server, in nanoseconds; of a phase's first operation
+	waiting            int64 // clients' time without a server, in nanoseconds; in a phase's first operation
 	ended              [3]int64
 	latency            [numClocks]summary // of ok requests
 }
 
-// countSent counts the request of a flight.
+// countSent counts a flight's request.
 func (t *tally) countSent(word int64) {
 	t.sent++
 	if word&flightQueued != 0 {
@@ -99,11 +98,11 @@ func (t *tally) reset() {
 	}
 }
 
-// latencies holds the latencies of one phase and operation, by clock and outcome. Declined
+// latencies holds the latencies for one phase and operation, by clock and outcome. Declined
 // requests are also among the failed ones.
 type latencies [numClocks][len(workload.LatencyOutcomes)]summary
 
-// allocate makes the histograms of ok requests.
+// allocate makes the histograms for ok requests.
 func (l *latencies) allocate(rated bool) {
 	l[service][workload.OK].allocate()
 	if rated {
@@ -115,7 +114,7 @@ func (l *latencies) allocate(rated bool) {
 type summary struct {
 	latency   results.Latency
 	histogram *hdrhistogram.Histogram
-	clamped   int64 // values that were too long for the histogram
+	clamped   int64 // values too long for the histogram
 }
 
 func (s *summary) add(ns int64) {
@@ -151,8 +150,8 @@ func (s *summary) absorb(o *summary) {
 	o.reset()
 }
 
-// allocate makes the histogram if there is none, and touches all of its memory so
-// that it is resident.
+// allocate makes the histogram if it is missing, and touches all its memory so that it is
+// resident.
 func (s *summary) allocate() {
 	if s.histogram == nil {
 		s.histogram = histogram.New()

@@ -18,13 +18,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recordedStep is a step that was written to files and summed up from them, as in a report,
-// with the ends of its ok requests by the test's own clock.
+// recordedStep is a step written to files and summed up from them, as in a report, with when its
+// ok requests ended by the test's own clock.
 type recordedStep struct {
 	*results.Summary
 	step     results.Step
 	progress []results.Progress
-	from, to time.Duration // of the measured window, after the step's start
+	from, to time.Duration // the measured window, after the step's start
 	ended    []time.Duration
 }
 
@@ -102,8 +102,8 @@ func (s *server) serve(context.Context) error {
 	return nil
 }
 
-// TestServedInOverload: 2,000 requests a second are due, 900 are served. Requests that
-// were due before the cool-down and served long after it do not count.
+// TestServedInOverload: 2,000 requests a second are due, 900 are served. Requests due before the
+// cool-down and served long after it do not count.
 func TestServedInOverload(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ warmUp, coolDown time.Duration }{
@@ -137,8 +137,8 @@ func TestServedInOverload(t *testing.T) {
 	}
 }
 
-// TestStragglerDoesNotLengthenTheWindow: one request of a closed loop of 5 s takes
-// 10 s. The window is 5 s, and the request is still among the latencies.
+// TestStragglerDoesNotLengthenTheWindow: one request in a 5 s closed loop takes 10 s. The window
+// is 5 s, and the request is still among the latencies.
 func TestStragglerDoesNotLengthenTheWindow(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestLargestGap(t *testing.T) {
 	})
 }
 
-// TestGapToTheEnd: nothing is answered any more, to the end of the window.
+// TestGapToTheEnd: nothing is answered any more until the window ends.
 func TestGapToTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -216,8 +216,7 @@ func TestGapToTheEnd(t *testing.T) {
 	})
 }
 
-// TestStopsCutTheTick: a step that is interrupted in the middle of a tick ends its
-// window there.
+// TestStopsCutTheTick: a step interrupted in the middle of a tick ends its window there.
 func TestStopsCutTheTick(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

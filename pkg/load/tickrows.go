@@ -7,19 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// tickRows turns the ticks of a step into rows of progress.csv and finds the
-// longest gap between ok answers. One goroutine at a time calls its methods.
+// tickRows turns a step's ticks into progress.csv rows and finds the longest gap between ok
+// answers. One goroutine at a time calls its methods.
 type tickRows struct {
 	ops  []workload.Op
 	step *plan
 	grid grid
-	// taken are the ticks that were taken from the shards and not yet written, in order.
+	// taken are the ticks taken from the shards and not yet written, in order.
 	taken []tickCounts
-	next  int64 // the first tick that was not written
-	// inFlight counts the requests that were sent and have not ended, by operation.
+	next  int64 // the first tick not written
+	// inFlight counts the requests sent and not ended, by operation.
 	inFlight [maxOps]int64
-	rows     []results.Progress // of the last call
-	answers  []Answers          // of the last call
+	rows     []results.Progress // from the last call
+	answers  []Answers          // from the last call
 	gaps     Gaps
 }
 
@@ -30,7 +30,7 @@ func (r *tickRows) begin(st *plan, g grid) {
 	r.gaps = Gaps{}
 }
 
-// due counts requests of a tick that became due, by operation.
+// due counts requests that became due in a tick, by operation.
 func (r *tickRows) due(tick int64, counts []int64) {
 	t := openTick(&r.taken, tick)
 	for o, n := range counts {
@@ -38,9 +38,8 @@ func (r *tickRows) due(tick int64, counts []int64) {
 	}
 }
 
-// before returns the rows of all ticks before number end, each of which ends at until at the
-// latest, and the answers of the ticks in the measured window. Both are valid until the next
-// call.
+// before returns the rows for all ticks before number end, each ending at until at the latest,
+// and the answers in the measured window's ticks. Both are valid until the next call.
 func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	r.rows, r.answers = r.rows[:0], r.answers[:0]
 	n := 0
@@ -61,7 +60,7 @@ func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	return r.rows, r.answers
 }
 
-// write appends the rows of a tick.
+// write appends a tick's rows.
 func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to := r.grid.bounds(t.number)
 	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {
@@ -76,7 +75,7 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 		r.inFlight[o] += c.sent - ended
 		due := c.due
 		if !r.step.rated() {
-			due = c.sent // a request of a closed loop is due when it is sent
+			due = c.sent // a closed loop's request is due when it is sent
 		}
 		if due+ended+c.shed+c.unsent+r.inFlight[o] == 0 {
 			continue

@@ -7,13 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tick is the length of a row of progress.csv in nanoseconds.
+// tick is how long a row of progress.csv is, in nanoseconds.
 const tick = int64(results.ProgressTick)
 
-// grid numbers the ticks of a step from the start of its measured window; ticks of
-// the warm-up are negative. The tick in which the window ends has two numbers, one
-// before the end and one from there on. Times are nanoseconds of the recorder's
-// clock.
+// grid numbers a step's ticks from where its measured window starts; warm-up ticks are negative.
+// The tick in which the window ends has two numbers, one before the end and one from there on.
+// Times are nanoseconds by the recorder's clock.
 type grid struct {
 	window  int64     // when the measured window begins
 	planned int64     // when it ends at the latest; math.MaxInt64 without a duration
@@ -37,7 +36,7 @@ func (g *grid) of(ns int64) int64 {
 	return k
 }
 
-// bounds returns the half-open range of times that a tick holds.
+// bounds returns the half-open time range that a tick holds.
 func (g *grid) bounds(k int64) (from, to int64) {
 	cut := g.cut()
 	last := floorDiv(cut-g.window, tick)
@@ -69,8 +68,8 @@ type tickCounts struct {
 	ops         [maxOps]opCounts
 }
 
-// opCounts counts the requests of one operation. Due is counted from the schedule,
-// the others from requests.
+// opCounts counts one operation's requests. Due is counted from the schedule, the others from
+// requests.
 type opCounts struct {
 	due, sent, shed, unsent int64
 	ended                   [3]int64
@@ -106,7 +105,7 @@ func (t *tickCounts) merge(o *tickCounts) {
 // flushed at a time.
 const ringTicks = 64
 
-// tickRing counts the ticks that were not taken yet. Its owner guards it.
+// tickRing counts the ticks not taken yet. Its owner guards it.
 type tickRing struct {
 	grid grid
 	ring [ringTicks]tickCounts
@@ -114,7 +113,7 @@ type tickRing struct {
 	spilled []tickCounts
 }
 
-// at returns the tick of a time. It is valid until the next call.
+// at returns the tick that holds a time. It is valid until the next call.
 func (r *tickRing) at(ns int64) *tickCounts {
 	k := r.grid.of(ns)
 	t := &r.ring[uint64(k)%ringTicks]
@@ -137,8 +136,7 @@ func (r *tickRing) open(k int64, t *tickCounts) *tickCounts {
 	return t
 }
 
-// openTick returns tick k of a list, which is in the order of the numbers. It adds
-// an empty tick if there is none.
+// openTick returns tick k in a list ordered by number. It adds an empty tick if k is missing.
 func openTick(list *[]tickCounts, k int64) *tickCounts {
 	i, found := slices.BinarySearchFunc(*list, k, func(t tickCounts, k int64) int { return int(t.number - k) })
 	if !found {
@@ -147,7 +145,7 @@ func openTick(list *[]tickCounts, k int64) *tickCounts {
 	return &(*list)[i]
 }
 
-// take moves all ticks before number end to a list in the order of the numbers.
+// take moves all ticks before number end to a list, ordered by number.
 func (r *tickRing) take(end int64, into *[]tickCounts) {
 	move := func(t *tickCounts) { openTick(into, t.number).merge(t) }
 	for n := range r.ring {

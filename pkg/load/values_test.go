@@ -95,8 +95,8 @@ func (a altered) List(ctx context.Context, how workload.RangeMode, key []byte, l
 	return keys, size, err
 }
 
-// TestContentIsCheckedOfEveryRead: every read of a value with a flipped bit fails, by
-// each operation that reads values, with and without a checksum.
+// TestContentIsCheckedOfEveryRead: every read of a value with a flipped bit fails, in each
+// operation that reads values, with and without a checksum.
 func TestContentIsCheckedOfEveryRead(t *testing.T) {
 	const requests, keys = 5000, 10
 	for _, op := range []workload.Op{workload.OpRead, workload.OpReadOneshot, workload.OpSwap} {
@@ -104,7 +104,7 @@ func TestContentIsCheckedOfEveryRead(t *testing.T) {
 			t.Run(fmt.Sprintf("%s of %d bytes", op, size), func(t *testing.T) {
 				spec := Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: op}, Keyspace: workload.Keyspace{Keys: keys, KeyLaw: workload.KeysSequential}, Sizing: workload.Sizing{KeySize: 8, ValueSize: size}, Limits: workload.Limits{Timeout: time.Second}}}
 				client := altered{store: &store{m: map[string][]byte{}}, value: func(key, value []byte) []byte {
-					if key[len(key)-1]%2 == 1 { // half of the keys
+					if key[len(key)-1]%2 == 1 { // half the keys
 						value[size-4] ^= 1
 					}
 					return value
@@ -131,7 +131,7 @@ func TestContentIsCheckedOfEveryRead(t *testing.T) {
 func TestRangesAndSwapsAreChecked(t *testing.T) {
 	short := func(_, value []byte) []byte { return value[:len(value)-1] }
 	const keys, limit, size, requests = 100, 10, 64, 1000
-	inRange := int64(requests*limit - requests/keys*(limit*(limit-1)/2)) // fewer of the last keys
+	inRange := int64(requests*limit - requests/keys*(limit*(limit-1)/2)) // fewer for the last keys
 	for _, c := range []struct {
 		name   string
 		op     workload.Op

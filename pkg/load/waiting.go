@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// lateAfter is how much later than due a request may be sent by the client's own
-// fault, in nanoseconds. A request beyond that counts as late: the delay is this
-// machine's, not the database's.
+// lateAfter is how much later than due, in nanoseconds, a request may be sent by the client's own
+// fault. A request beyond that counts as late: the delay is this machine's, not the database's.
 const lateAfter = int64(time.Millisecond)
 
-// await waits until the client has a connection. It returns false if the step has no
-// use for the client any more: a closed loop stopped issuing, the drain of a rate is
-// over, or no request is left to take. A client that holds a request of a rate waits
-// for the drain's end. The wait is time without a server.
+// await waits until the client has a connection. It returns false if the step has no use for the
+// client any more: a closed loop stopped issuing, a rate's drain is over, or no request is left
+// to take. A client that holds a rate's request waits for the drain's end. The wait is time
+// without a server.
 func (c *client) await(holds bool) bool {
 	if c.follow() {
 		return true
@@ -33,7 +32,7 @@ func (c *client) await(holds bool) bool {
 	}
 }
 
-// follow gives the client the link that its connection has now, and reports whether there is one.
+// follow gives the client its connection's current link, and reports whether there is one.
 func (c *client) follow() bool {
 	c.detach()
 	l, _ := c.conn.acquire()
@@ -43,8 +42,8 @@ func (c *client) follow() bool {
 	return l != nil
 }
 
-// endCheck is how often a client without a server checks whether the drain of a rate
-// is over: the end of a drain is known late.
+// endCheck is how often a client without a server checks whether a rate's drain is over: when a
+// drain ends is known late.
 const endCheck = 100 * time.Millisecond
 
 // pauseFor waits for up, or returns false as await does.

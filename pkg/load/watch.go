@@ -9,8 +9,8 @@ import (
 )
 
 // watch samples the scheduling lag and cancels calls whose deadline has passed. It ends when the
-// returned function is called, after own has ended. The goroutine that reads connections does both
-// in one wait; it checks deadlines with the beats of the sampling if these are frequent enough.
+// returned function is called, after own has ended. The goroutine that reads connections does
+// both in one wait; it checks deadlines with the sampling beats if these are frequent enough.
 func (s *step) watch(own context.Context, helpers *sync.WaitGroup, all []*client) (end func()) {
 	if s.alarms == nil {
 		helpers.Go(func() { s.rec.lag.watch(own) })

@@ -2,8 +2,8 @@ package load
 
 import "errors"
 
-// Without returns an error without its joined parts that are or wrap other. Callers may
-// already know how a step ended, as the cause of its context or [ErrMembersGone].
+// Without returns an error without its joined parts that are or wrap other. Callers may already
+// know how a step ended, from its context's cause or [ErrMembersGone].
 func Without(err, other error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -100,7 +100,7 @@ func TestMixedLoadReadsWhatItWrote(t *testing.T) {
 				t.Errorf("%v, want %v", by, want)
 			}
 			for _, e := range sink.errors {
-				// A goroutine may be held up for longer than ten blocks of this store take.
+				// A goroutine may be held up for longer than ten blocks on this store take.
 				held := law == workload.KeysLatest && e.Class == string(database.ClassNotFound) && e.Count < 50
 				if e.Class != string(database.ClassConflict) && !held {
 					t.Errorf("%d x %s: %s", e.Count, e.Class, e.FirstText)
@@ -179,8 +179,7 @@ func TestRampOfClients(t *testing.T) {
 	})
 }
 
-// TestMergedRecordersEqualOne: merged histograms of N recorders equal that of the union
-// bit for bit.
+// TestMergedRecordersEqualOne: N recorders' merged histograms equal the union's, bit for bit.
 func TestMergedRecordersEqualOne(t *testing.T) {
 	union := histogram.New()
 	parts := []*summary{{}, {}, {}}

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// weighing is a store that adds up the bytes that it acknowledges. It refuses each fifth
-// put, and loses the answer to each seventh.
+// weighing is a store that adds up the bytes it acknowledges. It refuses each fifth put, and
+// loses the answer to each seventh.
 type weighing struct {
 	*versioned
 	puts, bytes atomic.Int64
@@ -40,7 +40,7 @@ func (w *weighing) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return err
 }
 
-// TestWrittenBytes: the recorded bytes are those of the keys and values that the database
+// TestWrittenBytes: the recorded bytes are those in the keys and values that the database
 // acknowledged, for each operation, with sizes by a law, and in every key of a transaction.
 func TestWrittenBytes(t *testing.T) {
 	v := &weighing{versioned: newVersioned()}

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The first and the last ok answer of a tick are those of all generators.
+// The first and the last ok answer in a tick are those of all generators.
 func TestTicksAnswered(t *testing.T) {
 	m := ticks{ops: []workload.Op{workload.OpWrite}}
 	for _, p := range []results.Progress{

@@ -40,7 +40,7 @@ func (a *alone) Member(t load.MemberTotal) error {
 	return a.call(func() error { return a.text.Member(t) })
 }
 
-// Generators that send at once make the record of generators that send in turns.
+// Generators that send at once make the same record as generators that send in turns.
 func TestPartsAtOnce(t *testing.T) {
 	all := tapes(t, 3)
 	want := newText()
@@ -66,8 +66,8 @@ func TestPartsAtOnce(t *testing.T) {
 	}
 }
 
-// However generators that send at once are lost, each step has one last second, no tick of a second
-// that was taken is left out, and a loss names the last second that was taken.
+// However generators that send at once are lost, each step has one last second, no tick in a
+// second that was taken is left out, and a loss names the last second taken.
 func TestLossesAtOnce(t *testing.T) {
 	valid := regexp.MustCompile(`^(a+\|)?(b+\|)?$`)
 	for seed := range uint64(2000) {
@@ -132,7 +132,7 @@ func (b *blocked) Second(s load.Second) error {
 	return b.trace.Second(s)
 }
 
-// A sink that is behind delays generators, and loses none of them.
+// A sink that is behind delays generators, and loses no generator.
 func TestSinkIsBehind(t *testing.T) {
 	x := &blocked{began: make(chan struct{}), may: make(chan struct{})}
 	m := writes(x, 3, "a", "b", "c")

@@ -83,7 +83,7 @@ func (s *server) Member() int { return 0 }
 
 func (s *server) Close() error { return nil }
 
-// mixed returns a load of several operations with all phases.
+// mixed returns a load with several operations and all phases.
 func mixed() load.Spec {
 	return load.Spec{Seed: 11, Load: workload.Load{
 		Content: workload.Content{Mix: []workload.Share{
@@ -154,10 +154,10 @@ func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink fun
 	})
 }
 
-// TestMergeIsTheRecordOfTheWhole: the merged files of several generators are byte for byte
-// those of one generator that issues the whole load, in any order of arrival. One may be lost.
+// TestMergeIsTheRecordOfTheWhole: several generators' merged files are byte for byte those from
+// one generator that issues the whole load, in any order of arrival. One may be lost.
 func TestMergeIsTheRecordOfTheWhole(t *testing.T) {
-	var gap *results.Gap // of the last step
+	var gap *results.Gap // in the last step
 	want := files(t, func(out load.Sink) {
 		issue(t, mixed(), steps(), 1, func(int) load.Sink { return out }, func(_ int, r load.StepResult) { gap = r.LargestGap })
 	})
@@ -207,11 +207,11 @@ func same(t *testing.T, want, got map[string][]byte) {
 	}
 }
 
-// files returns the record that a function writes, by name.
+// files returns the record written by a function, by name.
 func files(t *testing.T, write func(out load.Sink)) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := load.NewFiles(dir, time.Unix(946684800, 0)) // of the virtual time
+	out, err := load.NewFiles(dir, time.Unix(946684800, 0)) // the virtual time's start
 	if err != nil {
 		t.Fatalf("open the record: %v", err)
 	}

@@ -35,8 +35,8 @@ func (x *trace) Second(s load.Second) error {
 
 func (x *trace) Total(load.Total) error { return nil }
 
-// twoSteps returns a generator's records of two steps with these numbers of seconds. Each second
-// has two ticks. The last tick of a step is shorter than those of other generators.
+// twoSteps returns a generator's records for two steps with these numbers of seconds. Each second
+// has two ticks. A step's last tick is shorter than other generators'.
 func twoSteps(seconds ...int64) (list []event) {
 	for step, n := range seconds {
 		from := int64(100 * (step + 1))
@@ -57,8 +57,8 @@ func twoSteps(seconds ...int64) (list []event) {
 	return list
 }
 
-// TestOneLastSecond: whichever generators are lost, and whenever, each step has one second
-// that is marked as its last. All others come before it, and no tick is left out.
+// TestOneLastSecond: whichever generators are lost, and whenever, each step has one second marked
+// as its last. All others come before it, and no tick is left out.
 func TestOneLastSecond(t *testing.T) {
 	all := [][]event{twoSteps(2, 3), twoSteps(3, 1), twoSteps(1, 2)}
 	valid := regexp.MustCompile(`^(a+\|)?(b+\|)?$`)
@@ -67,7 +67,7 @@ func TestOneLastSecond(t *testing.T) {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		x := &trace{}
 		m := writes(x, 0, "a", "b", "c")
-		limit, at := make([]int, len(all)), make([]int, len(all)) // events of each, and those that came
+		limit, at := make([]int, len(all)), make([]int, len(all)) // each one's events, and those that came
 		losses, want := 0, int64(0)
 		for g, events := range all {
 			if limit[g] = len(events); draw.IntN(3) > 0 { // one event more is the loss

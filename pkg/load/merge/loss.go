@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Loss is a generator that was lost before its load ended.
+// Loss is a generator lost before its load ended.
 type Loss struct {
 	Generator string
 	Part      int
-	// Step and Second name the last second that it sent; Second is 0 if it sent none.
+	// Step and Second name the last second that it sent; Second is 0 if it sent no second.
 	Step   int
 	Second int64
 	Cause  error
@@ -24,5 +24,5 @@ func (l Loss) String() string {
 	return fmt.Sprintf("generator %s was lost after %s of step %d: %v", l.Generator, time.Unix(l.Second, 0).UTC().Format(time.TimeOnly), l.Step, l.Cause)
 }
 
-// ErrLost is returned for records of a generator that counts as lost.
+// ErrLost is returned for records from a generator that counts as lost.
 var ErrLost = errors.New("the generator counts as lost")

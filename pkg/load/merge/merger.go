@@ -17,23 +17,23 @@ import (
 // DefaultAhead is how many seconds wait for a generator before it counts as lost.
 const DefaultAhead = 60
 
-// Options describe the generators of a load.
+// Options describe a load's generators.
 type Options struct {
 	// Operations are the load's operations, in its order.
 	Operations []workload.Op
-	// Generators are the generators' names, in the order of their parts.
+	// Generators are the generators' names, in part order.
 	Generators []string
 	// Ahead bounds how many seconds wait for a generator; 0 means [DefaultAhead].
 	Ahead int
 	// Lost is called with each part that counts as lost because more seconds than Ahead wait
 	// for it, and with the cause. It is not called for parts that [Part.Lost] names. It runs in
-	// the call of [Part.Second] that exceeded the bound, may call the merger, and may be called
+	// the call to [Part.Second] that exceeded the bound, may call the merger, and may be called
 	// concurrently. Nil ignores losses.
 	Lost func(part int, cause error)
 }
 
-// Merger merges the seconds of several generators. It is safe for concurrent use, and
-// its sink is called by one goroutine at a time.
+// Merger merges several generators' seconds. It is safe for concurrent use, and its sink is
+// called by one goroutine at a time.
 type Merger struct {
 	mu      sync.Mutex
 	out     load.Sink
@@ -44,14 +44,14 @@ type Merger struct {
 	pending []*second // not yet sent by some generator, ascending
 	free    []*second
 	open    []*stepRecord // steps that began and whose totals are not yet written, ascending
-	gaps    load.Gaps     // of the last step whose totals were written
+	gaps    load.Gaps     // in the last step whose totals were written
 	rows    rowWriter
 	err     error // of the sink
 }
 
-// Part takes the records of one generator, in the order in which its recorder makes them.
-// Parts are safe for concurrent use with each other. An error is the generator's: it sent a
-// record that cannot be merged, which changes nothing, or it is lost.
+// Part takes one generator's records, in the order in which its recorder makes them. Parts are
+// safe for concurrent use with each other. An error is the generator's: it sent a record that
+// cannot be merged, which changes nothing, or it is lost.
 type Part struct {
 	merger *Merger
 	index  int
@@ -59,18 +59,17 @@ type Part struct {
 
 	// The merger's lock guards the fields below.
 	begun bool   // it has sent a second
-	at    moment // the last second that it sent
+	at    moment // the last second it sent
 	last  bool   // its step has no later second
-	ended int    // the last step that it ended, -1 before
-	done  int    // the last step of which its last second was written, -1 before
-	keys  int64  // created by the last second that was written
+	ended int    // the last step it ended, -1 before
+	done  int    // the last step for which its last second was written, -1 before
+	keys  int64  // created by the last second written
 	lost  error  // why it is lost, nil if it is not
-	// members are the series of its step whose histograms it has sent.
+	// members are the series in its step whose histograms it has sent.
 	members map[results.MemberSeries]bool
 }
 
-// New returns a merger that writes to a sink: also the totals of members if it is a
-// [load.MemberSink].
+// New returns a merger that writes to a sink: also members' totals if it is a [load.MemberSink].
 func New(out load.Sink, o Options) *Merger {
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead
@@ -88,14 +87,14 @@ func New(out load.Sink, o Options) *Merger {
 // Part returns the part that takes the n-th generator's records, n from 0.
 func (m *Merger) Part(n int) *Part { return m.parts[n] }
 
-// Err returns the errors of the sink. They do not stop the merge.
+// Err returns the sink's errors. They do not stop the merge.
 func (m *Merger) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
-// LongestGap returns the longest time without an ok answer of any generator in the measured
+// LongestGap returns the longest time without an ok answer to any generator in the measured
 // window of the last step that all generators ended. The window begins and ends at from and to
 // after the step's start.
 func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
@@ -111,8 +110,8 @@ func (m *Merger) Losses() []Loss {
 	return slices.Clone(m.losses)
 }
 
-// second returns the second of a moment, and adds it if there is none. The lock is held,
-// as in all methods below.
+// second returns the second at a moment, and adds it if it is missing. The lock is held, as in
+// all methods below.
 func (m *Merger) second(at moment) *second {
 	i, found := slices.BinarySearchFunc(m.pending, at, func(s *second, at moment) int { return s.at.compare(at) })
 	if found {
@@ -127,7 +126,7 @@ func (m *Merger) second(at moment) *second {
 	return s
 }
 
-// step returns the record of a step, and adds it if there is none.
+// step returns a step's record, and adds it if it is missing.
 func (m *Merger) step(number int) *stepRecord {
 	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
 	if !found {
@@ -177,7 +176,7 @@ func (m *Merger) limit() (all []Loss) {
 	return all
 }
 
-// write writes a second that all generators have sent.
+// write writes a second sent by all generators.
 func (m *Merger) write(s *second) {
 	st := m.open[0]
 	st.covers(s.at.start())
@@ -189,7 +188,7 @@ func (m *Merger) write(s *second) {
 		if c.last {
 			p.done = s.at.step
 		}
-		// Later seconds of a lost generator's step may still be written.
+		// Later seconds in a lost generator's step may still be written.
 		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
 		running = running || own
 		w.add(c, own)
@@ -216,7 +215,7 @@ func (m *Merger) write(s *second) {
 	m.keep(m.out.Second(out))
 }
 
-// closeStep writes the totals of the oldest step if all generators have ended it.
+// closeStep writes the oldest step's totals if all generators have ended it.
 func (m *Merger) closeStep() bool {
 	st := m.open[0]
 	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
@@ -269,10 +268,10 @@ func (p *Part) covers(at moment) bool {
 	return p.lost != nil || p.begun && (p.at.compare(at) >= 0 || p.at.step == at.step && p.last)
 }
 
-// through reports whether the generator sends nothing more of a step.
+// through reports whether the generator sends nothing more for a step.
 func (p *Part) through(step int) bool { return p.lost != nil || p.ended >= step }
 
-// next returns the moment of a second, or an error if it cannot follow the one before.
+// next returns a second's moment, or an error if it cannot follow the one before.
 func (p *Part) next(s *load.Second) (moment, error) {
 	if p.lost != nil {
 		return moment{}, fmt.Errorf("%w: %w", ErrLost, p.lost)

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// made returns a second of writes that took 1 ms, 2 ms and so on.
+// made returns a second with writes that took 1 ms, 2 ms and so on.
 func made(step int, sec int64, n int) load.Second {
 	r := results.Interval{Step: step, Second: sec, Phase: results.PhaseMeasure, Operation: "write", Clients: 4, Due: int64(n), Sent: int64(n), OK: int64(n), KeysCumulative: sec * int64(n)}
 	h := histogram.New()
@@ -31,7 +31,7 @@ func made(step int, sec int64, n int) load.Second {
 	return s
 }
 
-// last marks a second as the last of its step.
+// last marks a second as its step's last.
 func last(s load.Second) load.Second {
 	s.Last = true
 	return s
@@ -41,7 +41,7 @@ func writes(out load.Sink, ahead int, names ...string) *Merger {
 	return New(out, Options{Operations: []workload.Op{workload.OpWrite}, Generators: names, Ahead: ahead})
 }
 
-// TestLostIsCalled: the streamer of seconds learns of each dropped part, and may then call the
+// TestLostIsCalled: whoever streams seconds learns of each dropped part, and may then call the
 // merger. A loss that it names itself is not reported to it.
 func TestLostIsCalled(t *testing.T) {
 	var m *Merger
@@ -203,8 +203,8 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTicksEndTogether: the row of a generator whose step ends within a tick waits for
-// the rows of the others. The client's gap is the longest of all.
+// TestTicksEndTogether: a generator's row whose step ends within a tick waits for the others'
+// rows. The client's gap is the longest among all.
 func TestTicksEndTogether(t *testing.T) {
 	x := newText()
 	m := writes(x, 0, "a", "b")

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// event is one call of a generator's part.
+// event is one call to a generator's part.
 type event struct {
 	second *load.Second
 	member *load.MemberTotal
@@ -66,7 +66,7 @@ func (p *tape) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// tapes records the parts of a load.
+// tapes records a load's parts.
 func tapes(t *testing.T, of int) []*tape {
 	t.Helper()
 	all := make([]*tape, of)
@@ -90,7 +90,7 @@ func play(p *Part, e event) error {
 	return p.End(e.start, e.end)
 }
 
-// text prints the records that it receives. Ticks are apart.
+// text prints the records it receives. Ticks are apart.
 type text struct {
 	lines, ticks []string
 	seconds      []load.Second // without histograms
@@ -144,8 +144,8 @@ func (x *text) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// merged plays tapes in an order drawn from a seed, each tape in its own order. Lost is
-// the number of the generator that is lost after some events, or -1.
+// merged plays tapes in an order drawn from a seed, each tape in its own order. Lost is the
+// number of the generator lost after some events, or -1.
 func merged(t *testing.T, out load.Sink, all []*tape, seed uint64, lost, after int) *Merger {
 	t.Helper()
 	names := make([]string, len(all))
@@ -158,7 +158,7 @@ func merged(t *testing.T, out load.Sink, all []*tape, seed uint64, lost, after i
 	for {
 		var ready []int
 		for g := range all {
-			// One more event of the lost one is the loss.
+			// One more event by the lost one is the loss.
 			if n := len(all[g].events); g == lost && at[g] <= after || g != lost && at[g] < n {
 				ready = append(ready, g)
 			}
@@ -221,7 +221,7 @@ type row struct {
 	operation string
 }
 
-// compare adds up the records that generators sent, without the merger's code.
+// compare adds up the generators' records, without the merger's code.
 func compare(t *testing.T, all []*tape, lost, after int, got *text) {
 	t.Helper()
 	rows, ticks := map[row]*results.Interval{}, int64(0)

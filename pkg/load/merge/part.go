@@ -21,8 +21,8 @@ func (p *Part) Second(s load.Second) error {
 	return err
 }
 
-// second takes one second, and returns the generators that are lost because they are too far
-// behind this one.
+// second takes one second, and returns the generators lost because they are too far behind this
+// one.
 func (p *Part) second(s *load.Second) ([]Loss, error) {
 	m := p.merger
 	m.mu.Lock()
@@ -41,10 +41,10 @@ func (p *Part) second(s *load.Second) ([]Loss, error) {
 	return m.limit(), nil
 }
 
-// Total ignores the total of a series: the merger makes totals from the seconds.
+// Total ignores a series' total: the merger makes totals from the seconds.
 func (p *Part) Total(load.Total) error { return nil }
 
-// Member takes a member's histogram of the step whose last second was sent, once for each
+// Member takes a member's histogram for the step whose last second was sent, once for each
 // series, and does not keep it.
 func (p *Part) Member(t load.MemberTotal) error {
 	m := p.merger
@@ -70,7 +70,7 @@ func (p *Part) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// memberDigits are the digits of [results.NewMemberHistogram].
+// memberDigits are the digits in [results.NewMemberHistogram].
 const memberDigits = 2
 
 // End ends the step whose last second was sent. The step lasted from start to end.
@@ -91,8 +91,8 @@ func (p *Part) End(start, end time.Time) error {
 	return nil
 }
 
-// Lost notes that the generator sends nothing more. It is not called for a generator that
-// has ended the last step of its load. Only the first cause counts.
+// Lost notes that the generator sends nothing more. It is not called for a generator that has
+// ended its load's last step. Only the first cause counts.
 func (p *Part) Lost(cause error) {
 	m := p.merger
 	m.mu.Lock()

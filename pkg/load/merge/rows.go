@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// rowWriter makes the records of one second from those of all generators. They are valid
-// until the next second.
+// rowWriter makes one second's records from all generators' records. They are valid until the
+// next second.
 type rowWriter struct {
 	shape shape
 	// merged are the rows by number, and used the rows that some generator has.
@@ -22,7 +22,7 @@ type rowWriter struct {
 	used   []bool
 	gap    int64
 	ticks  ticks
-	until  int64 // where the ticks of generators whose step continues end
+	until  int64 // where ticks end for generators whose step continues
 	// members are the rows by member, from the unknown one on, and phase.
 	members []results.MemberSecond
 	// unpacked are the histograms in use, by index as in the shape.
@@ -77,7 +77,7 @@ func (w *rowWriter) add(c *share, continues bool) {
 	}
 }
 
-// addRow adds the counts and latencies of a row. Gauges are added up by operation.
+// addRow adds a row's counts and latencies. Gauges are added up by operation.
 func addRow(to, from *results.Interval) {
 	to.Clients = max(to.Clients, from.Clients)
 	to.Due += from.Due
@@ -99,7 +99,7 @@ func addRow(to, from *results.Interval) {
 	}
 }
 
-// keysOf returns the keys that a generator had created by the end of a second.
+// keysOf returns how many keys a generator had created when a second ended.
 func (w *rowWriter) keysOf(c *share) (keys int64) {
 	for i := range c.rows {
 		keys = max(keys, c.rows[i].KeysCumulative)
@@ -138,7 +138,7 @@ func (w *rowWriter) dense(i int, h *packed) *hdrhistogram.Histogram {
 	return w.unpacked[i]
 }
 
-// intervals returns the rows of a second; keys is the number of keys created by its end.
+// intervals returns a second's rows; keys is the number of keys created by its end.
 func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	for n := range w.merged {
 		if w.used[n] {
@@ -177,7 +177,7 @@ func lastOf(rows []results.Interval, operation string) *results.Interval {
 	return nil
 }
 
-// allAnswers returns when requests of a second were answered, by any generator, in order.
+// allAnswers returns when any generator's requests in a second were answered, in order.
 func (w *rowWriter) allAnswers(s *second) []load.Answers {
 	w.answers = w.answers[:0]
 	for n := range s.from {
@@ -205,8 +205,7 @@ type errorKey struct {
 	class, message string
 }
 
-// errorCounts returns the errors of a second. The first error of each class in a step keeps
-// its text.
+// errorCounts returns the errors of a second. Each class's first error in a step keeps its text.
 func (w *rowWriter) errorCounts(s *second, st *stepRecord) (list []results.ErrorCount) {
 	type example struct {
 		at   int

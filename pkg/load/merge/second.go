@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// second holds the records that generators sent of one second.
+// second holds the generators' records for one second.
 type second struct {
 	at   moment
 	from []share // by part
@@ -14,7 +14,7 @@ type second struct {
 	latency []*packed
 }
 
-// share is one generator's records of a second. It is empty if the generator sent none.
+// share is one generator's records for a second. It is empty if the generator sent no records.
 type share struct {
 	last    bool
 	rows    []results.Interval

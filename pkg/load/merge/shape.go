@@ -12,15 +12,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// packed is a histogram of the shape of [histogram.New] that keeps only buckets with
-// counts.
+// packed is a histogram shaped like [histogram.New] that keeps only buckets with counts.
 type packed = hdrhistogram.PackedHistogram
 
 // phases in the order of a second's rows.
 var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
 
-// shape numbers the rows of a second, beginning with the first phase, and the histograms of
-// its rows, by timing and outcome.
+// shape numbers a second's rows, beginning with the first phase, and the rows' histograms, by
+// timing and outcome.
 type shape struct{ ops []workload.Op }
 
 const byRow = len(results.Timings) * len(workload.LatencyOutcomes)
@@ -29,7 +28,7 @@ func (sh shape) rowCount() int { return len(phases) * len(sh.ops) }
 
 func (sh shape) seriesCount() int { return sh.rowCount() * byRow }
 
-// row returns the number of a row.
+// row returns a row's number.
 func (sh shape) row(phase results.Phase, operation string) (int, error) {
 	p := slices.Index(phases[:], phase)
 	o := slices.Index(sh.ops, workload.Op(operation))
@@ -39,7 +38,7 @@ func (sh shape) row(phase results.Phase, operation string) (int, error) {
 	return p*len(sh.ops) + o, nil
 }
 
-// index returns the number of a series.
+// index returns a series' number.
 func (sh shape) index(s results.Series) (int, error) {
 	row, err := sh.row(s.Phase, s.Operation)
 	t := slices.Index(results.Timings[:], s.Timing)
@@ -59,7 +58,7 @@ func (sh shape) series(i, step int) results.Series {
 	}
 }
 
-// maxMembers bounds the index of a member.
+// maxMembers bounds a member's index.
 const maxMembers = 1 << 10
 
 // check returns an error if a second has records of other moments, rows or shapes, or if

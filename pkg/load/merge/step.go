@@ -10,18 +10,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// stepRecord is the data of a step that is kept until its totals are written.
+// stepRecord is a step's data, kept until its totals are written.
 type stepRecord struct {
 	step int
-	// totals are of the seconds that were written, by index as in [shape].
+	// totals cover the written seconds, by index as in [shape].
 	totals  []*packed
 	members map[results.MemberSeries]*load.MemberTotal
-	// start and end are the times that generators stated; zero without any.
+	// start and end are the times stated by generators; zero without any.
 	start, end time.Time
-	// first and last are the seconds that were written.
+	// first and last are the first and the last second written.
 	first, last time.Time
 	closed      bool            // one of these seconds was marked as the last
-	exampled    map[string]bool // classes of errors that have an example in the records
+	exampled    map[string]bool // error classes with an example in the records
 	gaps        load.Gaps
 	until       int64 // ticks that begin before are written
 }
@@ -30,7 +30,7 @@ func newStepRecord(step int) *stepRecord {
 	return &stepRecord{step: step, members: map[results.MemberSeries]*load.MemberTotal{}, exampled: map[string]bool{}}
 }
 
-// covers notes a second that is written.
+// covers notes a written second.
 func (s *stepRecord) covers(start time.Time) {
 	if s.first.IsZero() {
 		s.first = start
@@ -67,7 +67,7 @@ func (s *stepRecord) addTotal(i int, h *packed, sh shape) {
 	s.totals[i].Merge(h)
 }
 
-// addMember adds a member's histogram of one generator.
+// addMember adds a member's histogram from one generator.
 func (s *stepRecord) addMember(t load.MemberTotal) {
 	to := s.members[t.Series]
 	if to == nil {
@@ -83,7 +83,7 @@ func (s *stepRecord) addMember(t load.MemberTotal) {
 	}
 }
 
-// memberTotals returns the histograms of all members, in their order.
+// memberTotals returns all members' histograms, in member order.
 func (s *stepRecord) memberTotals() (list []load.MemberTotal) {
 	for _, t := range s.members {
 		list = append(list, *t)
