@@ -167,7 +167,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s is %+v, want %g %%", name, got[name], want)
 		}
 	}
-	// Half the time a thread waits, perhaps the syncing one.
+	// A thread waits half the time, perhaps the syncing one.
 	if m := got[nameFsync]; m.Low != 0 || math.Abs(m.High-20) > 1e-9 {
 		t.Errorf("a sync is %+v, want as little as 0", m)
 	}

@@ -642,7 +642,7 @@ func TestManyViewers(t *testing.T) {
 }
 
 // Pages that read nothing from their connections delay neither the page that reads, nor scrapes,
-// nor how the server ends. No more pages than the bound are served.
+// nor the server's shutdown. No more pages than the bound are served.
 func TestSlowViewers(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	lines, done := stream(t, at)
