@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// owner matches the owner of a session in an agent's log.
+// owner matches a session's owner in an agent's log.
 var owner = pattern.New(`owner="?([\w.-]+)@([\w.-]+)`)
 
-// account lists the scrubbed and the omitted records. It contains none of the names.
+// account lists the scrubbed and the omitted records. It contains no private name.
 func (p *packer) account() string {
-	var b strings.Builder // the lines after the list of pseudonyms
+	var b strings.Builder // the lines after the pseudonym list
 	list := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return

@@ -15,8 +15,8 @@ import (
 type checked struct {
 	folder   *results.Folder
 	manifest *results.Manifest
-	// marks are the marks on the run and its databases. invalid are those that make it invalid.
-	// gaps are the records that a report would lack.
+	// marks are the marks on the run and its databases, invalid those that make it invalid. gaps
+	// are the records that a report would lack.
 	marks, invalid, gaps []string
 }
 
@@ -79,7 +79,7 @@ func (c *checked) checkRun(r *run.Run) (problems []error) {
 	for _, m := range r.Marks() {
 		switch m.Code {
 		case mark.Gap:
-		case mark.RequestsDamaged, mark.RecordsDamaged: // digests of the archive would hide it
+		case mark.RequestsDamaged, mark.RecordsDamaged: // the archive's digests would hide it
 			bad("%s", m.Mark.Text)
 		default:
 			c.mark(m)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// scrubJSON treats the texts in a JSON object. It does not preserve the order of names.
+// scrubJSON treats the texts in a JSON object. It does not keep names in order.
 func (p *packer) scrubJSON(data []byte) (map[string]any, error) {
 	var object map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -23,11 +23,11 @@ func (p *packer) scrubJSON(data []byte) (map[string]any, error) {
 	return p.object("", object), nil
 }
 
-// object treats the contents of an object; in is the object's own name. A name that is not a known
-// field is treated as data in maps, and left out elsewhere.
+// object treats an object's contents; in is the object's own name. A name that is not a known field
+// is treated as data in maps, and left out elsewhere.
 func (p *packer) object(in string, o map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, name := range sortedKeys(o) { // determines the numbers of pseudonyms
+	for _, name := range sortedKeys(o) { // determines the pseudonyms' numbers
 		key := name
 		switch {
 		case p.known.named[in]:
@@ -62,7 +62,7 @@ func unused(o map[string]any, name string) string {
 	}
 }
 
-// field treats one field of an object; keep is false if it is left out.
+// field treats one field in an object; keep is false if it is left out.
 func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 	v = o[name]
 	switch name {
@@ -70,7 +70,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 		return p.config(v), true
 	case "argv":
 		return p.programs(v), true
-	case "profiles", "digests": // digests are those of the packed files
+	case "profiles", "digests": // digests come from the packed files
 		return nil, false
 	case "options", "option_texts", "words":
 		return p.free(name, v), true
@@ -84,7 +84,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 	return p.value(in, name, v)
 }
 
-// value treats a value of any type.
+// value treats a value with any type.
 func (p *packer) value(in, name string, v any) (out any, keep bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -117,7 +117,7 @@ func (p *packer) value(in, name string, v any) (out any, keep bool) {
 	return v, true
 }
 
-// free treats data defined by drivers, and the words of marks: names and texts of any kind.
+// free treats data defined by drivers, and the words in marks: any names and texts.
 func (p *packer) free(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -145,7 +145,7 @@ func (p *packer) free(name string, v any) any {
 }
 
 // config reduces the resolved experiment, which contains addresses, paths and users, to its file
-// name and a hash by which trials of the same experiment can be recognized.
+// name and a hash that identifies trials with the same experiment.
 func (p *packer) config(v any) any {
 	object, _ := v.(map[string]any)
 	data, err := json.Marshal(v)

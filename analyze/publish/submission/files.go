@@ -80,7 +80,7 @@ func (p *packer) table(data []byte) ([]byte, error) {
 // columnName matches valid column names.
 var columnName = pattern.New(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
 
-// nameOf returns a column's name; "" if it has none.
+// nameOf returns a column's name, or "".
 func nameOf(header []string, i int) string {
 	if i < len(header) {
 		return header[i]
@@ -219,7 +219,7 @@ func (c logRules) matched(line []byte) string {
 	return strings.Join(slices.Compact(parts), " ")
 }
 
-// treat returns the packed contents of a file of a form.
+// treat returns a file's packed contents, read in a form.
 func (p *packer) treat(f form, record *results.DatabaseRun, data []byte) ([]byte, error) {
 	switch f {
 	case formTable:

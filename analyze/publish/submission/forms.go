@@ -21,13 +21,13 @@ var hostForms = []func() *regexp.Regexp{
 	dottedHost,
 }
 
-// dottedHost matches dotted names whose last part consists of letters of one case. A list of
-// top-level domains would soon be outdated; [names.noHost] excludes names that are not hosts.
+// dottedHost matches dotted names whose last part has letters in one case. A list of top-level
+// domains would soon be outdated; [names.noHost] excludes names that are not hosts.
 var dottedHost = pattern.New(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
 
 var (
-	// fileName matches file names. fileOrDomain lists endings that are domains as well; names of
-	// files with these endings consist of one word and the ending.
+	// fileName matches file names. fileOrDomain lists endings that are domains as well; file names
+	// with these endings are one word and the ending.
 	fileName = pattern.New(`(?i)\.(?:go|java|class|jar|csv|tsv|log|jsonl?|ya?ml|toml|hlog|pprof|c|h|s|so|js|css|html?|xml|svg|png|pdf|txt|tmpl|proto|sql|` +
 		`conf|cfg|ini|properties|env|service|socket|slice|scope|mount|timer|target|sock|pid|lock|tmp|bak|old|orig|out|err|pem|crt|cer|csr|key|p12|jks|` +
 		`gz|tgz|tar|bz2|xz|zst|wal|snap|db|bin|exe|dll|img|iso|deb|rpm|mod|sum|part)$`)
@@ -46,7 +46,7 @@ func (n *names) noHost(host string) bool {
 		fileOrDomain().MatchString(host) || javaName().MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
 }
 
-// ordinaryLabels reports whether a dotted name consists of words used in records.
+// ordinaryLabels reports whether a dotted name has only words used in records.
 func (n *names) ordinaryLabels(host string) bool {
 	labels := strings.Split(strings.ToLower(host), ".")
 	return len(labels) > 1 && !slices.ContainsFunc(labels, func(label string) bool { return !n.ordinary[label] })
@@ -161,8 +161,8 @@ func (n *names) addressesIn(s string) string {
 	return s
 }
 
-// ipv4At returns the bounds of the IPv4 address in a match. The bounds are equal if the match is
-// part of a longer number or a version.
+// ipv4At returns the IPv4 address's bounds in a match. The bounds are equal if the match belongs to
+// a longer number or a version.
 func ipv4At(s string, from, to int) (first, end int) {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 	if digit(from-1) || digit(to) || to < len(s) && s[to] == '.' && digit(to+1) || from > 0 && strings.IndexByte(".vV", s[from-1]) >= 0 {
@@ -171,11 +171,10 @@ func ipv4At(s string, from, to int) (first, end int) {
 	return from, to
 }
 
-// ipv6At returns the bounds of the IPv6 address in a match, which may include a preceding word with
-// a colon, and a dot or colon at the end of a sentence. The bounds are equal if there is no
-// address.
+// ipv6At returns the IPv6 address's bounds in a match, which may include a preceding word with a
+// colon, and a dot or colon that ends a sentence. The bounds are equal if there is no address.
 func ipv6At(s string, from, to int) (first, end int) {
-	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // the end of a word
+	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // a word's end
 		from += strings.IndexByte(s[from:to], ':') + 1
 	}
 	for strings.Count(s[from:to], ":") > 1 {
@@ -220,7 +219,7 @@ func (n *names) pathsIn(s string) string {
 		var b strings.Builder
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // end of sentence
+			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // a sentence's end
 			if systemDirs().MatchString(whole) || perUnit().MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
 				continue
 			}

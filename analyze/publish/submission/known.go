@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// vocabulary holds the field names in this version's manifests and events, and those of them whose
+// vocabulary holds the field names in this version's manifests and events, and the fields whose
 // objects are maps. In maps, names are data.
 type vocabulary struct{ fields, named map[string]bool }
 

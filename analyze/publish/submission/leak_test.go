@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// The planted names: none of them may be in an archive, in upper or lower case.
+// The planted names: they must not be in an archive, in upper or lower case.
 var planted = []string{
 	"acme", "db-7", "db-8", "bench-client", "rack9-spare", "10.20.30.", "203.0.113.9", "2001:db8", "alice", "bob42", "96e9db65", "4026531833",
 	"hunter2-Zx81", "hvs.CAESIJ", "AKIAIOSFODNN7EXAMPLE", "eyJhbGciOi", "MIIEvQIBADANBg", "0f8fad5b-d9cb", "Tr0ub4dor", "s3cr3t-flag",

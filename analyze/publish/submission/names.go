@@ -76,8 +76,8 @@ func newNames() *names {
 	return n
 }
 
-// ordinaryWords are common names of machines and users that do not identify their owner, and words
-// that occur in many places in records.
+// ordinaryWords are common machine and user names that do not identify their owner, and words that
+// occur in many places in records.
 const ordinaryWords = `localhost host server client member node test root admin user local default linux debian ubuntu
 	leader follower agent control data read write step steps clients requests connections etcd zookeeper consul zetcd cetcd
 	operation update delete range swap txn create lock acquire release watch put get phase measure warm-up cool-down warm cool up down
@@ -101,7 +101,7 @@ func (n *names) note(s string) {
 // pseudonymForm matches pseudonyms.
 var pseudonymForm = pattern.New(`\b(?:host|domain|address|machine|netns|user|path|interface|word)-[0-9]+\b`)
 
-// wrote collects the pseudonyms used in one of the archive's texts.
+// wrote collects the pseudonyms used in one text in the archive.
 func (n *names) wrote(s string) {
 	for _, p := range n.pairs {
 		for from := 0; !n.written[p.Alias]; {
@@ -214,7 +214,7 @@ func (n *names) replace(s string) string {
 	return b.String()
 }
 
-// at returns the longest name at the beginning of a text, or "". start means that a word begins
+// at returns the longest name with which a text begins, or "". start means that a word begins
 // there.
 func (n *names) at(s string, start bool) string {
 	for _, name := range n.inText {

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// packer makes an archive's files. It reads all files twice. The first pass finds all names, so
-// that a name that only occurs late is also replaced in earlier files.
+// packer makes an archive's files. It reads all files twice. The first pass finds all names, so a
+// name that only occurs late is also replaced in earlier files.
 type packer struct {
 	*checked
 	names *names
@@ -17,9 +17,9 @@ type packer struct {
 	// unknown are fields without a treatment. lostLines are log lines that would no longer match
 	// their rules.
 	unknown, lostLines map[string]bool
-	// digests are the digests of the packed files, by packed tag.
+	// digests are the packed files' digests, by packed tag.
 	digests map[string]*digest.Set
-	// leftOut maps file paths to reasons. strays are the paths of files that do not belong to the
+	// leftOut maps file paths to reasons. strays are the paths to files that do not belong to the
 	// record. unlisted are the logs that the manifest does not list.
 	leftOut                   map[string]string
 	strays, unlisted, reduced []string

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// The promises of docs/submit.md for each kind of text: an example that is replaced or removed,
-// and one that stays because it identifies no person.
+// The promises in docs/submit.md for each kind of text: an example that is replaced or removed, and
+// one that stays because it identifies no person.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ of, gone, alias, stays string }{
@@ -48,8 +48,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// Names of interfaces have the address of a card in tables, too, and keys of objects have
-// names of machines.
+// Interface names have a card's address in tables, too, and object keys have machine names.
 func TestNamesInTablesAndKeys(t *testing.T) {
 	t.Parallel()
 	p := &packer{checked: &checked{manifest: &results.Manifest{}}, names: newNames(), known: newVocabulary(), unknown: map[string]bool{}}
@@ -75,8 +74,8 @@ func TestNamesInTablesAndKeys(t *testing.T) {
 	}
 }
 
-// Logs that the manifest lists keep their names, and so do logs of a member whose list was lost.
-// Files outside the folders of records do not belong to the record.
+// Logs that the manifest lists keep their names, and so do a member's logs if its list was lost.
+// Files outside the record folders do not belong to the record.
 func TestListedLogs(t *testing.T) {
 	t.Parallel()
 	record := &results.DatabaseRun{Members: []results.Member{{Files: []string{"logs/1-etcd.log"}}, {}}}

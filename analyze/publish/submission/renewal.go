@@ -2,9 +2,9 @@ package submission
 
 import "github.com/coreos/dbtester/pkg/results/digest"
 
-// renewal makes the digests of one database's packed files, with a list of the files that differ
-// from the records. The archive has no digests of the original files: they would confirm a guess
-// of the scrubbed text.
+// renewal makes the digests for one database's packed files, with a list of the files that differ
+// from the records. The archive has no digests for the original files: they would confirm a guess
+// about the scrubbed text.
 type renewal struct{ before, packed map[string]digest.Digest }
 
 func newRenewal() renewal {
@@ -46,7 +46,7 @@ func (r renewal) set(p *packer, before *digest.Set) *digest.Set {
 	return s
 }
 
-// packedNames are the paths of files in the archive.
+// packedNames are the file paths in the archive.
 func (p *packer) packedNames(files []string) (names []string) {
 	for _, file := range files {
 		names = append(names, p.packedName(file))

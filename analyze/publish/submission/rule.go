@@ -21,27 +21,27 @@ import (
 // form is how a packed file is read.
 type form string
 
-// The forms of packed files. A file without one is left out.
+// Forms in which files are packed. A file without a form is left out.
 const (
 	formTable      form = "table"
 	formHistograms form = "histograms"
 	formEvents     form = "events"
-	// formLog is the form of member logs. A log that the manifest does not list may have a private
-	// name, so it gets a new one.
+	// formLog is for member logs. A log that the manifest does not list may have a private name, so
+	// it gets a new one.
 	formLog form = "log"
 )
 
-// rule defines how to pack one of a database's files. A file without a form is left out and why is
-// the reason; without a reason, the file does not belong to a record.
+// rule defines how to pack one file in a database's folder. A file without a form is left out and
+// why is the reason; without a reason, the file does not belong to a record.
 type rule struct {
 	form form
 	why  string
 }
 
-// numbered matches the names of member files.
+// numbered matches member file names.
 var numbered = pattern.New(`^\d+-(.+)$`)
 
-// folders matches the subfolders of a database's folder that hold records.
+// folders matches the subfolders in a database's folder that hold records.
 var folders = pattern.New(`^(?:\.|` + capacity.Dir + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
 
 // ruleOf returns the rule for a file, by its path below the database's folder. Unknown files are left
@@ -85,7 +85,7 @@ func ruleOf(file string) rule {
 	return rule{}
 }
 
-// observed returns the groups of values that abilities observe.
+// observed returns the value groups that abilities observe.
 func observed() (groups []observation.Group) {
 	for _, a := range all.Abilities() {
 		groups = append(groups, a.Observes...)
@@ -102,14 +102,14 @@ func listed(record *results.DatabaseRun, file string) bool {
 	return lost || slices.ContainsFunc(record.Members, func(m results.Member) bool { return slices.Contains(m.Files, file) })
 }
 
-// unlistedName is the archive path of a member log that the manifest does not list; n counts such
+// unlistedName is the archive path for a member log that the manifest does not list; n counts such
 // logs from 0.
 func unlistedName(file string, n int) string {
 	number, _, _ := strings.Cut(path.Base(file), "-")
 	return fmt.Sprintf("%s/%s-unlisted-%d.log", results.DirLogs, number, n+1)
 }
 
-// plainName is the name of a record in the archive, where it is not compressed by itself.
+// plainName is a record's name in the archive, where it is not compressed by itself.
 func plainName(file string) string {
 	if plain, compressed := strings.CutSuffix(file, linefile.Compressed); compressed && results.Compressible(plain) {
 		return plain

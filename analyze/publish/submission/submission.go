@@ -26,7 +26,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// mostBytes limits the size of a record's file. Each file is processed in memory.
+// mostBytes limits a record file's size. Each file is processed in memory.
 const mostBytes = 1 << 30
 
 // FileAccount is the archive's list of scrubbed and omitted records.
@@ -35,10 +35,10 @@ const FileAccount = "SCRUBBED.txt"
 type Options struct {
 	// Run is the result folder. Pack does not modify it.
 	Run string
-	// To is the path of the new archive, a .tar.gz; Pack fails if it exists. If To is empty, the
+	// To is the path for the new archive, a .tar.gz; Pack fails if it exists. If To is empty, the
 	// archive is named after the run and written to the working directory.
 	To string
-	// Hosts and Users are further names that texts may contain, such as those of the packing
+	// Hosts and Users are further names that texts may contain, such as those on the packing
 	// machine; names that do not occur have no effect. Hide are words to replace regardless of
 	// case, even inside other words. Words shorter than three bytes, numbers and words that occur
 	// in every record cause [ErrHide].
@@ -49,10 +49,10 @@ type Options struct {
 type Packed struct {
 	// File is the archive, and Folder the only folder in it.
 	File, Folder string
-	// Account lists the scrubbed and the omitted records, as in the archive. It contains none of
-	// the names.
+	// Account lists the scrubbed and the omitted records, as in the archive. It contains no private
+	// name.
 	Account string
-	// Pseudonyms and Unnamed are private to the person who packed. Unnamed are the file paths and
+	// Pseudonyms and Unnamed are private to the person who packed. Unnamed has the file paths and
 	// field names that Account counts without naming: they are not part of the record format, so
 	// the names themselves may be private.
 	Pseudonyms []Pseudonym
@@ -140,8 +140,7 @@ func (p *packer) find(o Options) error {
 	return nil
 }
 
-// ordinaryOf makes a driver's own words ordinary: the events in its logs, and the names of its
-// settings.
+// ordinaryOf makes a driver's own words ordinary: the events in its logs, and its setting names.
 func (p *packer) ordinaryOf(d *results.DatabaseRun) {
 	ordinary := func(words ...string) {
 		for _, word := range words {
@@ -172,7 +171,7 @@ func (p *packer) agrees(dir string) error {
 	return nil
 }
 
-// folderName returns the name of the archive's folder. The run's id is random and identifies no person.
+// folderName returns the archive's folder name. The run's id is random and identifies no person.
 func (p *packer) folderName() string {
 	id := p.manifest.RunID
 	if !hexadecimal().MatchString(id) {
@@ -226,7 +225,7 @@ func (p *packer) scrubManifest() (map[string]any, error) {
 	return object, nil
 }
 
-// withDigests encodes a packed manifest with the digests of the packed files.
+// withDigests encodes a packed manifest with the packed files' digests.
 func (p *packer) withDigests(manifest map[string]any) ([]byte, error) {
 	databases, _ := manifest["databases"].([]any)
 	for _, one := range databases {
@@ -337,7 +336,7 @@ func (p *packer) add(a *archive, path string, data []byte) error {
 	return a.add(path, data)
 }
 
-// learnLog collects names from one of our own logs that is left out: it contains control's user and
+// learnLog collects names from a log by dbtester that is left out: it contains control's user and
 // machine.
 func (p *packer) learnLog(path string) {
 	const mostLog = 16 << 20

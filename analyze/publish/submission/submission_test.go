@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// unpack unpacks an archive into a new folder and returns the paths of its files.
+// unpack unpacks an archive into a new folder and returns its file paths.
 func unpack(t *testing.T, archive string) (dir string, files []string) {
 	t.Helper()
 	f, err := os.Open(archive)
@@ -43,7 +43,7 @@ func unpack(t *testing.T, archive string) (dir string, files []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if header.Typeflag == tar.TypeDir { // of records that were published by a script
+		if header.Typeflag == tar.TypeDir { // in records that were published by a script
 			continue
 		}
 		if header.Typeflag != tar.TypeReg || !filepath.IsLocal(header.Name) {
@@ -64,7 +64,7 @@ func unpack(t *testing.T, archive string) (dir string, files []string) {
 	}
 }
 
-// published returns a copy of a record of test-results, unpacked.
+// published returns a copy of a record from test-results, unpacked.
 func published(t *testing.T, name string) string {
 	t.Helper()
 	from := filepath.Join("..", "..", "..", "test-results", name, "records", "1")
@@ -89,7 +89,7 @@ func published(t *testing.T, name string) string {
 	return dir
 }
 
-// pack packs a run and returns the folder of its record, unpacked.
+// pack packs a run and returns its record's folder, unpacked.
 func pack(t *testing.T, o Options) (*Packed, string) {
 	t.Helper()
 	if o.To == "" {
@@ -108,7 +108,7 @@ func pack(t *testing.T, o Options) (*Packed, string) {
 	return packed, filepath.Join(dir, packed.Folder)
 }
 
-// numbers are the rows of the table of a run, with the names of its databases.
+// numbers are the rows in a run's table, with the names of its databases.
 func numbers(t *testing.T, dir string) (rows []string) {
 	t.Helper()
 	runs, err := run.FromFolder(dir)
@@ -133,8 +133,8 @@ func numbers(t *testing.T, dir string) (rows []string) {
 	return rows
 }
 
-// A real record of three databases with killed members gives the same numbers after packing,
-// and its archive has no log of ours, no argument and no path.
+// A real record with three databases and killed members gives the same numbers after packing, and
+// its archive has no log by dbtester, no argument and no path.
 func TestPublishedRecord(t *testing.T) {
 	t.Parallel()
 	run := published(t, "leader-killed")
@@ -194,7 +194,7 @@ func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	run := published(t, "quickstart")
 	var first []byte
-	// The names of the packing machine change nothing if the records do not contain them.
+	// The packing machine's names change nothing if the records do not contain them.
 	for _, o := range []Options{{Run: run}, {Run: run, Hosts: []string{"build-7.ci.example.net"}, Users: []string{"somebody"}}} {
 		packed, again := pack(t, o)
 		if len(packed.Pseudonyms) == 0 || packed.Pseudonyms[0] != (Pseudonym{"vm", "host-1"}) || slices.ContainsFunc(packed.Pseudonyms, func(p Pseudonym) bool { return p.Name == "somebody" }) {
@@ -293,8 +293,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// edit replaces a text everywhere in a file, which must have it.
-// offerMore makes the manifest of a run claim that more requests were due.
+// edit replaces a text everywhere in a file, which must have it. offerMore makes a run's manifest
+// claim that more requests were due.
 func offerMore(t *testing.T, run string) {
 	t.Helper()
 	path := filepath.Join(run, results.FileManifest)

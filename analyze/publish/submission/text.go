@@ -31,11 +31,11 @@ var secretForms = []func() *regexp.Regexp{
 	pattern.New(`[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
 }
 
-// long matches a run of characters that may be random.
+// long matches consecutive characters that may be random.
 var long = pattern.New(`[A-Za-z0-9+_=-]{32,}`)
 
-// random reports whether a run of characters looks random: it is hexadecimal, or has digits and
-// letters of both cases.
+// random reports whether consecutive characters look random: they are hexadecimal, or have digits
+// and letters in both cases.
 func random(s string) bool {
 	if strings.Trim(s, "0123456789abcdefABCDEF") == "" {
 		return true
@@ -43,7 +43,7 @@ func random(s string) bool {
 	return strings.ContainsAny(s, "0123456789") && s != strings.ToLower(s) && s != strings.ToUpper(s)
 }
 
-// credentialName matches names of settings whose values are credentials.
+// credentialName matches setting names whose values are credentials.
 var credentialName = pattern.New(`(?i)` + credentialWords + `|encrypt`)
 
 // credentialFlag matches flags whose values are credentials, without the value.

@@ -38,7 +38,7 @@ func asHash(_ *names, s string) string {
 	return s
 }
 
-// asDevice keeps the names of local devices. Other names identify the machine that holds the disk.
+// asDevice keeps local device names. Other names identify the machine that holds the disk.
 func asDevice(n *names, s string) string {
 	if strings.ContainsAny(s, ":/") {
 		return removed
@@ -46,7 +46,7 @@ func asDevice(n *names, s string) string {
 	return n.word(s)
 }
 
-// treatments maps text fields of manifests and events to treatments, by their own name or by their
+// treatments maps text fields in manifests and events to treatments, by their own name or by their
 // parent's name and their own. A field that is not listed is left out, so nothing is published by
 // accident. Numbers and booleans are kept.
 var treatments = fieldsOf(map[string]treatment{

@@ -39,8 +39,8 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// Machines and users that are named like words of the records change no number, and a name
-// that looks like a pseudonym is not confused with another.
+// Machines and users that are named like words in the records change no number, and a name that
+// looks like a pseudonym is not confused with another.
 func TestNamesThatAreWords(t *testing.T) {
 	t.Parallel()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
@@ -100,7 +100,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// All texts of manifests and events have a treatment: without one they are left out.
+// All texts in manifests and events have a treatment: without one they are left out.
 func TestAllTextsAreKnown(t *testing.T) {
 	t.Parallel()
 	texts := 0
