@@ -70,7 +70,7 @@ func (p *packer) field(in, name string, o map[string]any) (v any, keep bool) {
 		return p.config(v), true
 	case "argv":
 		return p.programs(v), true
-	case "profiles", "digests": // digests come from the packed files
+	case "profiles", "digests": // digests are made again from the packed files
 		return nil, false
 	case "options", "option_texts", "words":
 		return p.free(name, v), true

@@ -219,7 +219,7 @@ func (c logRules) matched(line []byte) string {
 	return strings.Join(slices.Compact(parts), " ")
 }
 
-// treat returns a file's packed contents, read in a form.
+// treat returns a file's packed contents, according to its form.
 func (p *packer) treat(f form, record *results.DatabaseRun, data []byte) ([]byte, error) {
 	switch f {
 	case formTable:

@@ -21,8 +21,8 @@ var hostForms = []func() *regexp.Regexp{
 	dottedHost,
 }
 
-// dottedHost matches dotted names whose last part has letters in one case. A list of top-level
-// domains would soon be outdated; [names.noHost] excludes names that are not hosts.
+// dottedHost matches dotted names whose last part has only letters, in one case. A list of
+// top-level domains would soon be outdated; [names.noHost] excludes names that are not hosts.
 var dottedHost = pattern.New(`(^|[^\w.@/-])((?:[A-Za-z0-9_](?:[\w-]*\w)?\.)+(?:[a-z]{2,24}|[A-Z]{2,24}|xn--[a-z0-9-]+))\b`)
 
 var (

@@ -28,8 +28,8 @@ func (r renewal) pack(file string, recorded bool, before, packed []byte) {
 // by names the program that renews digests.
 const by = "dbtester submit"
 
-// set returns the digests, with the earlier changes to the run. The result says if the run had
-// no digests.
+// set returns the digests, with the earlier changes to the run. The result states if the run had no
+// digests.
 func (r renewal) set(p *packer, before *digest.Set) *digest.Set {
 	s := &digest.Set{ByFile: r.before}
 	if before == nil || len(before.ByFile) == 0 {
