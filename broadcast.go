@@ -15,18 +15,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Operation is a request of [Config.BroadcastRequest] to all agents of a database.
+// Operation is a request by [Config.BroadcastRequest] to all agents for a database.
 type Operation int
 
-// The operations. Start makes agents start the members, Stop makes them stop the members and
-// measure their data, Heartbeat checks whether the members run.
+// Start makes agents start the members, Stop makes them stop the members and measure their data,
+// Heartbeat checks whether the members run.
 const (
 	Start Operation = iota
 	Stop
 	Heartbeat
 )
 
-// String returns the name of the operation.
+// String returns the operation's name.
 func (o Operation) String() string {
 	switch o {
 	case Start:
@@ -39,34 +39,33 @@ func (o Operation) String() string {
 	return fmt.Sprintf("Operation(%d)", int(o))
 }
 
-// Response is the answer of one member's agent.
+// Response is the answer from the agent of one member.
 type Response struct {
 	// Success means after a Start that the member runs and a quorum serves, and after a
 	// Heartbeat that the member runs and waits for a Stop. After a Stop it means that this
 	// member was stopped and measured, whether or not the others were.
 	Success bool
-	// DiskSpaceUsageBytes is the apparent size of the member's data directories after
-	// a Stop; -1 if it was not measured, and after other operations.
+	// DiskSpaceUsageBytes is the apparent size of the data directories after a Stop; -1 if it was
+	// not measured, and after other operations.
 	DiskSpaceUsageBytes int64
-	// Endpoint is the address at which clients reach the member. Folder has the records of
-	// the database with the member's logs and samples. Both are "" after a Heartbeat.
+	// Endpoint is the address at which clients reach the member. Folder has the database records,
+	// with the logs and samples from the member. Both are "" after a Heartbeat.
 	Endpoint, Folder string
 }
 
-// heartbeatTimeout bounds the answer of one agent to a Heartbeat.
+// heartbeatTimeout bounds how long one agent may take to answer a Heartbeat.
 const heartbeatTimeout = 10 * time.Second
 
-// BroadcastRequest makes all agents of the database with that id start its members, stop
-// them, or report whether they run. It returns the responses by index of the member, from
-// 0, even with an error; they are nil if nothing was begun. The error names every agent
-// that failed.
+// BroadcastRequest makes all agents for the database with that id start its members, stop them, or
+// report whether they run. It returns the responses by member index, from 0, even with an error;
+// they are nil if nothing was begun. The error names every agent that failed.
 //
 // Start returns when a quorum serves. From then on the members run without a lease until a
 // Stop, even after this process ends. Stop first waits up to [control.DefaultReadyTimeout]
 // for a quorum, then collects logs and samples. It also stops members without a quorum,
 // with an error. Start and Stop each make a result folder.
 //
-// The id must name one database, or one point of a sweep, that agents run.
+// The id must name one database, or one point in a sweep, that agents run.
 func (c *Config) BroadcastRequest(ctx context.Context, id string, op Operation) (map[int]Response, error) {
 	e, db, err := c.one(id)
 	if err != nil {
@@ -101,10 +100,9 @@ func (c *Config) BroadcaseRequest(ctx context.Context, id string, op Operation) 
 	return c.BroadcastRequest(ctx, id, op)
 }
 
-// Stress applies the load of the database with that id to its members, which a Start of
-// [Config.BroadcastRequest] left running, and leaves them running. A cluster that runs
-// without agents needs no Start. The outcome has one result folder; it is nil if the id does
-// not name one database.
+// Stress applies the load to the members of the database with that id, which a Start by
+// [Config.BroadcastRequest] left running, and leaves them running. A cluster without agents needs
+// no Start. The outcome has one result folder; it is nil if the id does not name one database.
 func (c *Config) Stress(ctx context.Context, id string) (*control.Outcome, error) {
 	e, db, err := c.one(id)
 	if err != nil {
@@ -115,9 +113,9 @@ func (c *Config) Stress(ctx context.Context, id string) (*control.Outcome, error
 	return c.conduct(ctx, e, c.Report)
 }
 
-// ToRequest returns the message that control sends to the agent of one member to request an
-// operation, without the id of a run: a *[dbtesterpb.StartRequest],
-// *[dbtesterpb.StopRequest] or *[dbtesterpb.HeartbeatRequest]. Members count from 0.
+// ToRequest returns the message by which control requests an operation from the agent of one
+// member, without a run id: a *[dbtesterpb.StartRequest], *[dbtesterpb.StopRequest] or
+// *[dbtesterpb.HeartbeatRequest]. Members count from 0.
 func (c *Config) ToRequest(id string, op Operation, member int) (proto.Message, error) {
 	e, db, err := c.one(id)
 	if err != nil {
@@ -139,8 +137,8 @@ func (c *Config) ToRequest(id string, op Operation, member int) (proto.Message, 
 	}
 }
 
-// responsesOf returns the responses to a Start or a Stop that a run recorded, nil if the
-// operation was refused before it began.
+// responsesOf returns the recorded responses to a Start or a Stop, nil if the operation was refused
+// before it began.
 func responsesOf(out *control.Outcome, op Operation) (map[int]Response, error) {
 	if len(out.Folders) == 0 {
 		return nil, nil
@@ -171,7 +169,7 @@ func responsesOf(out *control.Outcome, op Operation) (map[int]Response, error) {
 	return responses, nil
 }
 
-// heartbeat asks all agents of a database at once whether they run its members.
+// heartbeat asks all agents for db at once whether they run its members.
 func (c *Config) heartbeat(ctx context.Context, db *config.Database) (map[int]Response, error) {
 	errs := make([]error, len(db.Hosts))
 	var wg sync.WaitGroup
@@ -186,8 +184,8 @@ func (c *Config) heartbeat(ctx context.Context, db *config.Database) (map[int]Re
 	return responses, errors.Join(errs...)
 }
 
-// beat returns an error if an agent runs no member of the database with that tag that a
-// Stop can take over.
+// beat returns an error unless the agent runs a member of the database with that tag for a Stop to
+// take over.
 func (c *Config) beat(ctx context.Context, addr, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()

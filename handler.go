@@ -7,14 +7,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// LoadRequest is one request of a load.
+// LoadRequest is one request in a load.
 type LoadRequest struct {
 	// Operation is [workload.OpRead] for reads, else [workload.OpWrite].
 	Operation workload.Op
-	// Key belongs to the engine, and so does the Value of a write: both are valid only
-	// during the call. A read sets Value to the value that it found.
+	// Key belongs to the engine, and so does Value in a write: both are valid only during the call.
+	// A read sets Value to the value that it found.
 	Key, Value []byte
-	// Read is the read mode of a read.
+	// Read is the read mode for reads.
 	Read workload.ReadMode
 }
 

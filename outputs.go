@@ -16,14 +16,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// DiskSpaceUsageSummaryColumns are the columns of [Config.SaveDiskSpaceUsageSummary], in
+// DiskSpaceUsageSummaryColumns are the columns written by [Config.SaveDiskSpaceUsageSummary], in
 // order. This module does not read it.
 var DiskSpaceUsageSummaryColumns = results.DiskColumns()
 
-// SaveDiskSpaceUsageSummary writes the sizes of the members' data after a Stop of
-// [Config.BroadcastRequest] as CSV: to the path in the experiment file
-// (server_disk_space_usage_summary_path), else next to the records of the Stop. The field
-// of a member that was not measured is empty.
+// SaveDiskSpaceUsageSummary writes the size of each member's data after a Stop by
+// [Config.BroadcastRequest], as CSV: to the path in the experiment file
+// (server_disk_space_usage_summary_path), else next to the records from the Stop. The field for a
+// member that was not measured is empty.
 func (c *Config) SaveDiskSpaceUsageSummary(id string, responses map[int]Response) error {
 	_, db, err := c.one(id)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *Config) SaveDiskSpaceUsageSummary(id string, responses map[int]Response
 	return replace(path, results.DiskTable(members))
 }
 
-// WriteREADME writes the README that a classic file names (analyze_readme), with a
-// finished table: the Text of [Config.Analyze], or the caller's own.
+// WriteREADME writes the README named in a classic file (analyze_readme), with a finished table:
+// the Text returned by [Config.Analyze], or another one.
 func (c *Config) WriteREADME(summary string) error {
 	e := c.Experiment
 	if e.Report.README == "" {
@@ -66,9 +66,9 @@ func (c *Config) WriteREADME(summary string) error {
 	return replace(e.Report.README, []byte(text))
 }
 
-// UploadToGoogle copies one file to the destination in the experiment, which may be in
-// Google Cloud Storage, in S3 or a folder, unless the file is already there. The object is
-// named by the database's tag and the file: etcd-v3.3.0-client-control.log.
+// UploadToGoogle copies one file to the destination in the experiment, which may be in Google Cloud
+// Storage, in S3 or a folder, unless the file is already there. The object is named by the database
+// tag and the file: etcd-v3.3.0-client-control.log.
 func (c *Config) UploadToGoogle(ctx context.Context, id, path string) (err error) {
 	e, db, err := c.one(id)
 	if err != nil {

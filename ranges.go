@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// DataPoint holds the requests of one second. It converts from and to the DataPoint of
-// etcd's package report.
+// DataPoint holds the requests in one second. It converts from and to the DataPoint in etcd's
+// package report.
 type DataPoint struct {
 	// Timestamp is a unix second.
 	Timestamp int64
 	// The latencies cover the requests that ended ok in the second.
 	MinLatency, AvgLatency, MaxLatency time.Duration
-	// ThroughPut is the number of those requests.
+	// ThroughPut counts those requests.
 	ThroughPut int64
 }
 
-// TimeSeries holds the requests of a load by second, in any order. A second in which the
-// load changed its number of clients may have two points.
+// TimeSeries holds the requests in a load by second, in any order. A second in which the client
+// count changed may have two points.
 type TimeSeries []DataPoint
 
-// CumulativeKeyNumToAvgLatency holds the latencies at which a range of keys was written.
-// The higher CumulativeKeyNum is, the later the range was reached.
+// CumulativeKeyNumToAvgLatency holds the latencies of writes to a key range. The higher
+// CumulativeKeyNum is, the later the range was reached.
 type CumulativeKeyNumToAvgLatency struct {
-	// CumulativeKeyNum is the number of the last key of the range, counted from 1.
+	// CumulativeKeyNum is the number of the last key in the range, counted from 1.
 	CumulativeKeyNum int64
-	// MinLatency and MaxLatency are the extremes of the seconds in which keys of the range
-	// were written. AvgLatency is the seconds' mean, weighted by their numbers of keys.
+	// MinLatency and MaxLatency are the extremes over the seconds in which keys in the range were
+	// written. AvgLatency is the mean over these seconds, weighted by their key counts.
 	MinLatency, AvgLatency, MaxLatency time.Duration
 }
 
@@ -41,20 +41,19 @@ func (s CumulativeKeyNumToAvgLatencySlice) Less(i, j int) bool {
 	return s[i].CumulativeKeyNum < s[j].CumulativeKeyNum
 }
 
-// CumulativeKeyNumAndOtherData holds the servers' resource usage in a second, or while a
-// range of keys was written.
+// CumulativeKeyNumAndOtherData holds what the servers used in a second, or while a key range was
+// written.
 type CumulativeKeyNumAndOtherData struct {
 	// UnixSecond is the second or, for a range, the second in which its last key was written.
 	UnixSecond int64
-	// Throughput is the number of requests that ended ok in the second, or the number of
-	// keys in the range.
+	// Throughput counts the requests that ended ok in the second, or the keys in the range.
 	Throughput int64
-	// CumulativeKeyNum is the number of the last key of a range, counted from 1. In the
-	// input of [FindRangesData] it has no meaning.
+	// CumulativeKeyNum is the number of the last key in a range, counted from 1. In the input to
+	// [FindRangesData] it has no meaning.
 	CumulativeKeyNum int64
-	// Memory is in megabytes. A range has the extremes and the mean of its seconds.
+	// Memory is in megabytes. A range has the extremes and the mean over its seconds.
 	MinMemoryMB, AvgMemoryMB, MaxMemoryMB float64
-	// The deltas are in bytes per second; a range has the mean of its seconds.
+	// The deltas are in bytes per second; a range has the mean over its seconds.
 	AvgReadBytesDelta, AvgWriteBytesDelta float64
 }
 
@@ -76,10 +75,10 @@ func (s CumulativeKeyNumAndOtherDataByUnixSecond) Less(i, j int) bool {
 	return s[i].UnixSecond < s[j].UnixSecond
 }
 
-// FindRangesLatency returns the latencies by ranges of unit keys, in the order of the
-// keys: it sorts the points by second and counts their requests. A range that was never
-// reached is left out. The last range ends with the last key, or with totalRequests if
-// that is positive and less. A unit below 1 has no ranges. The data is not changed.
+// FindRangesLatency returns the latencies by ranges of unit keys, in key order: it sorts the points
+// by second and counts their requests. Ranges that were never reached are left out. The last range
+// ends with the last key, or with totalRequests if that is positive and less. With a unit below 1
+// there are no ranges. The data is not changed.
 func FindRangesLatency(data TimeSeries, unit, totalRequests int64) CumulativeKeyNumToAvgLatencySlice {
 	sorted := slices.SortedStableFunc(slices.Values(data), func(a, b DataPoint) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
 	counts := make([]int64, len(sorted))
@@ -104,9 +103,9 @@ func FindRangesLatency(data TimeSeries, unit, totalRequests int64) CumulativeKey
 	return list
 }
 
-// FindRangesData returns the servers' resource usage by ranges of unit keys, as
-// [FindRangesLatency] returns latencies. A second without requests belongs to the range of
-// the next key; seconds after the last key belong to none.
+// FindRangesData returns what the servers used by ranges of unit keys, as [FindRangesLatency]
+// returns latencies. A second without requests belongs to the range with the next key; seconds
+// after the last key belong to no range.
 func FindRangesData(data []CumulativeKeyNumAndOtherData, unit, totalRequests int64) CumulativeKeyNumAndOtherDataSlice {
 	sorted := slices.SortedStableFunc(slices.Values(data), func(a, b CumulativeKeyNumAndOtherData) int { return cmp.Compare(a.UnixSecond, b.UnixSecond) })
 	counts := make([]int64, len(sorted))
@@ -134,20 +133,20 @@ func FindRangesData(data []CumulativeKeyNumAndOtherData, unit, totalRequests int
 	return list
 }
 
-// keyRange is a range of keys and the points in which they were written.
+// keyRange is a key range and the points in which its keys were written.
 type keyRange struct {
 	last  int64 // number of the last key
 	parts []part
 }
 
-// part is the number of a range's keys that one point wrote; 0 for a point without requests
-// before a later key of the range.
+// part counts the keys in a range that one point wrote; 0 for a point without requests before a
+// later key in the range.
 type part struct {
 	point int
 	keys  int64
 }
 
-// keyRanges divides the keys that points wrote into ranges of unit keys. The last range may
+// keyRanges divides the keys that points wrote into ranges with unit keys each. The last range may
 // be shorter. No key is beyond total unless total is below 1.
 func keyRanges(counts []int64, unit, total int64) []keyRange {
 	if unit < 1 {
@@ -157,9 +156,9 @@ func keyRanges(counts []int64, unit, total int64) []keyRange {
 		total = math.MaxInt64
 	}
 	var list []keyRange
-	var parts []part // of the range that is not full
+	var parts []part // in the range that is not yet full
 	var reached int64
-	used := 0 // of parts, up to the last with keys
+	used := 0 // parts up to the last with keys
 	for i, n := range counts {
 		n = min(max(n, 0), total-reached)
 		if n == 0 {
