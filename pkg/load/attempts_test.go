@@ -75,7 +75,8 @@ func TestSilentMembersAreOvertaken(t *testing.T) {
 	}
 }
 
-// A connection opened after another one is closed: runServers checks that no connection is left.
+// A late connection, opened after another one, is closed: runServers checks that no connection is
+// left.
 func TestLateConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(3)

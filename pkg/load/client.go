@@ -85,8 +85,8 @@ func (c *client) now() int64 {
 	return now
 }
 
-// sends notes that the client sends a request at a moment: its flight, its member, and the
-// beginning round trip.
+// sends notes that the client sends a request at a moment: its flight, its member, and the round
+// trip that begins.
 func (c *client) sends(at int64, phase, op int, flags int64) {
 	if c.first == 0 {
 		c.first = at

@@ -34,7 +34,7 @@ type connection struct {
 	up    chan struct{} // closed when the next link is open
 	pause backoff.Pauses
 	// place is where the link's member or, without a link, the member dialed last stands in
-	// reconnect.Members; first is where the first one does.
+	// reconnect.Members; first is the first member's place.
 	place, first int
 	losses       int64
 	reopens      int64

@@ -18,13 +18,12 @@
 //
 // # Recording
 //
-// A [Recorder] consists of parts that guard themselves, one file each: a clock, the shards and
-// the failures that clients record into, a flusher that merges them each second, the offered
-// requests (counted from the schedule's numbers), and the accounts (counted from the requests).
-// When a step ends, the last two must agree. A shard counts seconds, 100 ms ticks, and requests
-// by member. Ticks are numbered from where the measured window starts, and the tick in which the
-// window ends is cut there. So the rows in progress.csv sum to the requests that ended inside the
-// window.
+// A [Recorder] consists of parts that guard themselves, one file each. By its clock, clients
+// record into the shards and the failures, which a flusher merges each second. The offered
+// requests are counted from the schedule's numbers, the accounts from the requests; when a step
+// ends, the two must agree. A shard counts seconds, 100 ms ticks, and requests by member. Ticks
+// are numbered from where the measured window starts, and the tick in which the window ends is
+// cut there. So the rows in progress.csv sum to the requests that ended inside the window.
 //
 // A client publishes when it sent its request in one atomic word, so a flush counts the request
 // as sent in that second and never again. Gauges follow from the counts.

@@ -22,7 +22,7 @@ type failures struct {
 	exampled map[database.Class]bool
 	messages *message.Set // for the whole load
 
-	taken failed // the second taken last; for the taking goroutine
+	taken failed // the second taken last; only the taking goroutine uses it
 }
 
 // failed holds one second's failures.

@@ -34,7 +34,7 @@ type memberCounts struct {
 	histograms []*hdrhistogram.Histogram
 }
 
-// add counts a request ended in a second.
+// add counts a request that ended in a second.
 func (m *memberCounts) add(sec int64, d *done, rated bool) {
 	at := (d.member+1)*numPhases + d.phase
 	s := &m.slots[sec&1]

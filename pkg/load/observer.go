@@ -32,7 +32,7 @@ type history struct {
 	// shows the request; nil outside tests.
 	descheduled func()
 
-	// For the delivering goroutine.
+	// Only the delivering goroutine uses these.
 	taken  [][]Ended
 	before int64
 

@@ -86,10 +86,10 @@ type StepResult struct {
 	// IssueEnd is when issuing ended, from Start to End; it ends the population.
 	IssueEnd time.Time
 	// Inside is the clients' time inside calls, all outcomes, clipped to [Start, IssueEnd),
-	// without the time by which stops in this process delayed them.
+	// without the time by which this process's stops delayed them.
 	Inside time.Duration
 	// ClientDelay is the clients' own part of the ok requests' times in the measured phase: how
-	// late clients sent them, and how long stops in this process delayed their calls.
+	// late clients sent them, and how long this process's stops delayed their calls.
 	ClientDelay time.Duration
 	// Waiting is the clients' time without a server, clipped to the measured window. Lost counts
 	// lost connections, Reconnects connections opened in their place.

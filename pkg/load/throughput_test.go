@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recordedStep is a step written to files and summed up from them, as in a report, with when its
+// recordedStep is a step written to files and summed up from them, as in a report, and when its
 // ok requests ended by the test's own clock.
 type recordedStep struct {
 	*results.Summary

@@ -34,9 +34,9 @@ type Step struct {
 	// shows whether the client or the database set a closed loop's pace.
 	InsideNS int64 `json:"inside_ns"`
 	// ClientDelayNS is the part caused by the client itself in the ok requests' response times,
-	// or in a closed loop their service times, in the measured population: lateness as in
-	// [DatabaseRun], and the time inside calls in which the client was stopped. The client's time
-	// to read an answer is not included.
+	// or in a closed loop their service times, in the measured population. It is lateness as in
+	// [DatabaseRun], and the time inside calls in which the client was stopped, without the
+	// client's time to read an answer.
 	ClientDelayNS int64 `json:"client_delay_ns,omitempty"`
 	// WaitingNS is the clients' time without a server in the measured window: from
 	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a duration.

@@ -190,9 +190,9 @@ type Data struct {
 type Issuing struct {
 	// Backoff is how the load's clients back off; nil in older manifests, whose clients did not.
 	Backoff *Backoff `json:"backoff,omitempty"`
-	// Lateness is how long the client itself delayed each request that it sent with a rate: the
-	// whole sent - due if a client waited for the due time, else at most the time in which the
-	// client was stopped since a client was last free. Format 1 has only the former.
+	// Lateness is how long the client itself delayed each request that it sent with a rate. It is
+	// the whole sent - due if a client waited for the due time, else at most the time in which
+	// the client was stopped since a client was last free. Format 1 has only the former.
 	// SchedulingLag is how late a timer fired in the client's process during the load, sampled
 	// every 10 ms, and Stops is when the process did not run; nil if not recorded.
 	Lateness      *Spread `json:"lateness,omitempty"`

@@ -7,8 +7,8 @@
 // the one that a single generator would have made, in whatever order the seconds arrive.
 //
 // A lost generator does not block the others: its earlier records stay, the others' records
-// complete, and [Merger.Losses] names it. How many seconds one generator may be ahead of another
-// bounds the memory.
+// complete, and [Merger.Losses] names it. Memory is bounded by how many seconds one generator may
+// be ahead of another.
 //
 // One second in each step is its last. If a step's last generator is lost only after its seconds
 // were written, a second without rows follows to mark the end, perhaps with held ticks. A

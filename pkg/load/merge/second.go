@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// second holds the generators' records for one second.
+// second holds the generators' records of one second.
 type second struct {
 	at   moment
 	from []share // by part
