@@ -1,9 +1,9 @@
 package consistency
 
-// judgeAbsent judges the requests of a load with deletes that did not find the key, once every
-// delete that was sent before they ended has ended. Such a request is a violation if a value was
-// surely there when it was sent, and no delete can have come after that value, because the last
-// delete ended before a request of the value was sent. More cannot be concluded, because all deletes
+// judgeAbsent judges requests, in a load with deletes, that did not find the key, once every delete
+// that was sent before they ended has ended. Such a request is a violation if a value was surely
+// there when it was sent, and no delete can have come after that value, because the last delete
+// ended before one of the value's requests was sent. More cannot be concluded, because all deletes
 // look alike.
 func (j *Judge) judgeAbsent(k *key) {
 	if len(k.odd().absent) == 0 {
@@ -24,8 +24,8 @@ func (j *Judge) judgeAbsent(k *key) {
 	k.rare.absent = keep
 }
 
-// survivor returns a value that was surely there before a moment and that no delete removed, nil
-// without one.
+// survivor returns a value that was surely there before a moment and that no delete removed, or
+// nil.
 func (j *Judge) survivor(k *key, moment int64) (found *zone) {
 	removed := k.odd()
 	for n := range k.zones {

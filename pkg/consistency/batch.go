@@ -1,7 +1,7 @@
 package consistency
 
-// Second judges requests that ended. This call or an earlier one passed every request that was
-// sent before a moment. It returns the counts of this call; the batch may be reused.
+// Second judges requests that ended. This call or an earlier one passed every request that was sent
+// before a moment. It returns this call's counts; the batch may be reused.
 func (j *Judge) Second(batch []Op, before int64) Counts {
 	j.second = Counts{}
 	late := j.before
@@ -35,10 +35,10 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 	return j.second
 }
 
-// Finish judges the open rest: every request has ended. It returns the counts of this call.
+// Finish judges the open rest: every request has ended. It returns this call's counts.
 func (j *Judge) Finish() Counts { return j.Second(nil, never) }
 
-// look judges the requests of a batch on the key in a place, if any, and its open values.
+// look judges a batch's requests, if any, on the key in a place, and its open values.
 func (j *Judge) look(at int32) {
 	k, head := j.keys.at(at), j.keys.heads[at]
 	j.keys.heads[at] = unlisted
@@ -82,8 +82,8 @@ func growTo(list []int32, n int) []int32 {
 	return list[:n]
 }
 
-// take counts request n of the batch and adds it to its key's list, if it can be judged. A
-// request that waited was counted before.
+// take counts request n in the batch and adds it to its key's list, if it can be judged. A request
+// that waited was counted before.
 func (j *Judge) take(n int32, late int64, waited bool) {
 	o := &j.batch[n]
 	if !waited && !j.admit(o, late) {
@@ -110,7 +110,7 @@ func (j *Judge) take(n int32, late int64, waited bool) {
 	j.list(n, at)
 }
 
-// list adds request n of the batch to those of the key in a place.
+// list adds request n in the batch to the list for the key in a place.
 func (j *Judge) list(n, at int32) {
 	head := &j.keys.heads[at]
 	if j.next[n] = *head; *head == unlisted {

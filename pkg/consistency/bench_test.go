@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recorded are the batches of a store and their moments, so that a benchmark measures the judge
-// alone.
+// recorded has a store's batches and their moments, so that a benchmark measures the judge alone.
 type recorded struct {
 	batches [][]Op
 	before  []int64
@@ -18,7 +17,7 @@ type recorded struct {
 // inBatch is how many requests the engine passes to its observer at once when many end.
 const inBatch = 8192
 
-// record makes batches of requests.
+// record makes request batches.
 func record(s *store, batches int) recorded {
 	s.judge(Options{})
 	var r recorded

@@ -54,7 +54,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestMostKeys: requests of keys beyond the judged ones are counted.
+// TestMostKeys: requests on keys beyond the judged ones are counted.
 func TestMostKeys(t *testing.T) {
 	j := New(Options{MostKeys: 2})
 	counts := j.Second([]Op{
@@ -67,7 +67,7 @@ func TestMostKeys(t *testing.T) {
 	}
 }
 
-// TestUnknownForgotten: reads of writes of unknown outcome that are no longer kept are not
+// TestUnknownForgotten: reads of writes with unknown outcomes that are no longer kept are not
 // violations, and are counted.
 func TestUnknownForgotten(t *testing.T) {
 	j := New(Options{MostUnknown: 1})
@@ -84,7 +84,7 @@ func TestUnknownForgotten(t *testing.T) {
 	}
 }
 
-// TestReadBack: the values of keys after a load.
+// TestReadBack: keys' values after a load.
 func TestReadBack(t *testing.T) {
 	write := func(key, request, at int64) Op {
 		return Op{Key: key, Request: request, Sent: at, End: at + 5, Kind: Write}
@@ -140,8 +140,8 @@ func TestReadBack(t *testing.T) {
 	}
 }
 
-// TestWrittenOrder: the keys that were written last come first, whether they have places of their own or
-// get places when requests take them, and however often they were written before.
+// TestWrittenOrder: the keys that were written last come first, whether they have their own places
+// or get them when requests take them, and however often they were written before.
 func TestWrittenOrder(t *testing.T) {
 	for _, keys := range []int64{0, 3, 6} {
 		for _, deletes := range []bool{false, true} {
@@ -164,7 +164,7 @@ func TestWrittenOrder(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOneKey: the memory of one key does not grow with its requests.
+// TestMemoryOfOneKey: the memory for one key does not grow with its requests.
 func TestMemoryOfOneKey(t *testing.T) {
 	s := &store{clients: 16, keys: 1, writes: 0.5}
 	j := s.judge(Options{Remembered: 1000})

@@ -1,9 +1,9 @@
 package consistency
 
-// Class is a kind of violation.
+// Class classifies violations.
 type Class string
 
-// The classes of violations.
+// The violation classes.
 const (
 	StaleValue       Class = "stale read"
 	LostValue        Class = "not found"
@@ -17,7 +17,7 @@ func Classes() []Class {
 	return []Class{StaleValue, LostValue, Phantom, ResurrectedValue, DoubleSwap}
 }
 
-// classOf classifies the violation of reading a value after another one was surely there.
+// classOf classifies a violation: a value was read after another one was surely there.
 func classOf(older, newer *zone) Class {
 	switch {
 	case older.number == Absent:

@@ -2,9 +2,9 @@ package consistency
 
 import "testing"
 
-// TestOneWrongAnswer: one read of two concurrently written values is wrong. It is counted once,
-// whichever write was sent first. Later reads of the value that stayed are right, and so is that
-// value when it is read back.
+// TestOneWrongAnswer: one read is wrong, as two values were written concurrently. It is counted
+// once, whichever write was sent first. Later reads of the value that stayed are right, and so is
+// that value when it is read back.
 func TestOneWrongAnswer(t *testing.T) {
 	for _, late := range []bool{false, true} { // the wrong read comes in its own batch
 		for first, stayed := range []int64{2, 1} { // the value that stayed was sent second, and first

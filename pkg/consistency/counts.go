@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Counts are numbers of requests, except the last four.
+// Counts count requests, except the last four.
 type Counts struct {
-	// Operations are all requests that were given to the judge. Each is one of Judged, Unjudged
-	// and Unnumbered.
+	// Operations counts all requests given to the judge. Each is in Judged, Unjudged or Unnumbered.
 	Operations int64 `json:"operations"`
 	Judged     int64 `json:"judged"`
-	// Unjudged requests were late, on a key with a late request or beyond the judged keys, or
-	// of another kind.
+	// Unjudged requests were late, on a key with a late request or beyond the judged keys, or had
+	// another kind.
 	Unjudged int64 `json:"unjudged"`
 	// Late requests were sent before a moment that an earlier call had declared complete.
 	Late int64 `json:"late"`
@@ -21,29 +20,29 @@ type Counts struct {
 
 	Violations
 
-	// StaleReads of a weaker mode returned values that had surely been replaced before they
+	// StaleReads, in a weaker mode, returned values that had surely been replaced before the reads
 	// were sent. They are results, not violations.
 	StaleReads int64 `json:"stale_reads,omitempty"`
-	// StepsBack is the least number of reads of a weaker mode that returned an older value than
-	// an earlier read of the same client.
+	// StepsBack is how many reads at least, in a weaker mode, returned an older value than an
+	// earlier read by the same client.
 	StepsBack int64 `json:"steps_back,omitempty"`
-	// Unrecognised reads of a weaker mode returned a value that was replaced too long ago to be
+	// Unrecognised reads, in a weaker mode, returned a value that was replaced too long ago to be
 	// remembered, or that no request wrote.
 	Unrecognised int64 `json:"unrecognised,omitempty"`
-	// Forgotten reads are not judged, because the value may come from a write of unknown outcome
-	// that is not remembered. They are among Judged.
+	// Forgotten reads are not judged, because the value may come from a write with an unknown
+	// outcome that is not remembered. They are among Judged.
 	Forgotten int64 `json:"forgotten,omitempty"`
 
-	// Staleness is the greatest of StaleReads, in nanoseconds.
+	// Staleness is how stale the stalest read was, in nanoseconds.
 	Staleness int64 `json:"staleness_ns,omitempty"`
 	Keys      int64 `json:"keys"`
-	// OpenZones counts the values that running requests may still read, of the keys of the last
-	// batch. UnknownWrites counts writes of unknown outcome that have not been read.
+	// OpenZones counts the values, on the last batch's keys, that running requests may still read.
+	// UnknownWrites counts unread writes with unknown outcomes.
 	OpenZones     int64 `json:"open_zones"`
 	UnknownWrites int64 `json:"unknown_writes,omitempty"`
 }
 
-// Violations are numbers of requests with answers that no register would have given.
+// Violations count requests with answers that no register would have given.
 type Violations struct {
 	// Stale reads returned a value although a later one was surely in its place.
 	Stale int64 `json:"stale"`
@@ -57,7 +56,7 @@ type Violations struct {
 	DoubleSwaps int64 `json:"double_swaps"`
 }
 
-// All returns the total of the violations.
+// All returns the total.
 func (v Violations) All() int64 {
 	return v.Stale + v.Lost + v.Phantom + v.Resurrected + v.DoubleSwaps
 }
@@ -98,8 +97,8 @@ func (v *Violations) of(c Class) *int64 {
 	return &v.Phantom
 }
 
-// Add adds the counts of a later call. Keys, OpenZones and UnknownWrites become those of the later
-// call, and Staleness the greatest.
+// Add adds a later call's counts. Keys, OpenZones and UnknownWrites become the later call's, and
+// Staleness the greatest.
 func (c *Counts) Add(s *Counts) {
 	c.Operations += s.Operations
 	c.Judged += s.Judged

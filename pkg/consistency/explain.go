@@ -1,6 +1,6 @@
 package consistency
 
-// mostConflicts bounds the conflicts that are searched in one batch of a key, and so the time that
+// mostConflicts bounds the conflicts that are searched in one batch on a key, and so the time that
 // hostile answers cost.
 const mostConflicts = 32
 
@@ -38,9 +38,9 @@ func (j *Judge) explain(k *key, read []zone) {
 	}
 }
 
-// readAgain reports a read of a value that was replaced by another one, nil if that is not known. If
-// the other value has lost the requests that show this, because they took part in another violation,
-// the read is reported as one of a forgotten value.
+// readAgain reports a read of a value that another one had replaced; by is nil if that one is not
+// known. If the other value has lost the requests that show this, because they took part in another
+// violation, the read is reported like that of a forgotten value.
 func (j *Judge) readAgain(k *key, r *remembered, by, read *zone) {
 	older := r.zone
 	if older.s, older.last, older.lastClient = read.s, read.last, read.lastClient; read.s < r.s {
@@ -62,7 +62,7 @@ func (j *Judge) readAgain(k *key, r *remembered, by, read *zone) {
 	read.reads = 0
 }
 
-// classOfUnwritten returns the class of a value that was read but is neither open nor remembered.
+// classOfUnwritten returns the class for a value that was read but is neither open nor remembered.
 func (j *Judge) classOfUnwritten(k *key, z *zone) Class {
 	switch {
 	case z.is(doomed):

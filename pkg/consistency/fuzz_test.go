@@ -70,7 +70,7 @@ func hostile(b []byte) Op {
 	}
 }
 
-// FuzzVerdict compares the verdict on any history of up to 12 writes and reads with every order
+// FuzzVerdict compares the verdict on any history with up to 12 writes and reads with every order
 // tried.
 func FuzzVerdict(f *testing.F) {
 	f.Add([]byte("\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c"), uint8(3))

@@ -2,7 +2,7 @@ package consistency
 
 // index finds keys by their numbers, which are mostly small.
 type index struct {
-	pages [][]int32 // of keys below densest: the place plus one
+	pages [][]int32 // for keys below densest: the place plus one
 	far   map[int64]int32
 }
 
@@ -11,7 +11,7 @@ const (
 	densest   = 1 << 26
 )
 
-// of returns the place of a key, or none.
+// of returns a key's place, or none.
 func (x *index) of(number int64) int32 {
 	if number < 0 || number >= densest {
 		if at, known := x.far[number]; known {

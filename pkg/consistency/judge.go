@@ -9,18 +9,18 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Judge judges the requests of a load. One goroutine at a time calls its methods.
+// Judge judges a load's requests. One goroutine at a time calls its methods.
 type Judge struct {
 	opts   Options
 	before int64
-	latest int64 // the last end of a request
+	latest int64 // when the last request ended
 	keys   table
-	// touched are the keys of a batch. unfinished is set while a key is judged that may change
-	// without another request.
+	// touched are a batch's keys. unfinished is set while a key is judged that may change without
+	// another request.
 	touched       []int32
 	unfinished    bool
 	revisits      revisits
-	next          []int32 // by request of the batch: the next one of its key
+	next          []int32 // by request in the batch: the next one on its key
 	tainted       bool    // some key is
 	touches       []touch
 	merged        []zone
@@ -30,7 +30,7 @@ type Judge struct {
 	memory        memory
 	unknown       map[valueOf]Op
 	failed        failures
-	waiting       []Op // reads of a weaker mode that cannot be judged yet
+	waiting       []Op // reads in a weaker mode that cannot be judged yet
 	joined, batch []Op
 	expired       []zone
 	stale         staleness
@@ -62,13 +62,14 @@ func New(o Options) *Judge {
 	return j
 }
 
-// Totals returns the counts of all calls.
+// Totals returns the counts over all calls.
 func (j *Judge) Totals() Counts { return j.totals }
 
 // Witnesses returns the first violations that were found. They do not change later.
 func (j *Judge) Witnesses() []Witness { return j.witnesses }
 
-// Stale returns the histogram of the nanoseconds of stale reads in a weaker mode, nil without any.
+// Stale returns a histogram of how stale reads in a weaker mode were, in nanoseconds, or nil
+// without stale reads.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
 // Written returns the keys with a write that did not fail. Those that were written last come
@@ -93,7 +94,7 @@ func (j *Judge) Written() iter.Seq[int64] {
 	}
 }
 
-// Sampled returns the histories of the first keys, by key. Call it after Finish.
+// Sampled returns the first keys' histories, by key. Call it after Finish.
 func (j *Judge) Sampled() (list []History) {
 	if j.sample == nil {
 		return nil

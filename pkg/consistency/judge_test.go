@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// tally counts how verdicts of a judge agree with those of a reference.
+// tally counts how a judge's verdicts agree with a reference's.
 type tally struct{ histories, wrong, differing, missed int }
 
-// compare judges a history of a recipe and compares the verdict with a trial of every order. Exact
-// reports whether the judge must find every violation.
+// compare judges a recipe's history and compares the verdict with trying every order. Exact reports
+// whether the judge must find every violation.
 func (s *tally) compare(t *testing.T, r *rand.Rand, c recipe, exact bool, legal func([]Op, int64) bool) {
 	t.Helper()
 	initial := int64(-1)
@@ -77,7 +77,7 @@ func of(o *Op, v *Value) bool {
 	return o.Request == v.Number && o.Kind != Read || o.Known && o.Read == v.Number
 }
 
-// exactRecipe draws a recipe of writes and reads.
+// exactRecipe draws a recipe with writes and reads.
 func exactRecipe(r *rand.Rand) recipe {
 	return recipe{
 		clients: 2 + r.IntN(5), requests: 4 + r.IntN(26),
@@ -92,7 +92,7 @@ func soundRecipe(r *rand.Rand) recipe {
 	return c
 }
 
-// TestExact: a verdict while requests end equals that of a later trial of every order.
+// TestExact: a verdict while requests end equals the one from trying every order later.
 func TestExact(t *testing.T) {
 	var s tally
 	r := rand.New(rand.NewPCG(1, 2))
@@ -123,8 +123,8 @@ func TestSound(t *testing.T) {
 	}
 }
 
-// TestManyZones: the search among many values at once finds the same as a comparison of all pairs,
-// whether the values are in no order or roughly in that of their times.
+// TestManyZones: the search among many values at once finds the same as comparing all pairs,
+// whether the values are in no order or roughly sorted by time.
 func TestManyZones(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	var w sweeper

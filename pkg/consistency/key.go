@@ -2,14 +2,13 @@ package consistency
 
 import "slices"
 
-// Instead of the number of a request, heads have these.
+// Instead of a request's number, heads have these.
 const (
 	none     = -1 // the key is listed, and its list has no request (yet)
 	unlisted = -2
 )
 
-// key tracks the values of a key that requests may read. Its 128 bytes are two lines of a
-// processor's cache.
+// key tracks a key's values that requests may read. Its 128 bytes are two cache lines.
 type key struct {
 	number int64
 	// zones are the values that a running request may still read, by number. Most keys have one
@@ -24,24 +23,24 @@ type key struct {
 	wrote   bool
 }
 
-// rare is the further state of a key with deletes, with guarded writes, with writes of unknown
-// outcome, or without a known first value.
+// rare is the further state for keys with deletes, guarded writes or writes with unknown outcomes,
+// or without a known first value.
 type rare struct {
 	// absent are requests that did not find the key and cannot be judged yet. last is when the
-	// last delete of the key ended. overwritten is the forgotten value whose zone ended last.
+	// key's last delete ended. overwritten is the forgotten value whose zone ended last.
 	absent      []Op
 	last        int64
 	overwritten zoneBound
 	versions    versions
-	unknowns    int  // writes of unknown outcome that were not read
-	forgot      bool // a write of unknown outcome
+	unknowns    int  // unread writes with unknown outcomes
+	forgot      bool // a write with an unknown outcome
 	unstated    bool // its first value is not known
 }
 
-// ordinary is the rare of most keys. It never changes.
+// ordinary is the rare for most keys. It never changes.
 var ordinary = rare{last: earliest}
 
-// odd returns the rare of a key for reading.
+// odd returns a key's rare for reading.
 func (k *key) odd() *rare {
 	if k.rare == nil {
 		return &ordinary
@@ -49,7 +48,7 @@ func (k *key) odd() *rare {
 	return k.rare
 }
 
-// made returns the rare of a key for changes.
+// made returns a key's rare for changes.
 func (k *key) made() *rare {
 	if k.rare == nil {
 		k.rare = &rare{last: earliest}
@@ -57,7 +56,8 @@ func (k *key) made() *rare {
 	return k.rare
 }
 
-// wroteAt returns when the last write whose value may still be there was sent, earliest if none is known.
+// wroteAt returns when the last write was sent whose value may still be there; earliest if no such
+// write is known.
 func (k *key) wroteAt() int64 {
 	at := int64(earliest)
 	for n := range k.zones {
@@ -68,7 +68,7 @@ func (k *key) wroteAt() int64 {
 	return at
 }
 
-// zoneBound is the end of a zone.
+// zoneBound is a zone's end.
 type zoneBound struct {
 	s      int64
 	number int64
@@ -86,7 +86,7 @@ func (k *key) before(missing *zone) (found *zone) {
 	return found
 }
 
-// openValue returns an open value of the key, nil for other values.
+// openValue returns the key's open value with a number, or nil.
 func (k *key) openValue(number int64) *zone {
 	if at, found := search(k.zones, number); found {
 		return &k.zones[at]
@@ -94,7 +94,7 @@ func (k *key) openValue(number int64) *zone {
 	return nil
 }
 
-// unwritten reports whether a value of the key was read without a known write.
+// unwritten reports whether any value was read without a known write.
 func (k *key) unwritten() bool {
 	return slices.ContainsFunc(k.zones, func(z zone) bool { return !z.is(written) })
 }

@@ -2,7 +2,7 @@ package consistency
 
 import "testing"
 
-// planted is a lie with the classes of violations that show it; empty if it is legal.
+// planted is a lie with the violation classes that show it, which are empty if it is legal.
 type planted struct {
 	lie     lie
 	deletes float64
@@ -24,7 +24,7 @@ func plantedLies() []planted {
 }
 
 // find runs a store with a lie until a violation is found or most requests were made. It also
-// returns the number of requests.
+// returns how many requests it made.
 func (p planted) find(most int) (*store, *Judge, int) {
 	s := &store{clients: 16, keys: 50, writes: 0.4, unknown: 0.001, failed: 0.001, swaps: p.swaps, deletes: p.deletes, lie: p.lie, every: 2000}
 	j := s.judge(Options{})
@@ -39,7 +39,7 @@ func (p planted) find(most int) (*store, *Judge, int) {
 	return s, j, most
 }
 
-// TestLies: each planted lie is found, with a witness of its class, and the legal one is not.
+// TestLies: each planted lie is found, with a witness in its class, and the legal one is not.
 func TestLies(t *testing.T) {
 	for _, p := range plantedLies() {
 		t.Run(string(p.lie), func(t *testing.T) {

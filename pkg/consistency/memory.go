@@ -1,12 +1,12 @@
 package consistency
 
-// memory holds the last replaced values of all keys, to explain reads of them. A value's record
-// names the previous record of its key.
+// memory holds all keys' last replaced values, to explain reads of them. A value's record names its
+// key's previous record.
 type memory struct {
 	most   int
 	blocks [][]remembered
 	total  uint64
-	next   int // the place of the next record
+	next   int // where the next record goes
 }
 
 // memoryBlock is how many values are allocated at once. Blocks are never copied.
@@ -15,7 +15,7 @@ const memoryBlock = 1024
 // held returns how many values are remembered.
 func (m *memory) held() uint64 { return min(m.total, uint64(m.most)) }
 
-// at returns the record of a number.
+// at returns the record with a number.
 func (m *memory) at(number uint64) *remembered {
 	n := number % uint64(m.most)
 	return &m.blocks[n/memoryBlock][n%memoryBlock]
@@ -26,7 +26,7 @@ type remembered struct {
 	// by is the number of the value that surely followed this one. In a weaker mode it is the
 	// moment at which this value was surely replaced.
 	by       int64
-	previous uint64 // number plus one of the key's previous record
+	previous uint64 // the number of the key's previous record, plus one
 }
 
 func (m *memory) add(k *key, z *zone, by int64) {
@@ -56,7 +56,7 @@ func (m *memory) each(k *key, do func(*remembered) bool) {
 	}
 }
 
-// find returns a value that was replaced, nil if it is not remembered.
+// find returns a replaced value, nil if it is not remembered.
 func (m *memory) find(k *key, number int64) (found *remembered) {
 	m.each(k, func(r *remembered) bool {
 		if r.number == number {
@@ -85,7 +85,7 @@ func (f *failures) add(o *Op) {
 	f.next = (f.next + 1) % mostFailures
 }
 
-// find returns a failed write of a value, nil if it is not remembered.
+// find returns a value's failed write, nil if it is not remembered.
 func (f *failures) find(key, number int64) *Op {
 	for n := range f.all {
 		if o := &f.all[n]; o.Key == key && o.Request == number {

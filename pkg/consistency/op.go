@@ -5,7 +5,7 @@ import "math"
 // Kind classifies a request by its effect on its key.
 type Kind uint8
 
-// The kinds of requests.
+// The request kinds.
 const (
 	// Other requests are counted and not judged.
 	Other Kind = iota
@@ -23,7 +23,7 @@ const (
 // Outcome is how a request ended.
 type Outcome uint8
 
-// The outcomes of requests.
+// The request outcomes.
 const (
 	OK Outcome = iota
 	// Failed requests surely changed nothing. A value that one read before it failed was read.
@@ -37,12 +37,12 @@ const (
 // Op is one request that ended, on one key.
 type Op struct {
 	Key int64
-	// Request is the number of the request. It names the value that the request writes, and is
-	// greater than NoRequest.
+	// Request is the request's number. It names the value that the request writes, and is greater
+	// than NoRequest.
 	Request int64
 	// Read is the number of the request that wrote the read value. It counts only if Known.
 	Read int64
-	// Sent and End are nanoseconds of one clock.
+	// Sent and End are nanoseconds on one clock.
 	Sent, End int64
 	// Client is the client or the connection, on which steps back are counted.
 	Client  int32
@@ -51,7 +51,7 @@ type Op struct {
 	Known   bool
 }
 
-// A key has one of these instead of the number of a value.
+// A key has one of these instead of a value's number.
 const (
 	// Absent keys do not exist before the first request.
 	Absent = math.MinInt64

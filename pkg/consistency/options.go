@@ -2,10 +2,10 @@ package consistency
 
 // Options describe a load to a judge.
 type Options struct {
-	// Initial returns the number of the value that a key has before the first request, Absent
-	// or Unstated. Nil means Absent.
+	// Initial returns the number of the value that a key has before the first request, Absent or
+	// Unstated. Nil means Absent.
 	Initial func(key int64) int64
-	// Wrote reports whether the request of a number wrote its value to a key, if the load knows.
+	// Wrote reports whether the request with a number wrote its value to a key, if the load knows.
 	// It only distinguishes values that were replaced long ago from values that no request wrote.
 	Wrote func(key, number int64) bool
 	// Deletes is set if requests may delete keys.
@@ -16,12 +16,12 @@ type Options struct {
 	// Keys is how many keys, from 0 on, the load surely takes; memory for them, up to MostKeys,
 	// is allocated at once.
 	Keys int64
-	// MostKeys bounds the judged keys; requests of later keys are only counted. 0 means 1<<20.
+	// MostKeys bounds the judged keys; requests on later keys are only counted. 0 means 1<<20.
 	MostKeys int
 	// Remembered is how many replaced values are remembered, to explain reads of them. 0 means
 	// 1<<15.
 	Remembered int
-	// MostUnknown bounds the writes of unknown outcome that are kept until they are read. 0
+	// MostUnknown bounds the writes with unknown outcomes that are kept until they are read. 0
 	// means 1<<20. Reads of further ones are not judged.
 	MostUnknown int
 	// MostWitnesses bounds the kept witnesses. 0 means 100.

@@ -7,7 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// model returns a register of one key.
+// model returns a register for one key.
 func model(initial int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return initial },
@@ -19,7 +19,7 @@ func model(initial int64) porcupine.Model {
 	}
 }
 
-// byPorcupine decides with Porcupine. Requests of unknown outcome never end, and their clients
+// byPorcupine decides with Porcupine. Requests with unknown outcomes never end, and their clients
 // send no other.
 func byPorcupine(h []Op, initial int64) bool {
 	var operations []porcupine.Operation

@@ -1,9 +1,9 @@
 package consistency
 
-// Held is the kind of value that a key has after the load.
+// Held is what kind of value a key has after the load.
 type Held uint8
 
-// The kinds of values after the load.
+// The kinds of value after the load.
 const (
 	// NotJudged keys were not seen, or cannot be judged.
 	NotJudged Held = iota
@@ -13,14 +13,14 @@ const (
 	Older
 	// Gone keys are not found although a value was surely written last.
 	Gone
-	// Foreign is a value that no request of the load wrote to the key.
+	// Foreign is a value that none of the load's requests wrote to the key.
 	Foreign
 )
 
 // HeldKeys counts the keys that a load wrote by their values after the load.
 type HeldKeys struct {
-	// Keys were written. Read of them were read back; for the others time was too short, or the
-	// read failed.
+	// Keys were written. Read counts those that were read back; for the others time was too short,
+	// or the read failed.
 	Keys int64 `json:"keys"`
 	Read int64 `json:"read"`
 	// Older keys have a value that had been replaced, and Gone keys do not exist: their last
@@ -31,7 +31,7 @@ type HeldKeys struct {
 	NotJudged int64 `json:"not_judged,omitempty"`
 }
 
-// Add adds the keys of another part of a load.
+// Add adds the keys in another part of a load.
 func (h *HeldKeys) Add(o *HeldKeys) {
 	h.Keys += o.Keys
 	h.Read += o.Read
@@ -49,11 +49,11 @@ func (h HeldKeys) AppliedTwice() HeldKeys {
 	return h
 }
 
-// Lost returns the number of keys that lost their last write.
+// Lost returns how many keys lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 
-// ReadBack judges the value of key number after Finish, read in the store's strongest mode. value is
-// the number of the value, or Absent.
+// ReadBack judges key number's value after Finish, read in the store's strongest mode. value is the
+// value's number, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {
 	at := j.keys.place(number)
 	if at == none {
@@ -78,7 +78,7 @@ func (j *Judge) ReadBack(number, value int64) Held {
 	return j.replacedOr(k, value)
 }
 
-// replacedOr returns the kind of a value that is not open.
+// replacedOr returns the kind for a value that is not open.
 func (j *Judge) replacedOr(k *key, value int64) Held {
 	switch {
 	case value == Absent:

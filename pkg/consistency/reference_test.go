@@ -7,7 +7,7 @@ import (
 )
 
 // linearizable decides by trying every order of the requests on one register, without zones.
-// Requests of unknown outcome may take effect at any time after they were sent, or not at all.
+// Requests with unknown outcomes may take effect at any time after they were sent, or not at all.
 // The history has at most 64 requests.
 func linearizable(h []Op, initial int64) bool {
 	type state struct {
@@ -49,7 +49,7 @@ func linearizable(h []Op, initial int64) bool {
 	return try(state{0, initial})
 }
 
-// apply returns the value of a register after a request, and whether the answer is legal.
+// apply returns a register's value after a request, and whether the answer is legal.
 func apply(o *Op, value int64) (after int64, legal bool) {
 	if o.Outcome == NotFound {
 		return value, value == Absent
@@ -74,7 +74,7 @@ func apply(o *Op, value int64) (after int64, legal bool) {
 // recipe describes how random histories are made.
 type recipe struct {
 	clients, requests int
-	// Shares of requests, of 1.
+	// Shares of requests, from 0 to 1.
 	unknown, failed, lies float64
 	swaps, deletes        float64
 }
@@ -140,9 +140,9 @@ func (c recipe) write(r *rand.Rand, o *Op, lie bool, value *int64) {
 	}
 }
 
-// deliver passes a history to a judge in batches of random sizes, in the order in which requests
-// ended, and returns the judge's counts. The moment of a batch is the earliest sending of a request
-// in a later batch, or somewhat earlier.
+// deliver passes a history to a judge in batches with random sizes, in the order in which requests
+// ended, and returns the judge's counts. A batch's moment is when the first request in a later
+// batch was sent, or somewhat earlier.
 func deliver(r *rand.Rand, j *Judge, h []Op) Counts {
 	h = slices.Clone(h)
 	slices.SortStableFunc(h, func(a, b Op) int { return cmp.Compare(a.End, b.End) })
@@ -161,7 +161,7 @@ func deliver(r *rand.Rand, j *Judge, h []Op) Counts {
 	return j.Totals()
 }
 
-// judgeOf returns a judge of keys that have one value, or none, before the first request.
+// judgeOf returns a judge for keys that have an initial value, or Absent, before the first request.
 func judgeOf(initial int64, deletes bool) *Judge {
 	return New(Options{Initial: func(int64) int64 { return initial }, Deletes: deletes})
 }

@@ -1,6 +1,6 @@
 package consistency
 
-// Replaced is a version of a key that a guarded write replaced.
+// Replaced is a key's version that a guarded write replaced.
 type Replaced struct {
 	Version int64 `json:"version"`
 	Request int64 `json:"request"`
@@ -9,9 +9,9 @@ type Replaced struct {
 	End     int64 `json:"end_ns"`
 }
 
-// contradicts reports whether no store can have applied both of two writes in the given order. Either
-// both replaced one version, or the second was sent after the first had ended and replaced an earlier
-// version. Each write of a key gives it a greater version.
+// contradicts reports whether no store can have applied both writes in the given order. Either both
+// replaced one version, or the second was sent after the first had ended and replaced an earlier
+// version. Each write to a key gives it a greater version.
 func (r *Replaced) contradicts(later *Replaced) bool {
 	return r.Version == later.Version || r.End < later.Sent && r.Version > later.Version
 }
@@ -22,10 +22,10 @@ type replacement struct {
 	reported bool
 }
 
-// versions tracks the versions of a key that guarded writes replaced.
+// versions tracks a key's versions that guarded writes replaced.
 type versions struct {
-	// open are of writes that may have run concurrently with writes that are judged later. closed is
-	// the greatest of the others.
+	// open are from writes that may have run concurrently with writes judged later. closed is the
+	// greatest among the others.
 	open   []replacement
 	closed *Replaced
 }

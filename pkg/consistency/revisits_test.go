@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRevisits: keys are due once the moment has passed the last end of their batch.
+// TestRevisits: keys are due once the moment has passed their batch's last end.
 func TestRevisits(t *testing.T) {
 	var r revisits
 	r.close(5) // nothing was added

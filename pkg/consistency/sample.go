@@ -5,8 +5,8 @@ type History struct {
 	Key int64
 	// Initial is the number of the value before the first request, or Absent.
 	Initial int64
-	// Until is the moment up to which every request on the key is recorded: those that were sent
-	// by then, and nothing that was sent later. It is [Whole] if the key has no later requests.
+	// Until is the moment up to which every request on the key is recorded: those sent by then, and
+	// nothing sent later. It is [Whole] if the key has no later requests.
 	Until int64
 	// Ops are the requests, by when they were sent.
 	Ops []Op
@@ -23,22 +23,22 @@ const (
 	// sampledRequests is how many requests on a key are recorded, without those that were
 	// running meanwhile.
 	sampledRequests = 10_000
-	// mostSampled bounds the recorded requests of a key.
+	// mostSampled bounds the recorded requests on a key.
 	mostSampled = 4 * sampledRequests
 )
 
 // sample records the requests on the first keys.
 type sample struct {
 	keys    int
-	most    int // requests of a key
+	most    int // requests on a key
 	initial func(key int64) int64
 	all     map[int64]*sampled
 }
 
-// sampled is the history of a key while it is recorded.
+// sampled is a key's history while it is recorded.
 type sampled struct {
 	History
-	latest int64 // end of a request
+	latest int64 // when a request ended
 	closed bool  // nothing more belongs to it
 }
 
@@ -49,7 +49,7 @@ func newSample(keys int, initial func(int64) int64) *sample {
 	return &sample{keys: keys, most: sampledRequests, initial: initial, all: map[int64]*sampled{}}
 }
 
-// add records the requests of a batch.
+// add records a batch's requests.
 func (s *sample) add(batch []Op) {
 	if s == nil {
 		return
@@ -71,8 +71,8 @@ func (s *sample) add(batch []Op) {
 	}
 }
 
-// add records a request. A full history gets those requests that were sent before its last one
-// ended: the rest of the requests that may have changed the values that it has read.
+// add records a request. A full history still gets requests sent before its last one ended, which
+// may have changed the values that it has read.
 func (h *sampled) add(o *Op, most int) {
 	switch {
 	case o.Sent > h.Until:
@@ -99,7 +99,7 @@ func (s *sample) close(before int64) {
 	}
 }
 
-// violated counts violations of a key.
+// violated counts violations on a key.
 func (s *sample) violated(key, violations int64) {
 	if s == nil {
 		return

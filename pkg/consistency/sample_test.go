@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSampled: the recorded requests of a key are all that were sent up to a moment, and those that
-// were sent later are left out.
+// TestSampled: the requests recorded for a key are all that were sent up to a moment; later ones
+// are left out.
 func TestSampled(t *testing.T) {
 	s := &store{clients: 16, keys: 50, writes: 0.5, unknown: 0.01, failed: 0.01, swaps: 0.1}
 	j := s.judge(Options{Sampled: 3})
@@ -62,8 +62,8 @@ func TestSampledWhole(t *testing.T) {
 	}
 }
 
-// TestSampledLate: a request that comes after the end of its history is missing from it, and the
-// number of recorded requests is bounded.
+// TestSampledLate: a request that comes after its history's end is missing from it, and recorded
+// requests are bounded.
 func TestSampledLate(t *testing.T) {
 	j := New(Options{Sampled: 1})
 	j.sample.most = 2

@@ -64,7 +64,7 @@ func insert(touches []touch) {
 	}
 }
 
-// byDigits sorts touches by digits of a number of bits, the last digit first. Their numbers are at
+// byDigits sorts touches by digits of so many bits, the last digit first. Their numbers are at
 // least least.
 func (s *sorter) byDigits(touches []touch, least int64, digits, digit int) {
 	s.other = slices.Grow(s.other[:0], len(touches))[:len(touches)]

@@ -7,10 +7,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// staleness is the distribution of how stale reads were.
+// staleness is how stale reads were, as a distribution.
 type staleness struct{ histogram *hdrhistogram.Histogram }
 
-// mostStaleness is the largest value of the histogram, in nanoseconds: an hour.
+// mostStaleness is the histogram's largest value, in nanoseconds: an hour.
 const mostStaleness = 3600 * 1e9
 
 func (s *staleness) add(ns int64) {
@@ -36,7 +36,7 @@ func (p *replacer) at(zones []zone) []int64 {
 		p.first = append(p.first, never)
 	}
 	slices.SortFunc(p.order, func(a, b int) int { return cmp.Compare(zones[a].sent, zones[b].sent) })
-	// first[n] is the least f of the zones of order[n:].
+	// first[n] is the least f among the zones in order[n:].
 	p.first = append(p.first, never)
 	for n := len(zones) - 1; n >= 0; n-- {
 		p.first[n] = min(p.first[n+1], zones[p.order[n]].f)

@@ -1,14 +1,14 @@
 package consistency
 
-// stepTable remembers the value that a client last read of a key, for a number of pairs of client and
-// key. A pair may take another's place; then steps back are missed.
+// stepTable remembers, for some pairs of client and key, which value the client last read. A pair
+// may take another's place; then steps back are missed.
 type stepTable struct{ seen []seen }
 
 type seen struct {
 	key    int64
 	client int32
 	used   bool
-	sent   int64 // when the write of the newest value that it read was sent
+	sent   int64 // when the newest value that it read was sent
 	end    int64 // when that read ended
 }
 

@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// store is a register for each key and the clients that use it, in simulated time. Some of its
-// answers are lies.
+// store is a register for each key and the clients that use it, in simulated time. Some answers are
+// lies.
 type store struct {
 	clients, keys   int
-	writes          float64 // share of writes, of 1; the others read, swap or delete
+	writes          float64 // share of writes, up to 1; the others read, swap or delete
 	swaps, deletes  float64
 	unknown, failed float64
 	lie             lie
@@ -43,7 +43,7 @@ const (
 // past is a value and when it was written.
 type past struct{ number, at int64 }
 
-// mostPast is how many values of a key are kept.
+// mostPast is how many values are kept for a key.
 const mostPast = 64
 
 type lateWrite struct {
@@ -51,7 +51,7 @@ type lateWrite struct {
 	key        int
 }
 
-// flights are requests that have not been passed to the judge, by their ends.
+// flights are requests that have not been passed to the judge, by when they end.
 type flights []Op
 
 func (f flights) Len() int           { return len(f) }
@@ -64,7 +64,7 @@ func (f *flights) Pop() any {
 	return last
 }
 
-// judge returns a judge of the store, whose keys have the value -1-key at first.
+// judge returns a judge for the store, whose keys have the value -1-key at first.
 func (s *store) judge(o Options) *Judge {
 	s.rand = rand.New(rand.NewPCG(11, 12))
 	s.free = make([]int64, s.clients)
@@ -77,7 +77,7 @@ func (s *store) judge(o Options) *Judge {
 	return New(o)
 }
 
-// step is the mean time between two requests, in nanoseconds, and hold the longest of one.
+// step is the mean time between two requests, in nanoseconds, and hold how long one takes at most.
 const (
 	step = 20_000
 	hold = 400_000
@@ -188,7 +188,7 @@ func (s *store) swap(o *Op, key int, lies bool) {
 	s.set(key, o.Request)
 }
 
-// at returns the value of a key at a moment.
+// at returns a key's value at a moment.
 func (s *store) at(key int, moment int64) int64 {
 	v := s.values[key]
 	n := len(v) - 1

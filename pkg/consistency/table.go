@@ -5,30 +5,30 @@ import "math/bits"
 const (
 	// keyBlock is how many keys are allocated at once.
 	keyBlock = 256
-	// roomy is the number of zones that the smallest list has room for. Lists of the sizes roomy, twice
-	// as much, and so on are kept for other keys.
+	// roomy is how many zones the smallest list has room for. Lists with the sizes roomy, twice as
+	// much, and so on are kept for other keys.
 	roomy = 4
 	sizes = 5
-	// together is how many keys are read from memory before the first of them is judged.
+	// together is how many keys are read from memory before the first is judged.
 	together = 16
 )
 
-// table is the keys of a judge, by place and by number.
+// table is a judge's keys, by place and by number.
 type table struct {
 	opts  Options
-	index index // of keys that are not dense
+	index index // for keys that are not dense
 	keys  []*[keyBlock]key
-	// heads are the last requests of keys in a batch, by place. They lie apart from the keys,
-	// because lists of a batch's requests are made of them alone, in a processor's cache.
+	// heads are the keys' last requests in a batch, by place. They lie apart from the keys, so that
+	// a batch's lists are made from them alone, in the processor's cache.
 	heads []int32
 	count int
 	dense int64           // keys below it have their numbers as places
 	spare [sizes][][]zone // lists that keys returned, by size
-	large []zone          // the largest of the longer ones
+	large []zone          // the largest among the longer ones
 	read  uint64          // see load
 }
 
-// newTable returns a table with the keys of a load in their places.
+// newTable returns a table with a load's keys in their places.
 func newTable(o Options) table {
 	t := table{opts: o, dense: max(min(o.Keys, int64(o.MostKeys)), 0)}
 	t.heads = make([]int32, 0, t.dense)
@@ -41,18 +41,18 @@ func newTable(o Options) table {
 // at returns the key in a place.
 func (t *table) at(place int32) *key { return &t.keys[place/keyBlock][place%keyBlock] }
 
-// load reads keys that are judged next. A processor then waits for the memory of all of them at
-// once, and not for that of each.
+// load reads keys that are judged next. A processor then waits for their memory at once, not for
+// each key's.
 func (t *table) load(places []int32) {
 	read := t.read
 	for _, at := range places {
 		k := t.at(at)
-		read ^= uint64(k.number) ^ k.closed // one in each line of a cache
+		read ^= uint64(k.number) ^ k.closed // one in each cache line
 	}
 	t.read = read // so that a compiler does not leave it out
 }
 
-// find returns the place of a key, or none if there are too many keys.
+// find returns a key's place, or none if there are too many keys.
 func (t *table) find(number int64) int32 {
 	if at := t.place(number); at != none {
 		return at
@@ -66,7 +66,7 @@ func (t *table) find(number int64) int32 {
 	return at
 }
 
-// place returns the place of a key, or none.
+// place returns a key's place, or none.
 func (t *table) place(number int64) int32 {
 	if number >= 0 && number < t.dense {
 		return int32(number)
@@ -92,7 +92,7 @@ func (t *table) add(number int64) {
 	}
 }
 
-// room returns the zones of a key in a list that has room for one more.
+// room returns a key's zones in a list that has room for one more.
 func (t *table) room(k *key) []zone {
 	if len(k.zones) < cap(k.zones) {
 		return k.zones
@@ -111,11 +111,11 @@ func (t *table) room(k *key) []zone {
 	return list
 }
 
-// sizeFor returns the smallest class of lists with room for a number of zones. No kept list need
-// have it.
+// sizeFor returns the smallest list class with room for so many zones. There may be no kept list in
+// it.
 func sizeFor(zones int) int { return bits.Len(uint(zones-1) / roomy) }
 
-// list returns an empty list of a size.
+// list returns an empty list with a size.
 func (t *table) list(size int) []zone {
 	last := len(t.spare[size]) - 1
 	if last < 0 {
@@ -139,7 +139,7 @@ func (t *table) keep(list []zone) {
 	}
 }
 
-// settle moves the only zone of a key back to its own place, to free the list for others.
+// settle moves a key's only zone back to its own place, to free the list for others.
 func (t *table) settle(k *key) {
 	if len(k.zones) > len(k.own) || cap(k.zones) <= len(k.own) {
 		return

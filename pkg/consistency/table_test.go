@@ -2,8 +2,8 @@ package consistency
 
 import "testing"
 
-// Lists of zones are used again, whatever their sizes: a load's keys have as many open values in its last
-// seconds as in its first ones.
+// Zone lists are used again, whatever their sizes: a load's keys have as many open values in its
+// last seconds as in its first ones.
 func TestListsAreUsedAgain(t *testing.T) {
 	keys := newTable(Options{Keys: 3, MostKeys: 3, Initial: func(int64) int64 { return 7 }})
 	grow := func() {
@@ -23,7 +23,7 @@ func TestListsAreUsedAgain(t *testing.T) {
 		}
 	}
 	grow()
-	// 300 zones need lists of 128, 256 and 512, of which the largest is kept.
+	// 300 zones need lists with 128, 256 and 512 places. The largest is kept.
 	if got := testing.AllocsPerRun(10, grow); got > 0 {
 		t.Errorf("the same zones need %v lists more, want none", got)
 	}

@@ -1,9 +1,9 @@
 package consistency
 
-// role is the use of one value by a request.
+// role is how a request uses one value.
 type role uint8
 
-// The requests of a value are looked at in this order.
+// A value's requests are looked at in this order.
 const (
 	wroteIt role = iota
 	deletedIt
@@ -13,7 +13,7 @@ const (
 	failedToWriteIt
 )
 
-// touch is a value that a request of the batch wrote or read.
+// touch is a value that a request in the batch wrote or read.
 type touch struct {
 	number int64
 	op     int32

@@ -1,6 +1,6 @@
 package consistency
 
-// open adds the write to a new zone if the write had an unknown outcome.
+// open adds the write to a new zone if the write's outcome is unknown.
 func (j *Judge) open(k *key, z *zone) {
 	if k.odd().unknowns == 0 {
 		return
@@ -23,7 +23,7 @@ func (j *Judge) keep(k *key, group []touch) {
 	j.remember(k, *o)
 }
 
-// remember keeps a write of unknown outcome until it is read, if there is room.
+// remember keeps a write with an unknown outcome until it is read, if there is room.
 func (j *Judge) remember(k *key, o Op) {
 	if len(j.unknown) >= j.opts.MostUnknown {
 		k.made().forgot = true

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// guardedHistory returns guarded writes of one key, some of which lie: they replaced a version that
+// guardedHistory returns guarded writes to one key, some of which lie: they replaced a version that
 // the key had before.
 func guardedHistory(r *rand.Rand, lies float64) []Op {
 	clients := 1 + r.IntN(6)
@@ -54,8 +54,8 @@ func twice(h []Op) (n int) {
 	return n
 }
 
-// TestVersions: the judge finds the same versions that two writes replaced as a comparison of all
-// pairs of writes, and each has a witness.
+// TestVersions: the judge finds the same versions that two writes replaced as comparing all pairs
+// does, and each has a witness.
 func TestVersions(t *testing.T) {
 	r := rand.New(rand.NewPCG(15, 16))
 	wrong := 0
@@ -84,7 +84,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestVersionsMemory: the memory of a key with many writers does not grow with its writes.
+// TestVersionsMemory: the memory for a key with many writers does not grow with its writes.
 func TestVersionsMemory(t *testing.T) {
 	j := judgeOf(-1, false)
 	for n := range int64(1000) {

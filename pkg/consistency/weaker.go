@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// weaker measures how stale the reads of a batch on a key, from head on, were. In this mode only writes order the
-// values: one surely replaced another if its write was sent after the other was surely there.
+// weaker measures how stale a batch's reads on a key, from head on, were. In this mode only writes
+// order the values: one surely replaced another if its write was sent after the other was surely
+// there.
 func (j *Judge) weaker(k *key, head int32) {
 	if k.tainted {
 		k.zones, j.unfinished = nil, false
@@ -45,7 +46,7 @@ func (j *Judge) holdReads() {
 	j.touches = keep
 }
 
-// extendWeaker adds writes to the zones of their values, and reads of values that are open.
+// extendWeaker adds writes to their values' zones, and reads of values that are open.
 func (j *Judge) extendWeaker(k *key) {
 	for from := 0; from < len(j.touches); {
 		number, to := j.touches[from].number, from+1
@@ -83,7 +84,7 @@ func (j *Judge) extendWeaker(k *key) {
 	}
 }
 
-// recall returns the values of the touched reads that are remembered and not open, by number.
+// recall returns the values that were read and are remembered but not open, by number.
 func (j *Judge) recall(k *key) []remembered {
 	var wanted []int64
 	for _, t := range j.touches {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// staleReads finds the stale reads of a history of writes and reads by the definition, over all
-// pairs. It returns how many there are and the greatest staleness.
+// staleReads finds the stale reads in a history of writes and reads by the definition, over all
+// pairs. It returns how many there are, the greatest staleness and the sum.
 func staleReads(h []Op, initial int64) (n, most, sum int64) {
 	type value struct{ there, sent int64 }
 	values := map[int64]value{initial: {earliest, earliest}}
@@ -49,7 +49,7 @@ func staleReads(h []Op, initial int64) (n, most, sum int64) {
 	return n, most, sum
 }
 
-// TestStaleness: the stale reads of a weaker mode are those of the definition, and nothing is a
+// TestStaleness: stale reads in a weaker mode agree with the definition, and nothing is a
 // violation.
 func TestStaleness(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))

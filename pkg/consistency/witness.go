@@ -11,8 +11,8 @@ import (
 type Witness struct {
 	Class Class `json:"class"`
 	Key   int64 `json:"key"`
-	// Older and Newer exclude each other: a request of each ended before one of the other was
-	// sent. Newer is nil if the value alone is a violation, or if its replacement is not
+	// Older and Newer exclude each other: each had a request that ended before one for the other
+	// was sent. Newer is nil if the value alone is a violation, or if its replacement is not
 	// remembered.
 	Older Value  `json:"older"`
 	Newer *Value `json:"newer,omitempty"`
@@ -25,10 +25,10 @@ type Witness struct {
 	Reads int64 `json:"reads"`
 }
 
-// Value describes one value of a key, with the requests that show when it was there.
+// Value describes a key's value, with the requests that show when it was there.
 type Value struct {
-	// Number is the number of the request that wrote it. It is negative for a value that was
-	// there before the first request, and 0 if there was no such request.
+	// Number is the number of the request that wrote it. It is negative for a value that was there
+	// before the first request, and 0 if no request wrote it.
 	Number int64 `json:"number"`
 	Absent bool  `json:"absent,omitempty"` // the key was not found
 	// Foreign values were written by no request to this key. They have no number.
@@ -39,7 +39,7 @@ type Value struct {
 	// failed.
 	Write  *Event `json:"write,omitempty"`
 	Failed bool   `json:"failed,omitempty"`
-	// FirstEnd is the first end of one of its requests, and LastSent the last sending of one.
+	// FirstEnd is when the first of its requests ended, and LastSent when the last was sent.
 	FirstEnd *Event `json:"first_end,omitempty"`
 	LastSent *Event `json:"last_sent,omitempty"`
 }
@@ -71,8 +71,8 @@ func (z *zone) value() Value {
 	return v
 }
 
-// Check returns an error if the times of a witness do not show its violation. It does not depend
-// on how violations are found.
+// Check returns an error if the witness's times do not show its violation. It does not depend on
+// how violations are found.
 func (w *Witness) Check() error {
 	switch {
 	case w.Reads < 1:
@@ -103,8 +103,8 @@ func versionsTwice(r []Replaced) error {
 	return nil
 }
 
-// exclude returns an error unless each of two values had a request that ended before one of the
-// other was sent.
+// exclude returns an error unless each value had a request that ended before one for the other was
+// sent.
 func exclude(older, newer *Value) error {
 	for _, pair := range [][2]*Value{{older, newer}, {newer, older}} {
 		first, second := pair[0], pair[1]

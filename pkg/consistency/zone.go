@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// zone is a value of one key, with the requests that wrote and read it.
+// zone is a key's value, with the requests that wrote and read it.
 type zone struct {
 	number int64
 	f, s   int64 // when the first of its requests ended, when the last was sent
 	sent   int64 // when its write was sent
-	// first and last are the requests of f and s, with their clients, and taker is the swap that
-	// replaced the value, all plus one, or 0.
+	// first and last are the requests that set f and s, with their clients, and taker is the swap
+	// that replaced the value, all plus one, or 0.
 	first, last, taker int64
 	firstClient        int32
 	lastClient         int32
@@ -32,8 +32,7 @@ const (
 
 func (z *zone) is(f flags) bool { return z.flags&f != 0 }
 
-// search returns the place of a number among zones that are sorted by number, and whether one has
-// it.
+// search returns where a number is among zones sorted by number, and whether a zone has it.
 func search(zones []zone, number int64) (at int, found bool) {
 	from, to := 0, len(zones)
 	for from < to {
@@ -51,19 +50,19 @@ func newZone(number int64) zone {
 	return zone{number: number, f: never, s: earliest, sent: never}
 }
 
-// startZone returns the zone of a value that was there before the first request.
+// startZone returns the zone for a value that was there before the first request.
 func startZone(number int64) zone {
 	return zone{number: number, f: earliest, s: earliest + 1, sent: earliest, flags: written | start}
 }
 
-// ended notes that a request of the zone ended.
+// ended notes that a request in the zone ended.
 func (z *zone) ended(o *Op) {
 	if o.End < z.f {
 		z.f, z.first, z.firstClient = o.End, o.Request+1, o.Client
 	}
 }
 
-// began notes that a request of the zone was sent.
+// began notes that a request in the zone was sent.
 func (z *zone) began(o *Op) {
 	if o.Sent > z.s {
 		z.s, z.last, z.lastClient = o.Sent, o.Request+1, o.Client
@@ -94,8 +93,8 @@ func (z *zone) forgive() {
 	}
 }
 
-// excludes reports whether each of two values must come before the other. A value whose write is
-// still running excludes none yet.
+// excludes reports whether each value must come before the other. A value whose write is still
+// running excludes no other yet.
 func (z *zone) excludes(y *zone) bool {
 	return z.f < y.s && y.f < z.s && z.is(written) && y.is(written)
 }
@@ -103,7 +102,7 @@ func (z *zone) excludes(y *zone) bool {
 // fewZones or fewer are compared pair by pair.
 const fewZones = 6
 
-// sweeper finds zones of one key that exclude each other. It keeps memory for the search.
+// sweeper finds one key's zones that exclude each other. It keeps memory for the search.
 type sweeper struct {
 	forward []span
 }
@@ -131,8 +130,8 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 	if a, b, found = w.sortForward(zones); found {
 		return a, b, true
 	}
-	// A forward zone excludes a zone that is not forward if it holds all of it. Among the forward
-	// zones that begin before it, the one with the greatest end decides.
+	// A forward zone excludes a zone that is not forward if it contains it. Among the forward zones
+	// that begin before it, the one with the greatest end decides.
 	at := 0
 	for n := range zones {
 		z := &zones[n]
@@ -148,8 +147,8 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 	return 0, 0, false
 }
 
-// mostSteps is how far a place is looked for near the last one. Zones are in the order of their
-// numbers, and so roughly in that of their times.
+// mostSteps is how far from the last place the next one is searched. Zones are sorted by number,
+// and so roughly by time.
 const mostSteps = 16
 
 // begunBefore returns how many forward zones have an f before a moment. near is the last result.

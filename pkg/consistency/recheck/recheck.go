@@ -21,12 +21,12 @@ type Verdict string
 const (
 	OK        Verdict = "ok"
 	Violation Verdict = "violation"
-	// Unknown is the verdict of a check that reached a limit.
+	// Unknown is the verdict if a check reached a limit.
 	Unknown Verdict = "unknown"
 )
 
-// Check searches for an order of the requests, for a time at most; 0 is without a limit. It returns
-// an error for a history that cannot be checked.
+// Check searches for an order of the requests, for at most within; 0 means no limit. It returns an
+// error for a history that cannot be checked.
 func Check(h *consistency.History, within time.Duration) (Verdict, error) {
 	if h.Missing > 0 {
 		return Unknown, fmt.Errorf("%d requests are not recorded", h.Missing)
@@ -72,18 +72,18 @@ func operations(h *consistency.History) (list []porcupine.Operation) {
 	return list
 }
 
-// unended makes the outcome of a request unknown that ended after the end of the record. It returns
-// false for one that changed nothing: its answer is not part of the record.
+// unended makes a request's outcome unknown if it ended after the record did. It returns false for
+// one that changed nothing: its answer is not in the record.
 func unended(o *consistency.Op) bool {
 	changed := o.Kind != consistency.Read && (o.Outcome == consistency.OK || o.Outcome == consistency.Unknown)
 	o.Outcome = consistency.Unknown
 	return changed
 }
 
-// register is the state of one key: its value, and the greatest version that was replaced.
+// register is one key's state: its value, and the greatest version that was replaced.
 type register struct{ value, version int64 }
 
-// model returns the model of a register of one key.
+// model returns the model for one key's register.
 func model(initial int64) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return register{initial, math.MinInt64} },

@@ -40,7 +40,7 @@ func notFound(request, sent, end int64) consistency.Op {
 	return consistency.Op{Request: request, Sent: sent, End: end, Kind: consistency.Read, Outcome: missing}
 }
 
-// TestCheck: each kind and outcome of a request has its meaning.
+// TestCheck: each request kind and outcome has its meaning.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		want  Verdict
@@ -132,7 +132,7 @@ func history(r *rand.Rand, requests int, lies float64) (ops []consistency.Op) {
 	return ops
 }
 
-// TestAgrees: the verdict on recorded requests is that of the judge that recorded them.
+// TestAgrees: the verdict on recorded requests agrees with the judge that recorded them.
 func TestAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	wrong, cut := 0, 0
@@ -172,7 +172,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// hardWrites is the number of concurrent writes of hard. Their sets are 2 to this power.
+// hardWrites is how many concurrent writes hard has. Their sets are 2 to this power.
 const hardWrites = 64
 
 // hard returns a history whose violation shows only after all orders of concurrent writes are tried.

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// incumbent returns the last term and its leader, nil if it no longer leads. The lock of Service is
+// incumbent returns the last term and its leader, nil if it no longer leads. Service's lock is
 // held.
 func (e *elections) incumbent() (term int, by *registration) {
 	term = len(e.terms) - 1
@@ -22,7 +22,7 @@ func (e *elections) incumbent() (term int, by *registration) {
 	return term, e.terms[term].by
 }
 
-// takeAgain is the time after which a key without a known owner is taken again.
+// takeAgain is how long until a key without a known owner is taken again.
 const takeAgain = 100 * time.Millisecond
 
 var errNoLeader = errors.New("there was no leader that could die")
@@ -63,8 +63,8 @@ func (s *Service) elect(ctx context.Context) error {
 	}
 }
 
-// endElections ends the contenders, except their connections. A contender that stopped to follow
-// the leader before is a reason why elections may lack a candidate.
+// endElections ends the contenders, except their connections. If a contender stopped following the
+// leader earlier, elections may lack a candidate, and it notes that.
 func (s *Service) endElections() {
 	e := &s.elections
 	e.tasks.end()
@@ -104,7 +104,7 @@ func (c *contender) changed(change database.Change) {
 	}
 }
 
-// contend tries to take the key that is for one alone until the instance leads, or is over.
+// contend tries to take the key that only one can have until the instance leads or is over.
 func (c *contender) contend(ctx context.Context) {
 	for ctx.Err() == nil && !c.is.over() {
 		led, err := c.take(ctx)

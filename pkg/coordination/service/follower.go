@@ -14,10 +14,11 @@ func newFollower(of *Service, conn int, who, what string) follower {
 	return follower{of: of, conn: conn, who: who, what: what, ready: make(chan struct{}), over: make(chan struct{})}
 }
 
-// followTimeout bounds the begin of a watch.
+// followTimeout bounds beginning a watch.
 const followTimeout = 30 * time.Second
 
-// begin connects, and returns when the follower watches as one of some tasks, until watching is over.
+// begin connects, and returns when the follower watches as one of some tasks, until watching is
+// over.
 func (f *follower) begin(ctx, watching context.Context, group *tasks, changed func(database.Change)) error {
 	ctx, cancel := context.WithTimeout(ctx, followTimeout)
 	defer cancel()
@@ -65,6 +66,6 @@ func (f *follower) lasted() bool { return f.err == nil }
 // close closes the connection, if there is one.
 func (f *follower) close() {
 	if f.on != nil {
-		_ = f.on.Close() // nothing is sent any more
+		_ = f.on.Close() // nothing more is sent
 	}
 }

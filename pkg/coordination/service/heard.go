@@ -2,8 +2,7 @@ package service
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// heardOf returns the records of the changes of a name, nil for an unknown name. The lock is
-// held.
+// heardOf returns the records of a name's changes, nil for an unknown name. The lock is held.
 func (s *Service) heardOf(n name) (came, gone **heard) {
 	if r := s.all[n]; r != nil {
 		return &r.came, &r.gone
@@ -15,7 +14,7 @@ func (s *Service) heardOf(n name) (came, gone **heard) {
 	return nil, nil
 }
 
-// heard returns the record of a change, and makes it first if needed. The lock is held.
+// heard returns a change's record, which it makes if needed. The lock is held.
 func (s *Service) heard(of **heard) *heard {
 	if *of == nil {
 		*of = &heard{at: make([]int64, len(s.consumers))}

@@ -14,7 +14,7 @@ import (
 // shownFaults is how many wrong changes a record names.
 const shownFaults = 20
 
-// Outcome returns the record of the instances, after End.
+// Outcome returns the instances' record, after End.
 func (s *Service) Outcome() discovery.Outcome {
 	f, keeps := s.Facts, s.keeper.Counts()
 	o := discovery.Outcome{
@@ -61,7 +61,7 @@ func text(err error) string {
 	return err.Error()
 }
 
-// judge judges the end of a registration that consumers received.
+// judge judges a registration's end that consumers received.
 func (s *Service) judge(r *registration, o *discovery.Outcome) {
 	if r.gone == nil {
 		return
@@ -93,7 +93,7 @@ func (s *Service) witness(o *discovery.Outcome, w discovery.Witness) {
 	}
 }
 
-// change returns the record of a death, a deploy or an election.
+// change returns the record for a death, a deploy or an election.
 func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 	c := discovery.Change{Kind: a.Kind, Instance: a.Instance, At: a.sent.Sub(s.began), Why: text(a.err)}
 	if a.before == nil { // there was no leader
@@ -125,9 +125,9 @@ func (s *Service) change(a *act, o *discovery.Outcome) discovery.Change {
 	return c
 }
 
-// told counts the consumers that did not receive a change. It returns the records of the first
-// notice and of the change that all consumers are then to receive, nil if no consumer received
-// it, or if it did not happen.
+// told counts the consumers that did not receive a change. It returns the records for the first
+// notice and for the change that all consumers are then to receive, nil if no consumer received it,
+// or if it did not happen.
 func (s *Service) told(a *act, o *discovery.Outcome) (noticed, known *heard) {
 	gone := a.before.gone
 	if a.Kind == discovery.Election {
@@ -177,7 +177,7 @@ func resolution(h *heard) time.Duration {
 }
 
 // missing counts the consumers that did not receive a change. It is lost for those that received
-// the instance that was registered after the load, unless the change had not happened before.
+// the instance registered after the load, unless the change had not happened before.
 func (s *Service) missing(r *registration, known *heard, o *discovery.Outcome) {
 	if known == nil {
 		o.Behind += len(s.consumers) // the database has not noticed it, or no consumer was notified

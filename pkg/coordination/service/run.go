@@ -53,7 +53,7 @@ func (s *Service) Register(ctx context.Context) (err error) {
 }
 
 // Follow has the consumers watch the instances, and the instances elect a leader if the plan has
-// elections. It returns the errors of all that fail.
+// elections. It returns the errors from all that fail.
 func (s *Service) Follow(ctx context.Context) error {
 	watching := s.watching.begin(ctx)
 	for n := range s.Plan.Consumers {
@@ -70,8 +70,8 @@ func (s *Service) Follow(ctx context.Context) error {
 	return s.elect(ctx)
 }
 
-// Run has instances die and be deployed when that is due. It returns when all of that has happened,
-// whether it is known or not, or ctx is over.
+// Run has instances die and be deployed when that is due. It returns when all this has happened,
+// known or not, or ctx is over.
 func (s *Service) Run(ctx context.Context) error {
 	s.began = time.Now()
 	var running sync.WaitGroup
@@ -109,7 +109,7 @@ func (s *Service) choose(a *act) {
 }
 
 // endTimeout bounds the wait for changes that consumers must still receive after the load, and
-// the end of all sessions.
+// ending all sessions.
 const endTimeout = time.Minute
 
 // End waits until the consumers have received all that happened, as far as they do, and ends the
@@ -154,7 +154,7 @@ func (s *Service) release(ctx context.Context) {
 }
 
 // barrier registers another instance, and waits until all consumers know it. Consumers receive
-// changes in their order, so that they have received all earlier ones then.
+// changes in order, so they have then received all earlier ones.
 func (s *Service) barrier(ctx context.Context) (err error) {
 	if s.marker, err = s.register(ctx, s.markerName()); err != nil {
 		return fmt.Errorf("register an instance after the load: %w", err)

@@ -1,5 +1,5 @@
-// Package service registers the instances of a service, has consumers follow which there are, lets
-// instances die and be deployed, and judges when all consumers knew.
+// Package service registers a service's instances, has consumers follow which instances there are,
+// lets instances die and be deployed, and judges when all consumers knew.
 package service
 
 import (
@@ -16,86 +16,85 @@ import (
 
 // Options configure a [Service].
 type Options struct {
-	// Dial opens connection n: the instances share connection 0, and each follower of keys has its own.
+	// Dial opens connection n: the instances share connection 0, and each follower has its own.
 	Dial  func(ctx context.Context, n int) (database.Sessions, error)
 	Facts database.SessionFacts
 	Plan  discovery.Plan
 	// Seed decides which instances die and are deployed, and when.
 	Seed uint64
-	// ValueSize is the size of the keys' values in bytes.
+	// ValueSize is how large the keys' values are, in bytes.
 	ValueSize int
-	// Keys are the names of all keys, of this run alone.
+	// Keys are all keys' names, which no other run has.
 	Keys keeper.Keys
 	// Workers is how many requests for sessions run at the same time.
 	Workers int
-	// Seen records observations under the names of package discovery. It is safe for concurrent
-	// use.
+	// Seen records observations under package discovery's names. It is safe for concurrent use.
 	Seen func(name string, at time.Time, number int64)
 }
 
-// Service has the instances and the consumers of a run. Its methods are called one after the other:
+// Service has a run's instances and consumers. Its methods are called one after the other:
 // Register, Follow, Run, End, Outcome.
 type Service struct {
 	Options
 	on        database.Sessions
 	consumers []*consumer
-	watching  tasks // of the consumers
+	watching  tasks // the consumers'
 	keeper    *keeper.Keeper
-	keeping   tasks // of the keeper
+	keeping   tasks // the keeper's
 	clock     clock.Clock
 	stops     *stops.Stops
 	elections elections
 
 	// news wakes the barrier when a consumer knows the marker, or has ended.
 	news   chan struct{}
-	marker *registration // the instance of the barrier
+	marker *registration // the barrier's instance
 
-	took  time.Duration // of all registrations
+	took  time.Duration // for all registrations
 	began time.Time
 	acts  []*act
 
-	mu      sync.Mutex // of the following fields
+	mu      sync.Mutex // guards the following fields
 	all     map[name]*registration
-	why     error // the first failure of a registration, or of an election
+	why     error // why a registration or an election first failed
 	reports reports
 	end     ending
 }
 
-// reports describes the reports to all consumers. Delayed ones were read after a stop of this
-// process, of at most stopped.
+// reports describes the reports to all consumers. Delayed ones were read after this process had
+// stopped, for at most stopped.
 type reports struct {
 	told    int64
 	delayed int
 	stopped time.Duration
 }
 
-// ending is how all of it ended: left sessions could not be ended, the first because of why. Behind is
-// why consumers may not have received everything.
+// ending is how the service ended: left sessions could not be ended, the first because of why.
+// Behind is why consumers may not have received everything.
 type ending struct {
 	left        int
 	why, behind error
 }
 
-// name identifies a registration: each deploy makes the next generation of an instance.
+// name identifies a registration: each deploy makes an instance's next generation.
 type name struct{ instance, generation int }
 
-// act records the times and the error of an act.
+// act records an act's times and error.
 type act struct {
 	discovery.Act
 	before *registration
 	sent   time.Time // when it died, or just before the release was sent
-	// again is just before the new key was requested, of deploys.
+	// again is, for deploys, just before the new key was requested.
 	again time.Time
 	after *registration
-	term  int // of the leader that died
+	term  int // the term of the leader that died
 	err   error
 }
 
-// markerName returns the name of the instance that is registered after the load.
+// markerName returns the name for the instance that is registered after the load.
 func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
 
-// leader returns the instance in the names of leaders' keys. The key that is for one alone has
-// the next one.
+// leader returns the instance number in leaders' key names. The key that only one can have uses the
+// next number.
 func (s *Service) leader() int { return s.Plan.Instances + 1 }
 
 // tell wakes the barrier, if it waits.
@@ -110,34 +109,33 @@ func (s *Service) tell() {
 type consumer struct {
 	follower
 	n    int
-	last int64 // when it last received a change, for the goroutine of the watch
+	last int64 // when it last received a change, for the watch's goroutine
 }
 
-// heard records when consumers received a change, in nanoseconds of the clock.
+// heard records when consumers received a change, in nanoseconds on the clock.
 type heard struct {
-	at    []int64 // by consumer, 0 for those that were not
+	at    []int64 // by consumer, 0 if it did not
 	n     int
 	first int64
 	// resolution is the longest time between the last look without the change and the first with it.
 	resolution time.Duration
 }
 
-// term is the time of a leader, which follows that of the leader before. All of it is under the lock of
-// Service.
+// term is a leader's time, which follows the previous leader's. Service's lock guards it.
 type term struct {
 	by *registration
-	// elected is when its session had the key that is for one alone.
+	// elected is when its session had the key that only one can have.
 	elected time.Time
-	// came and gone record the changes of the leader's own key, which names the term.
+	// came and gone record when the leader's own key, which names the term, appeared and vanished.
 	came, gone *heard
 }
 
-// elections has the contenders and the terms of elections.
+// elections has the contenders and the terms.
 type elections struct {
 	contenders []*contender
-	tasks      tasks         // of the contenders
+	tasks      tasks         // the contenders'
 	elected    chan struct{} // has something when a leader was elected
-	terms      []*term       // under the lock of Service
+	terms      []*term       // under Service's lock
 }
 
 // contender is an instance that leads if no other does. It follows the leaders' keys.
@@ -150,29 +148,29 @@ type contender struct {
 	leader int // the term that it knows, or -1
 }
 
-// follower watches keys over a connection of its own.
+// follower watches keys over its own connection.
 type follower struct {
 	of        *Service
-	conn      int    // number of the connection
+	conn      int    // the connection's number
 	who, what string // in errors: the follower, and the followed key
 	on        database.Sessions
-	ready     chan struct{} // closed when it misses nothing any more
+	ready     chan struct{} // closed once it misses nothing
 	over      chan struct{} // closed when it has stopped watching
 	err       error         // why it stopped before its end; set before over is closed
 }
 
-// registration is a session of an instance, with its key.
+// registration is an instance's session, with its key.
 type registration struct {
 	name
 	keeper.Session
 	// begun is before its session was requested.
 	begun time.Time
 
-	// ended is, under Mu, when the instance died, or when its release was sent; zero while it lives. Dead is
-	// which of the two.
+	// ended is, under Mu, when the instance died, or when its release was sent; zero while it
+	// lives. dead distinguishes the two.
 	ended time.Time
 	dead  bool
 
-	// came and gone are under the lock of Service, nil before the first consumer received them.
+	// came and gone are under Service's lock, nil before the first consumer received them.
 	came, gone *heard
 }

@@ -15,18 +15,19 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 )
 
-// store grants sessions of a table in no time, and reports changes to watchers a time after they
-// happened, which differs by watcher.
+// store grants sessions from a table in no time, and reports changes to watchers after a delay that
+// differs by watcher.
 type store struct {
 	table *expiry.Table
 	// every is the time between two looks at the table.
 	every time.Duration
-	// delay is the time until a watcher receives a change, by its number.
+	// delay is how long until a watcher receives a change, by the watcher's number.
 	delay func(watcher int) time.Duration
 	// loses reports whether a watcher never receives a change, and breaks whether its watch ends.
 	loses  func(watcher int, c database.Change) bool
 	breaks func(watcher int, c database.Change) bool
-	// deaf means that renewals have no answer, and remains that something of ended sessions is left.
+	// deaf means that renewals have no answer, and remains that ended sessions leave something
+	// behind.
 	deaf, remains bool
 	// refuses is a key that no session gets.
 	refuses string
@@ -36,7 +37,7 @@ type store struct {
 	released int // at the end of the run
 }
 
-// client is the connection of a watcher, or of all instances.
+// client is a watcher's connection, or that of all instances.
 type client struct {
 	*store
 	watcher int
@@ -151,7 +152,7 @@ func plan() discovery.Plan {
 	}
 }
 
-// run has a service on a store for a load of a minute.
+// run has a service on a store for a one-minute load.
 func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left int) {
 	t.Helper()
 	if s.open = map[int64]bool{}; s.delay == nil {
@@ -182,14 +183,14 @@ func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left in
 	return h.Outcome(), len(s.table.Names("", time.Now()))
 }
 
-// Registrations of dead instances are released where something of them remains.
+// Dead instances' registrations are released where something remains of them.
 func TestRemains(t *testing.T) {
 	for _, remains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s, p := exactly(0), plan()
 			s.remains = remains
 			run(t, s, p)
-			want := p.Instances + p.Deploys + 1 // the last is that after the load
+			want := p.Instances + p.Deploys + 1 // the last is the one after the load
 			if !remains {
 				want -= p.Deaths
 			}
@@ -213,14 +214,14 @@ func near(t *testing.T, what string, got, want, look time.Duration) {
 	}
 }
 
-// The laws of a store are found again: when sessions end, and how much later the last consumer
-// knows. The parts of each change add up to the whole.
+// A store's laws are found again: when sessions end, and how much later the last consumer knows.
+// Each change's parts add up to the whole.
 func TestLaws(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := exactly(0)
-				s.delay = func(n int) time.Duration { return delay * time.Duration(n) / 4 } // the first at once, the last after all of it
+				s.delay = func(n int) time.Duration { return delay * time.Duration(n) / 4 } // the first at once, the last after the whole delay
 				p := plan()
 				o, left := run(t, s, p)
 				if o.Registered.Registered != 40 || o.Watching != 5 || o.Count(discovery.Death) != 10 || len(o.Of(discovery.Death)) != 10 || len(o.Of(discovery.Deploy)) != 5 || left > 0 {
@@ -253,15 +254,16 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// Instances elect a leader, and after its death another one. The parts of an election are when the
-// session ended, until another instance led, and until the last consumer received it, and they add up.
+// Instances elect a leader, and after its death another one. An election's parts are the times
+// until the session ended, until another instance led, and until the last consumer received it, and
+// they add up.
 func TestElections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const told, last = 50 * time.Millisecond, 100 * time.Millisecond
 		s, p := exactly(0), plan()
 		p.Instances, p.Deaths, p.Deploys, p.Elections, p.Within = 10, 0, 0, 3, 45*time.Second
 		s.delay = func(n int) time.Duration {
-			if n < p.Consumers { // the first at once, the last after all of it
+			if n < p.Consumers { // the first at once, the last after the whole delay
 				return last * time.Duration(n) / time.Duration(p.Consumers-1)
 			}
 			return told // instances, which are not consumers
@@ -336,7 +338,7 @@ func TestEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan()
 		p.Keep = 5 * time.Second      // so that instances are alive when that happens
-		o, _ := run(t, exactly(9), p) // each ninth session of forty ends after half of its TTL
+		o, _ := run(t, exactly(9), p) // each ninth of forty sessions ends after half its TTL
 		if o.Early < 4 || o.Missed+o.Unrenewed+o.Lost > 0 || len(o.Witnesses) != o.Early {
 			t.Fatalf("counts %+v, witnesses %+v; want instances that were declared dead early", o.Counts, o.Witnesses)
 		}

@@ -10,11 +10,11 @@ import (
 
 // Buffer is memory that many users share in turn.
 type Buffer struct {
-	Bytes []byte // of length 0
-	kind  int    // of its size
+	Bytes []byte // with length 0
+	kind  int    // by size
 }
 
-// The sizes of buffers, in bytes, are Smallest and its doublings.
+// Buffer sizes, in bytes, are Smallest and its doublings.
 const (
 	Smallest = 512
 	kinds    = 8

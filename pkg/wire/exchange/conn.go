@@ -1,8 +1,7 @@
-// Package exchange is one connection that carries one exchange at a time, a request
-// and its answer, for clients that encode a protocol themselves. It starts no
-// goroutines: the caller writes and reads, and the end of the caller's context ends
-// the exchange. A caller that is a fiber waits for its answers as one, if the connection
-// is plaintext: see [Continues].
+// Package exchange is one connection that carries one exchange at a time, a request and its answer,
+// for clients that encode a protocol themselves. It starts no goroutines: the caller writes and
+// reads, and the exchange ends when the caller's context does. A caller that is a fiber waits for
+// answers as a fiber if the connection is plaintext: see [Continues].
 package exchange
 
 import (
@@ -41,13 +40,13 @@ type Conn struct {
 	Unsolicited func() error
 
 	trip roundTrip
-	sent atomic.Bool // the request of the exchange was written
+	sent atomic.Bool // the exchange's request was written
 
 	mu     sync.Mutex
 	net    net.Conn        // nil while not connected, and once polled is used instead
-	raw    syscall.RawConn // of net, below TLS
+	raw    syscall.RawConn // net's, below TLS
 	polled *polled         // nil before a fiber has used the connection
-	used   time.Time       // start of the running exchange, else end of the last one
+	used   time.Time       // when the running exchange began, else when the last one ended
 	busy   bool            // an exchange is running
 	broken bool            // net must be closed after the exchange
 	closed bool
@@ -60,13 +59,12 @@ const idleCheck = 10 * time.Millisecond
 
 var errBusy = errors.New("another exchange is running on the connection")
 
-// Begin begins an exchange that ends with ctx, and reports whether there is a
-// connection for it. After an error, a [*net.OpError] of "dial", nothing was sent
-// and End must not be called.
+// Begin begins an exchange that ends with ctx, and reports whether there is a connection for it.
+// After an error, a [*net.OpError] with Op "dial", nothing was sent and End must not be called.
 func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	f, _ := fiber.Of(ctx)
 	if f == nil {
-		fiber.Leave(ctx) // of the goroutine that may run here, and that a derived context does not wake
+		fiber.Leave(ctx) // the goroutine that may run here, and that a derived context does not wake
 	}
 	connected, waits, err := c.begin(ctx, f)
 	if !waits {
@@ -75,8 +73,8 @@ func (c *Conn) Begin(ctx context.Context) (connected bool, err error) {
 	return connected, err
 }
 
-// begin implements Begin. It also reports whether a fiber waits on the connection without a
-// goroutine of its own.
+// begin implements Begin. It also reports whether a fiber waits on the connection without its own
+// goroutine.
 func (c *Conn) begin(ctx context.Context, f *fiber.Fiber) (connected, waits bool, err error) {
 	now := time.Now()
 	c.mu.Lock()
@@ -127,7 +125,7 @@ func (c *Conn) attach() {
 	c.trip = roundTrip{conn: p, in: &c.In, sent: &c.sent}
 }
 
-// notSent wraps the error of a request that sent no byte.
+// notSent wraps the error for a request that sent no byte.
 func notSent(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
 
 // interrupt ends the running exchange because its context ended.
@@ -149,8 +147,8 @@ func (c *Conn) abort() {
 	}
 }
 
-// Connect replaces the connection of the running exchange, or makes the first one.
-// A nil config is plaintext.
+// Connect replaces the running exchange's connection, or makes the first one. A nil config means
+// plaintext.
 func (c *Conn) Connect(ctx context.Context, addr string, config *tls.Config) error {
 	fiber.Leave(ctx)
 	c.mu.Lock()
@@ -187,14 +185,14 @@ func (c *Conn) adopt(conn net.Conn) error {
 	return nil
 }
 
-// Send writes a request in one piece. Without TLS it returns when the first bytes
-// of the answer are in In.
+// Send writes a request in one piece. Without TLS it returns when the answer's first bytes are in
+// In.
 func (c *Conn) Send(request []byte) error {
 	c.trip.memory = nil
 	return c.send(request)
 }
 
-// send also gives back the memory of the request once it was written.
+// send also gives back the request's memory once it was written.
 func (c *Conn) send(request []byte) error {
 	if c.trip.raw != nil {
 		return c.trip.do(request)
@@ -214,9 +212,8 @@ func (c *Conn) Write(pieces ...[]byte) error {
 	return err
 }
 
-// SetReadDeadline bounds reads of the running exchange, unless its context has
-// ended; the zero time removes the bound. Later reads fail with
-// [os.ErrDeadlineExceeded].
+// SetReadDeadline bounds reads in the running exchange, unless its context has ended; the zero time
+// removes the bound. Later reads fail with [os.ErrDeadlineExceeded].
 func (c *Conn) SetReadDeadline(deadline time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,14 +243,13 @@ func (c *Conn) End(reusable bool) {
 	}
 }
 
-// Keepalive lets a timer use the connection, and reports whether there is one. If
-// no exchange is running, it first handles unsolicited data. Then it calls do,
-// except while a request is being written. busy reports whether an exchange is running,
-// and since is how long one has been running, or how long none has. An error of do
-// closes the connection.
+// Keepalive lets a timer use the connection, and reports whether there is one. If no exchange is
+// running, it first handles unsolicited data. Then it calls do, except while a request is being
+// written. busy reports whether an exchange is running, and since is how long one has been running,
+// or how long the connection has been idle. An error from do closes the connection.
 //
-// Exchanges can't begin or end while do runs. do may write little, which fails if the
-// network does not take it soon.
+// Exchanges cannot begin or end while do runs. do may write little, which fails if the network does
+// not take it soon.
 func (c *Conn) Keepalive(do func(w io.Writer, busy bool, since time.Duration) error) (connected bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,9 +48,9 @@ func eachWay(t *testing.T, test func(t *testing.T, w way, secure bool)) {
 // request, soon after "word".
 type echo struct {
 	addr  string
-	way   way // of asking
+	way   way // how it asks
 	asked atomic.Int64
-	tls   *tls.Config // of its clients
+	tls   *tls.Config // its clients'
 	conns atomic.Int64
 	lines atomic.Int64
 	// settled has a token for each line that the server has completely handled.
@@ -171,8 +171,8 @@ func TestExchanges(t *testing.T) {
 	})
 }
 
-// The end of a context ends its exchange and the connection, refuses the next
-// exchange, and hits no exchange under another context.
+// A context that ends ends its exchange and the connection, refuses the next exchange, and affects
+// no exchange under another context.
 func TestContexts(t *testing.T) { eachWay(t, testContexts) }
 
 func testContexts(t *testing.T, w way, secure bool) {

@@ -2,11 +2,11 @@ package exchange
 
 import "context"
 
-// contextWatch notices the end of a context. Registering for it costs more than
-// most of a request, and callers use one context for many requests, so the last
-// registration is kept. The connection's lock guards it.
+// contextWatch notices when a context ends. Registering for that costs more than most of a request,
+// and callers use one context for many requests, so the last registration is kept. The connection's
+// lock guards it.
 type contextWatch struct {
-	done <-chan struct{} // of the watched context
+	done <-chan struct{} // the watched context's
 	over bool            // the context has ended
 	stop func() bool     // cancels the registration
 }
@@ -21,8 +21,7 @@ func (w *contextWatch) set(ctx context.Context, ended func(done <-chan struct{})
 	}
 }
 
-// ends records the end of a context. It returns false for a context that is no longer
-// watched.
+// ends records that a context has ended. It returns false for one that is no longer watched.
 func (w *contextWatch) ends(done <-chan struct{}) bool {
 	if done != w.done {
 		return false

@@ -69,7 +69,7 @@ func soon(t *testing.T, group *sync.WaitGroup) {
 	}
 }
 
-// exchanged sends a request and reads an answer of n bytes.
+// exchanged sends a request and reads an n-byte answer.
 func exchanged(ctx context.Context, c *Conn, addr string, request []byte, n int) (answer []byte, err error) {
 	connected, err := c.Begin(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func exchanged(ctx context.Context, c *Conn, addr string, request []byte, n int)
 	return answer, err
 }
 
-// Many fibers on connections of their own get their answers, however these are cut.
+// Many fibers on their own connections get their answers, however these are cut.
 func TestManyFibers(t *testing.T) {
 	const fibers, rounds, size = 60, 40, 64
 	addr := listen(t, func(_ int, conn *net.TCPConn) {
@@ -218,7 +218,7 @@ func TestConnectionsEnd(t *testing.T) {
 		"half closed": func(conn *net.TCPConn) { _ = conn.CloseWrite(); _, _ = io.Copy(io.Discard, conn) },
 		"reset":       func(conn *net.TCPConn) { _ = errors.Join(conn.SetLinger(0), conn.Close()) },
 	} {
-		for sent := range 4 { // bytes of 4
+		for sent := range 4 { // how many of 4 bytes
 			t.Run(fmt.Sprintf("%s after %d bytes", name, sent), func(t *testing.T) {
 				addr := listen(t, func(number int, conn *net.TCPConn) {
 					b := make([]byte, 4)
@@ -300,7 +300,7 @@ func TestInterruptedFibers(t *testing.T) {
 	}
 }
 
-// The end of a context and Close end a write that waits for the network.
+// When a context ends, and after Close, a write that waits for the network ends.
 func TestServerDoesNotRead(t *testing.T) {
 	for _, closes := range []bool{false, true} {
 		began := make(chan struct{})
@@ -397,8 +397,8 @@ func TestFiberReadDeadline(t *testing.T) {
 	})
 }
 
-// BenchmarkExchange measures an exchange of 1 KiB with 100 connections of one server of this process:
-// the time of both sides.
+// BenchmarkExchange measures a 1 KiB exchange with 100 connections to a server in this process: the
+// time for both sides.
 func BenchmarkExchange(b *testing.B) {
 	const conns, size = 100, 1024
 	l, err := net.Listen("tcp", "127.108.1.2:0")

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
-// maxUnsolicited bounds, in bytes, an unsolicited message of a server.
+// maxUnsolicited bounds, in bytes, a server's unsolicited message.
 const maxUnsolicited = 64 << 10
 
 var (
@@ -60,8 +60,8 @@ func (c *Conn) fillAvailable() error {
 	return errors.Join(err, c.net.SetReadDeadline(time.Time{}))
 }
 
-// arrived reports whether bytes have arrived. The end of the connection is an error.
-// c is locked.
+// arrived reports whether bytes have arrived. If the connection has ended it returns an error. c is
+// locked.
 func (c *Conn) arrived() (waiting bool, err error) {
 	if c.polled != nil {
 		return c.polled.peek()
@@ -102,7 +102,7 @@ func (l little) Write(b []byte) (int, error) {
 	return n, conn.SetWriteDeadline(time.Time{})
 }
 
-// socketOf returns the socket of a connection, below TLS.
+// socketOf returns a connection's socket, below TLS.
 func socketOf(conn net.Conn) (syscall.RawConn, error) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
-// keepBytes is the first size of a buffer.
+// keepBytes is a buffer's first size.
 const keepBytes = 4 << 10
 
 // Input buffers received bytes. The buffer is as large as [Input.Expect] requested, or 4 KiB
@@ -16,7 +16,7 @@ type Input struct {
 	from   io.Reader
 	memory *buffer.Buffer
 	buf    []byte // in memory
-	taken  int    // bytes of buf that were consumed
+	taken  int    // consumed bytes in buf
 	expect int
 }
 
@@ -26,8 +26,8 @@ func (in *Input) Reset(from io.Reader) {
 	in.lend()
 }
 
-// Expect announces answers of n bytes. The next buffer holds the largest announced
-// answer, up to 4 KiB.
+// Expect announces answers with n bytes. The next buffer holds the largest announced answer, up to
+// 4 KiB.
 func (in *Input) Expect(n int) { in.expect = min(max(n, in.expect), keepBytes) }
 
 // Empty reports whether all received bytes were taken.
@@ -40,7 +40,7 @@ func (in *Input) Bytes() []byte { return in.buf[in.taken:] }
 // Take drops the first n of Bytes.
 func (in *Input) Take(n int) { in.taken += n }
 
-// room returns free space of the buffer, at least one byte.
+// room returns free space in the buffer, at least one byte.
 func (in *Input) room() []byte {
 	least := in.expect
 	if least == 0 {
@@ -61,7 +61,7 @@ func (in *Input) room() []byte {
 // added extends the received bytes by n that were read into room.
 func (in *Input) added(n int) { in.buf = in.buf[:len(in.buf)+n] }
 
-// Fill reads once. The end of the connection is [io.EOF].
+// Fill reads once. It returns [io.EOF] at the connection's end.
 func (in *Input) Fill() error {
 	if p, ok := in.from.(*polled); ok {
 		in.lend()

@@ -15,9 +15,9 @@ import (
 // the one that waits. Goroutines may use it too. Only the running exchange reads and writes.
 type polled struct {
 	socket poller.Socket
-	fiber  *fiber.Fiber // of the running exchange; nil if a goroutine runs it
-	until  time.Time    // bounds reads; zero for no bound
-	more   bool         // something may have arrived without a call of tell
+	fiber  *fiber.Fiber // the running exchange's; nil if a goroutine runs it
+	until  time.Time    // bounds reads; zero means no bound
+	more   bool         // something may have arrived without a call to tell
 	reads  int          // since the last wait
 	over   atomic.Pointer[net.OpError]
 
@@ -27,7 +27,7 @@ type polled struct {
 	woken  chan struct{} // nil before a goroutine waits
 }
 
-// The states of a polled connection.
+// A polled connection's states.
 const (
 	quiet    int32 = iota
 	happened       // something has, and the exchange has not seen it
@@ -48,7 +48,7 @@ func attach(conn *net.TCPConn) (*polled, error) {
 	return p, err
 }
 
-// tell is called by package poller after an event of the socket.
+// Package poller calls tell after an event on the socket.
 func (p *polled) tell() {
 	if p.state.Swap(happened) != awaited {
 		return
@@ -173,7 +173,7 @@ func (p *polled) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// abort fails the reads and writes of the running exchange, whose connection must not be used again.
+// abort fails the running exchange's reads and writes. Its connection must not be used again.
 func (p *polled) abort(reason *net.OpError) {
 	p.over.CompareAndSwap(nil, reason)
 	_ = p.socket.Shutdown() // fails only if the connection has ended

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
-// roundTrip writes a request and waits for the first bytes of its answer in one
-// wait of the runtime's poller. A usual Read begins with a system call that finds
-// nothing, because the answer can't have arrived yet.
+// roundTrip writes a request and waits for its answer's first bytes in one wait in the runtime's
+// poller. A usual Read begins with a system call that finds nothing, because the answer cannot have
+// arrived yet.
 type roundTrip struct {
 	raw  syscall.RawConn // nil with TLS, and for a polled connection
 	conn io.Writer
@@ -23,7 +23,7 @@ type roundTrip struct {
 	step func(fd uintptr) bool // the method next, allocated once
 
 	request []byte         // nil once it was written
-	memory  *buffer.Buffer // of it, lent until then
+	memory  *buffer.Buffer // the request's, lent until then
 	err     error
 }
 
@@ -62,14 +62,14 @@ func (t *roundTrip) next(fd uintptr) bool {
 	return true
 }
 
-// written gives back the memory of the request.
+// written gives back the request's memory.
 func (t *roundTrip) written() {
 	t.memory.GiveBack()
 	t.memory = nil
 }
 
-// write writes the request. A part that the kernel doesn't take at once is written
-// through conn, which waits.
+// write writes the request. A part that the kernel does not take at once is written through conn,
+// which waits.
 func (t *roundTrip) write(fd uintptr) {
 	n, err := socket.Write(fd, t.request)
 	if err != nil && !errors.Is(err, syscall.EAGAIN) {

@@ -1,15 +1,14 @@
 package fiber
 
-// Work is left by a function to the goroutine that runs it, such as a write. On the function's
-// own stack it would make the stacks of all fibers larger, and several functions may need it just
-// once.
+// Work is left by a function to the goroutine that runs it, such as a write. On the function's own
+// stack it would make all fibers' stacks larger, and several functions may need it just once.
 type Work interface {
 	// Work must not wait.
 	Work()
 }
 
-// Batch is the work that was left to a goroutine, which continues functions with
-// [Fiber.ContinueIn] and then calls Run. It is for one goroutine at a time.
+// Batch is the work left to a goroutine, which continues functions with [Fiber.ContinueIn] and then
+// calls Run. It is for one goroutine at a time.
 type Batch struct{ left []Work }
 
 // Later leaves work to the goroutine that runs the function, which does it when this function and

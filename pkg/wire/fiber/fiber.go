@@ -1,7 +1,6 @@
-// Package fiber runs functions that wait often and briefly, such as clients that wait for
-// answers: the goroutine that ends a wait, such as the reader of a connection, continues
-// the function itself. That costs a switch of stacks, but no round of Go's scheduler, which may
-// have to wake a thread.
+// Package fiber runs functions that wait often and briefly, such as clients that wait for answers:
+// the goroutine that ends a wait, such as a connection's reader, continues the function itself.
+// That costs a stack switch, but no round of Go's scheduler, which may have to wake a thread.
 package fiber
 
 import (
@@ -21,25 +20,25 @@ type Fiber struct {
 	yield func(struct{}) bool
 	ended func()
 	state atomic.Int32
-	// borrowed: a goroutine of others may run the function, which must not block.
+	// borrowed: another's goroutine may run the function, which must not block.
 	borrowed bool
 	leaves   bool   // the function stopped to get its own goroutine, not to wait
-	batch    *Batch // of the goroutine that runs the function; nil if that has none
+	batch    *Batch // for the goroutine that runs the function; nil if it has no batch
 	memory   *buffer.Buffer
 
 	mu    sync.Mutex
 	waits Interruptible
-	until context.Context // of the wait
+	until context.Context // the wait's
 }
 
-// The states of a fiber.
+// A fiber's states.
 const (
 	running int32 = iota
 	waiting
 	continued // before it had stopped to wait
 )
 
-// Go runs a function as a fiber of a group. The caller's goroutine begins it, and Go returns when
+// Go runs a function as a fiber in a group. The caller's goroutine begins it, and Go returns when
 // the function first waits, leaves or has ended.
 func Go(group *sync.WaitGroup, run func(*Fiber)) {
 	f := &Fiber{ended: group.Done, borrowed: true}
@@ -110,17 +109,17 @@ func (f *Fiber) Leave() {
 	f.yield(struct{}{})
 }
 
-// Interruptible ends the wait of a fiber early.
+// Interruptible ends a fiber's wait early.
 type Interruptible interface {
-	// Interrupt is called after the context of the wait has ended. It returns at once, and makes
-	// another goroutine continue the fiber unless the fiber is continued anyway.
+	// Interrupt is called after the wait's context has ended. It returns at once, and makes another
+	// goroutine continue the fiber unless the fiber is continued anyway.
 	Interrupt()
 }
 
 // MostBorrowed bounds, in bytes, the memory that [Fiber.Borrow] lends again.
 const MostBorrowed = buffer.Largest
 
-// Borrow returns memory of length 0 with room for n bytes. The function has it until it waits or
+// Borrow returns memory with length 0 and room for n bytes. The function has it until it waits or
 // borrows again: otherwise a thousand waiting functions would each hold as much, and find it in no
 // cache when they continue. More than [MostBorrowed] is allocated each time.
 func (f *Fiber) Borrow(n int) []byte {
@@ -146,8 +145,8 @@ func (f *Fiber) Waited() {
 	f.until, f.waits = nil, nil
 }
 
-// Interrupt is called after the context of one of the function's calls has ended. It has no
-// effect if the function meanwhile waits with another context. It is safe for concurrent use.
+// Interrupt is called after the context for one of the function's calls has ended. It has no effect
+// if the function meanwhile waits with another context. It is safe for concurrent use.
 func (f *Fiber) Interrupt() {
 	if f == nil {
 		return
@@ -164,18 +163,17 @@ type Context interface {
 	context.Context
 	// Fiber returns the fiber, or nil.
 	Fiber() *Fiber
-	// Left returns the time until the call's deadline, as of the fiber's last reading of the clock,
+	// Left returns the time until the call's deadline, as of when the fiber last read the clock,
 	// just before it made the call. It is 0 without a deadline. Only the fiber may call it.
 	Left() time.Duration
 }
 
-// Key looks up the fiber of a context, a *Fiber: contexts that are derived from a [Context] have
-// it too.
+// Key looks up a context's fiber, a *Fiber: contexts that are derived from a [Context] have it too.
 type Key struct{}
 
-// Of returns the fiber that runs with a context, and the time left for the call: see [Context].
-// The fiber is nil if there is none, or if the context is derived from the fiber's own: the end
-// of a derived context does not interrupt the fiber.
+// Of returns the fiber that runs with a context, and the time left for the call: see [Context]. The
+// fiber is nil if no fiber runs with the context, or if the context is derived from the fiber's
+// own: when a derived context ends, that does not interrupt the fiber.
 func Of(ctx context.Context) (f *Fiber, left time.Duration) {
 	own, ok := ctx.(Context)
 	if !ok {

@@ -172,7 +172,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	Go(&group, func(f *Fiber) {
 		what.fiber = f
-		f.Interrupt() // of nothing
+		f.Interrupt() // nothing waits
 		f.WaitsFor(ctx, what)
 		close(started)
 		f.Wait()

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// Each wait ends once, never before its time, in every way to wait, busy or not, in any order of
-// times, while other goroutines add waits.
+// Each wait ends once, never before its time, in every way to wait, busy or not, in any time order,
+// while other goroutines add waits.
 func TestAlarmsEndWaits(t *testing.T) {
 	for name, s := range sets(t) {
 		for _, busy := range []bool{true, false} {
@@ -60,14 +60,14 @@ func TestAlarmWakes(t *testing.T) {
 				for n := range 10 {
 					wait := time.Duration(1+n%2*5) * time.Millisecond // the longer ones let it rest
 					fiber.Go(&group, func(f *fiber.Fiber) { a.Wait(f, int64(time.Since(zero)+wait)) })
-					group.Wait() // by the timeout of the test, if it does not wake
+					group.Wait() // by the test's timeout, if it does not wake
 				}
 			})
 		}
 	}
 }
 
-// The end of all waits continues waiting fibers, and later waits do not begin; functions continue.
+// Ending all waits continues waiting fibers, and later waits do not begin; functions continue.
 func TestAlarmsEndAll(t *testing.T) {
 	for name, s := range sets(t) {
 		t.Run(name, func(t *testing.T) {

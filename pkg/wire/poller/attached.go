@@ -5,9 +5,9 @@ package poller
 // called from any goroutine, also by the notified function.
 type Socket interface {
 	Conn
-	// TryRead reads once into b, which must not be empty; 0 bytes if none have arrived. more reports
-	// that there may be more without another notification: bytes, or the end. An error is the
-	// end of the connection, [io.EOF] if the other side has ended it.
+	// TryRead reads once into b, which must not be empty; it returns 0 bytes if nothing has
+	// arrived. more reports that there may be more without another notification: bytes, or the end.
+	// An error means that the connection has ended, with [io.EOF] if the other side ended it.
 	TryRead(b []byte) (n int, more bool, err error)
 	// Peek reports whether bytes have arrived, without taking them. Errors are as in TryRead.
 	Peek() (waiting bool, err error)

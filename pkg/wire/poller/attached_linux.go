@@ -15,9 +15,9 @@ var _ Socket = (*shared)(nil)
 const Attaches = true
 
 // Attach has the goroutine that reads connections call ready when bytes arrive on a connection and
-// when it has ended, from now on, also if they had arrived before. Calls may overlap, and one may come
-// after Close. ready must not wait. The caller must no longer use nc, and must close the socket. After
-// an error nc may be closed.
+// when it has ended, from now on, also if they arrived earlier. Calls may overlap, and one may come
+// after Close. ready must not wait. The caller must no longer use nc, and must close the socket.
+// After an error nc may be closed.
 func Attach(nc *net.TCPConn, ready func()) (Socket, error) {
 	s, err := common.get()
 	if err != nil {

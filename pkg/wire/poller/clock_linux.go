@@ -15,8 +15,7 @@ func (c *clock) isClosed(a *Alarms) bool {
 	return a.closed
 }
 
-// insert adds an alarm. Clients wait in the order of their times, so it nearly always belongs near
-// the end.
+// insert adds an alarm. Clients wait in order of time, so it nearly always belongs near the end.
 func (c *clock) insert(w alarm) (added, early bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,8 +60,8 @@ func (c *clock) take(whose func(*alarm) bool, mark *bool) (taken []alarm) {
 	return taken
 }
 
-// ended appends the due alarms. It returns the nanoseconds until the next one is due, 0 if there were
-// any. The goroutine is assumed to sleep until then.
+// ended appends the due alarms. It returns the nanoseconds until the next one is due, or 0 if
+// alarms were due. The goroutine is assumed to sleep until then.
 func (c *clock) ended(list []alarm) (due []alarm, next int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

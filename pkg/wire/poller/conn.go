@@ -9,8 +9,8 @@ type Reader interface {
 	// Received is called after n bytes were read into Room, and with 0 if none had arrived.
 	// After an error nothing more is read.
 	Received(n int) error
-	// Lost is called last, unless the connection was closed before. err is the error of Received, or
-	// of reading: [io.EOF] if the other side has ended.
+	// Lost is called last, unless the connection was closed before. err is from Received or from
+	// reading: [io.EOF] if the other side has ended.
 	Lost(err error)
 }
 
@@ -29,7 +29,7 @@ type Conn interface {
 // LowWater is a [Conn] with a low-water mark for arriving bytes, such as a plain TCP connection on
 // Linux.
 type LowWater interface {
-	// WakeAt delays calls of the reader until a number of bytes have arrived, or the other side has
+	// WakeAt delays calling the reader until so many bytes have arrived, or the other side has
 	// ended.
 	WakeAt(bytes int) error
 }
@@ -37,8 +37,8 @@ type LowWater interface {
 // Pauser is a [Reader] that may stop reading for a while.
 type Pauser interface {
 	Reader
-	// Pause is called after each call of Received. Nothing is read until the channel that it returns is
-	// closed, which must be before Close; nil is no pause.
+	// Pause is called after each call to Received. Nothing is read until the channel that it
+	// returns is closed, which must be before Close; nil means no pause.
 	Pause() <-chan struct{}
 }
 

@@ -13,10 +13,10 @@ import (
 // never is a time after all others.
 const never = math.MaxInt64
 
-// kernelTimespec is the argument of epoll_pwait2, also on machines of 32 bits.
+// kernelTimespec is epoll_pwait2's argument, also on 32-bit machines.
 type kernelTimespec struct{ seconds, nanoseconds int64 }
 
-// epollPwait2 waits for events for a number of nanoseconds, with [never] for ever. An announced wait is
+// epollPwait2 waits for events for so many nanoseconds, with [never] for ever. An announced wait is
 // known to Go's scheduler.
 func epollPwait2(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bool) (int, syscall.Errno) {
 	limit := kernelTimespec{wait / 1e9, wait % 1e9}

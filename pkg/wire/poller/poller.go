@@ -1,8 +1,8 @@
 // Package poller passes bytes that arrive on many connections to their readers. Plain TCP
-// connections share one goroutine that waits for all of them. A goroutine for each connection
-// costs a round of Go's scheduler for every answer, and often wakes a thread, which took a
-// quarter of the processor time of a client. On Linux the same goroutine ends waits for times
-// (see [Alarms]), and only notifies users that read themselves (see [Socket]).
+// connections share one goroutine that waits for all of them. A goroutine for each connection costs
+// a round of Go's scheduler for every answer, and often wakes a thread, which took a quarter of a
+// client's processor time. On Linux the same goroutine ends waits for times (see [Alarms]), and
+// only notifies users that read themselves (see [Socket]).
 package poller
 
 import "net"
@@ -15,7 +15,7 @@ const Forever = "github.com/coreos/dbtester/pkg/wire/poller.(*set).run"
 // longer use nc, and must close the returned connection.
 func Serve(nc net.Conn, r Reader) (Conn, error) { return serve(nc, r, shareSocket) }
 
-// serve has a plain TCP connection share a goroutine, if this system has such ones.
+// serve has a plain TCP connection share a goroutine, if this system has shared ones.
 func serve(nc net.Conn, r Reader, share func(*net.TCPConn, Reader) (Conn, error)) (Conn, error) {
 	if plain, ok := nc.(*net.TCPConn); ok {
 		if c, err := share(plain, r); c != nil || err != nil {

@@ -75,7 +75,7 @@ func (c *collector) end(t *testing.T) error {
 	}
 }
 
-// pair returns the two ends of a TCP connection.
+// pair returns a TCP connection's two ends.
 func pair(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +143,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// The end of a connection is also seen if it arrives with the last bytes.
+// A connection's end is also seen if it arrives with the last bytes.
 func TestEnd(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)
@@ -325,7 +325,7 @@ func (p pausing) Pause() <-chan struct{} {
 	return p.released
 }
 
-// A slow reader of a connection apart delays no connection of Serve.
+// A slow reader on a connection from Apart delays no connection from Serve.
 func TestApart(t *testing.T) {
 	client, server := pair(t)
 	r := slow{newCollector(100), make(chan struct{})}
@@ -372,7 +372,7 @@ func send(t *testing.T, to net.Conn, text string) {
 	}
 }
 
-// Connections that are no sockets have a goroutine of their own.
+// Connections that are no sockets have their own goroutine.
 func TestPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()

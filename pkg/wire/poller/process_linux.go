@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// common and separate are the sets of all connections of [Serve] and [Apart] of the process. Their
+// common and separate are the process's sets for all connections from [Serve] and [Apart]. Their
 // goroutines never end: see [Forever].
 var common, separate lazySet
 
@@ -42,8 +42,8 @@ func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
 	return c, nil
 }
 
-// shareSocket makes the goroutine of the common set read a connection.
+// shareSocket makes the common set's goroutine read a connection.
 func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) { return common.share(nc, r) }
 
-// shareApart shares like shareSocket, with the set of [Apart].
+// shareApart shares like shareSocket, with [Apart]'s set.
 func shareApart(nc *net.TCPConn, r Reader) (Conn, error) { return separate.share(nc, r) }

@@ -42,7 +42,7 @@ func newRest(watched, timer int) (r *rest, err error) {
 	return r, err
 }
 
-// control requests one report of events of the set's epoll.
+// control requests one report about events in the set's epoll.
 func (r *rest) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.watched, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }

@@ -40,7 +40,7 @@ func (s *set) ring(e *events) (next int64) {
 	return next
 }
 
-// ringAll ends waits, and then writes the requests of the fibers.
+// ringAll ends waits, and then writes the fibers' requests.
 func ringAll(list []alarm, b *fiber.Batch) {
 	for _, w := range share(list, func(others []alarm) { ringAll(others, new(fiber.Batch)) }) {
 		if w.fiber != nil {
@@ -52,8 +52,8 @@ func ringAll(list []alarm, b *fiber.Batch) {
 	b.Run()
 }
 
-// share returns the part of some work that its caller does. Another goroutine does half of much work,
-// which is worth waking a thread.
+// share returns the part of the work that its caller does. If there is much, another goroutine does
+// half of it, which is worth waking a thread.
 func share[T any](all []T, do func([]T)) []T {
 	const few = 32
 	for len(all) > few {

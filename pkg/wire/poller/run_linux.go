@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newSet starts to wait in the way that suits the number of Go's processors. Without exact, it behaves
+// newSet starts to wait in the way that suits how many processors Go has. Without exact, it behaves
 // as on a kernel without exact waits.
 func newSet(processors int, exact bool) (*set, error) {
 	s, err := openSet(exact)
@@ -103,7 +103,7 @@ func (s *set) park(file *os.File) {
 	panic(err) // the file is wrong
 }
 
-// serve serves the sockets of the first n events.
+// serve serves the sockets that the first n events belong to.
 func (s *set) serve(e *events, n int) {
 	e.due = s.find(e.taken[:n], e.due[:0])
 	s.quiet = s.quiet && len(e.due) == 0
@@ -123,7 +123,7 @@ func serveAll(sockets []*shared) {
 	}
 }
 
-// find appends the sockets of events that no goroutine serves now.
+// find appends the events' sockets that no goroutine serves now.
 func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// longest bounds, in nanoseconds, a wait that Go's scheduler does not know of. Such a wait holds one
-// of Go's processors, for which a stop of the world and other goroutines wait.
+// longest bounds, in nanoseconds, a wait that Go's scheduler does not know of. Such a wait holds
+// one of Go's processors, for which other goroutines and stopping the world wait.
 const longest = int64(time.Millisecond)
 
-// A set wakes by itself at a time: epoll_pwait2 has a time-out in nanoseconds. Where the kernel lacks
-// epoll_pwait2, and where Go's own poller waits, a timerfd in the set fires.
+// A set wakes by itself at a time: epoll_pwait2 has a timeout in nanoseconds. Where the kernel
+// lacks epoll_pwait2, and where Go's own poller waits, a timerfd in the set fires.
 
-// clockSlot is the slot of the events of the files that only wake a set.
+// clockSlot is the slot for events on the files that only wake a set.
 const clockSlot = -1
 
 // watch makes the set wake when one of its own files becomes readable. The file is never read.
@@ -51,9 +51,9 @@ func (s *set) pwait2() bool {
 	return failed == 0
 }
 
-// wait takes events, for which it waits for a time. If the goroutine is busy, the wait is hidden from
-// Go's scheduler, which would otherwise lend the processor to another thread, so that each event wakes
-// both. If nothing has happened for a while, the goroutine rests.
+// wait takes events, for which it waits for up to next nanoseconds. If the goroutine is busy, the
+// wait is hidden from Go's scheduler, which would otherwise lend the processor to another thread,
+// so that each event wakes both. If nothing has happened for a while, the goroutine rests.
 func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	busy := s.busy.Load() > 0
 	if busy && s.quiet && next > longest {

@@ -20,7 +20,7 @@ func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	return served
 }
 
-// sets have a goroutine each, which waits in one of the ways there are.
+// sets returns a set for each way to wait, with a goroutine each.
 func sets(t *testing.T) map[string]*set {
 	t.Helper()
 	made := map[string]*set{}

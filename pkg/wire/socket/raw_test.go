@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The calls of a build that ships are raw: its reads and writes, and its errors, are the
-// kernel's.
+// In builds that ship the calls are raw: reads, writes and errors are the kernel's.
 func TestRaw(t *testing.T) {
 	a, b := pair(t)
 	if n, err := raw(syscall.SYS_WRITE, b, []byte("hello")); n != 5 || err != nil {

@@ -3,8 +3,8 @@
 //
 // Usual system calls announce themselves to Go's scheduler, because they may block. The scheduler
 // then lends the processor to another thread, and a monitor wakes 50,000 times a second to check
-// whether it should. On a machine whose processors servers share, that took a sixth of the processor
-// time of a client. These calls last microseconds, so they are not announced.
+// whether it should. On a machine whose processors servers share, that took a sixth of a client's
+// processor time. These calls last microseconds, so they are not announced.
 package socket
 
 import (
@@ -21,8 +21,8 @@ func Read(fd uintptr, b []byte) (int, error) { return retry(read, fd, b) }
 // means that the socket takes nothing now.
 func Write(fd uintptr, b []byte) (int, error) { return retry(write, fd, b) }
 
-// Peek reports whether bytes have arrived, without taking any. The end of the connection is an error,
-// [io.EOF] if the other side has ended it.
+// Peek reports whether bytes have arrived, without taking any. If the connection has ended it
+// returns an error, [io.EOF] if the other side ended it.
 func Peek(fd uintptr) (waiting bool, err error) {
 	var one [1]byte
 	switch n, err := retry(peek, fd, one[:]); {

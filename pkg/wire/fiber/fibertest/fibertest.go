@@ -23,7 +23,7 @@ func Go(ctx context.Context, group *sync.WaitGroup, run func(ctx context.Context
 	fiber.Go(group, func(f *fiber.Fiber) { run(own{ctx, f}) })
 }
 
-// own is a context of a fiber.
+// own is a fiber's context.
 type own struct {
 	context.Context
 	fiber *fiber.Fiber
