@@ -2,9 +2,9 @@ package consistency
 
 import "testing"
 
-// TestOneWrongAnswer: one read is wrong, as two values were written concurrently. It is counted
-// once, whichever write was sent first. Later reads of the value that stayed are right, and so is
-// that value when it is read back.
+// TestOneWrongAnswer: two values are written concurrently, and one read of them is wrong. It is
+// counted once, whichever write was sent first. Later reads of the value that stayed are right, and
+// so is that value when it is read back.
 func TestOneWrongAnswer(t *testing.T) {
 	for _, late := range []bool{false, true} { // the wrong read comes in its own batch
 		for first, stayed := range []int64{2, 1} { // the value that stayed was sent second, and first
@@ -50,8 +50,9 @@ func TestOneWrongAnswerInOrder(t *testing.T) {
 	}
 }
 
-// TestForgivenWitness: a value is read again whose successor lost the requests that showed its
-// order, as they took part in another violation. The read is a stale one, and its witness holds.
+// TestForgivenWitness: a value is read again. Its successor lost the requests that showed their
+// order, because they took part in another violation. The read is a stale one, and its witness
+// holds.
 func TestForgivenWitness(t *testing.T) {
 	j := judgeOf(Absent, false)
 	read := func(request, number, at int64) Op {

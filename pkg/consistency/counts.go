@@ -23,7 +23,7 @@ type Counts struct {
 	// StaleReads, in a weaker mode, returned values that had surely been replaced before the reads
 	// were sent. They are results, not violations.
 	StaleReads int64 `json:"stale_reads,omitempty"`
-	// StepsBack is how many reads at least, in a weaker mode, returned an older value than an
+	// StepsBack is a lower bound for reads, in a weaker mode, that returned an older value than an
 	// earlier read by the same client.
 	StepsBack int64 `json:"steps_back,omitempty"`
 	// Unrecognised reads, in a weaker mode, returned a value that was replaced too long ago to be

@@ -8,8 +8,8 @@ import (
 )
 
 // FuzzHostile passes requests that no engine makes to a judge: numbers that are negative, were
-// never written or come from other runs, ends before sendings, moments that decrease. Every request
-// is counted once, and memory is bounded.
+// never written or come from other runs, ends before they were sent, moments that decrease. Every
+// request is counted once, and memory is bounded.
 func FuzzHostile(f *testing.F) {
 	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\xff\xfe\x80"), uint8(0))
 	f.Add(make([]byte, 200), uint8(7))

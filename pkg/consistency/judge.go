@@ -72,8 +72,8 @@ func (j *Judge) Witnesses() []Witness { return j.witnesses }
 // without stale reads.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
-// Written returns the keys with a write that did not fail. Those that were written last come
-// first: if a store lost anything, it is rather its last writes. Call it after Finish.
+// Written returns the keys with a write that did not fail. Those written last come first: if a
+// store lost anything, it most likely lost its last writes. Call it after Finish.
 func (j *Judge) Written() iter.Seq[int64] {
 	type writing struct{ number, sent int64 }
 	var written []writing

@@ -26,7 +26,8 @@ type Outcome uint8
 // The request outcomes.
 const (
 	OK Outcome = iota
-	// Failed requests surely changed nothing. A value that one read before it failed was read.
+	// Failed requests surely changed nothing. If one read a value before it failed, that read
+	// counts.
 	Failed
 	// Unknown requests may have changed the key, or may still do so at any time.
 	Unknown

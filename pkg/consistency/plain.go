@@ -5,8 +5,8 @@ const mostInTurn = 4
 
 // plain judges a batch's requests on a key, from head on, if the key has one value, each request
 // was sent after the one before had ended, and each either reads the value or surely replaces it,
-// as most do. It reports whether it did, with the same verdict as [Judge.register]; otherwise it
-// changes nothing.
+// as most do. If so it returns true, and the verdict is the same as from [Judge.register].
+// Otherwise it changes nothing.
 func (j *Judge) plain(k *key, head int32) bool {
 	j.unfinished = false
 	if head == none || len(k.zones) != 1 || k.rare != nil || k.tainted || j.opts.Weaker || j.opts.Deletes || k.zones[0].flags&^start != written {

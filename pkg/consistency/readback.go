@@ -1,6 +1,6 @@
 package consistency
 
-// Held is what kind of value a key has after the load.
+// Held says what value a key has after the load.
 type Held uint8
 
 // The kinds of value after the load.

@@ -79,8 +79,8 @@ type recipe struct {
 	swaps, deletes        float64
 }
 
-// history returns requests on one key, each with a moment between its sending and its end at
-// which it took effect. Lies read earlier values, and failed writes that took effect.
+// history returns requests on one key, each of which took effect at a moment between when it was
+// sent and ended. Lies read earlier values, and failed writes that took effect.
 func (c recipe) history(r *rand.Rand, initial int64) []Op {
 	free := make([]int64, c.clients) // when each client is free
 	now, value := int64(0), initial

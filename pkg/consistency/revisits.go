@@ -17,7 +17,7 @@ type revisit struct {
 
 func (r *revisits) add(key int32) { r.open = append(r.open, key) }
 
-// close ends a batch whose requests ended at a moment at the latest.
+// close ends a batch. Its last request ended at latest.
 func (r *revisits) close(latest int64) {
 	if len(r.open) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// staleness is how stale reads were, as a distribution.
+// staleness is the distribution of how stale reads were.
 type staleness struct{ histogram *hdrhistogram.Histogram }
 
 // mostStaleness is the histogram's largest value, in nanoseconds: an hour.

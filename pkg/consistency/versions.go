@@ -6,20 +6,20 @@ import (
 	"sort"
 )
 
-// guard finds versions of a key that more than one guarded write replaced. It keeps memory for that.
+// guard finds a key's versions that more than one guarded write replaced. It keeps memory for that.
 type guard struct {
-	replaced []replacement // by the requests of the current key
-	// greatest has for each write, in the order of their ends, the one with the greatest version up to it.
+	replaced []replacement // by the current key's requests
+	// greatest has for each write, sorted by end, the one with the greatest version up to it.
 	greatest []int
 }
 
-// add adds the version that a request of the batch replaced.
+// add adds the version that a request in the batch replaced.
 func (g *guard) add(o *Op) {
 	g.replaced = append(g.replaced, replacement{Replaced: Replaced{Version: o.Read, Request: o.Request, Client: o.Client, Sent: o.Sent, End: o.End}})
 }
 
-// judge calls a function with each version that was replaced before and with the write that replaced it
-// again, and keeps the versions that requests sent at or after a moment may contradict. It is exact:
+// judge calls again with each version that was replaced before and the write that replaced it
+// again, and keeps the versions that requests sent at or after before may contradict. It is exact:
 // forgotten versions can only contradict by the greatest one.
 func (g *guard) judge(v *versions, before int64, again func(before Replaced, again *replacement)) {
 	all := append(v.open, g.replaced...)

@@ -1,6 +1,6 @@
-// Package recheck decides with Porcupine, which knows of no zones, whether the recorded requests
-// on one key were answered as by one register. Porcupine's time and memory may grow with any power
-// of the number of concurrent requests, so it belongs into a process that has limits.
+// Package recheck decides with Porcupine, which knows of no zones, whether the recorded requests on
+// one key were answered as by one register. Porcupine's time and memory may grow with any power of
+// the number of concurrent requests, so it belongs in a process with limits.
 package recheck
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/consistency"
 )
 
-// Verdict is an answer to whether some order of the requests explains all answers.
+// Verdict says whether some order of the requests explains all answers.
 type Verdict string
 
 // The verdicts.

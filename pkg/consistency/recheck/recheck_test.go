@@ -104,8 +104,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// history returns requests on one register with some lies, each with a moment between its sending
-// and its end at which it took effect.
+// history returns requests on one register with some lies. Each took effect at a moment between
+// when it was sent and ended.
 func history(r *rand.Rand, requests int, lies float64) (ops []consistency.Op) {
 	values := []int64{-7}
 	now := int64(0)

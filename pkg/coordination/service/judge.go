@@ -176,8 +176,8 @@ func resolution(h *heard) time.Duration {
 	return h.resolution
 }
 
-// missing counts the consumers that did not receive a change. It is lost for those that received
-// the instance registered after the load, unless the change had not happened before.
+// missing counts the consumers that did not receive a change. The change is lost for those that
+// received the instance registered after the load, unless that came before the change.
 func (s *Service) missing(r *registration, known *heard, o *discovery.Outcome) {
 	if known == nil {
 		o.Behind += len(s.consumers) // the database has not noticed it, or no consumer was notified

@@ -338,7 +338,7 @@ func TestEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan()
 		p.Keep = 5 * time.Second      // so that instances are alive when that happens
-		o, _ := run(t, exactly(9), p) // each ninth of forty sessions ends after half its TTL
+		o, _ := run(t, exactly(9), p) // every ninth of forty sessions ends after half its TTL
 		if o.Early < 4 || o.Missed+o.Unrenewed+o.Lost > 0 || len(o.Witnesses) != o.Early {
 			t.Fatalf("counts %+v, witnesses %+v; want instances that were declared dead early", o.Counts, o.Witnesses)
 		}

@@ -98,9 +98,9 @@ func (f *Fiber) ContinueIn(b *Batch) {
 	}
 }
 
-// Leave continues the function on its own goroutine, until it waits again. It must be called
-// before anything that may block, because the goroutine that runs the function may be the one
-// that would end the block.
+// Leave continues the function on its own goroutine, until it waits again. It must be called before
+// anything that may block, because the goroutine that runs the function may be the one that would
+// end the blocking.
 func (f *Fiber) Leave() {
 	if f == nil || !f.borrowed {
 		return

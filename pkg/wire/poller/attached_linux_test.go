@@ -17,7 +17,7 @@ type attached struct {
 	told chan struct{}
 }
 
-// eachAttached runs a test with a connection in each way that connections are waited for.
+// eachAttached runs a test with a connection in each way to wait for connections.
 func eachAttached(t *testing.T, test func(t *testing.T, c *attached, server *net.TCPConn)) {
 	for name, s := range sets(t) {
 		t.Run(name, func(t *testing.T) {

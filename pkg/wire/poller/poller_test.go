@@ -96,7 +96,7 @@ func pair(t *testing.T) (client, server net.Conn) {
 // plain hides that a connection is a TCP connection.
 type plain struct{ net.Conn }
 
-// each runs a test in each way that connections are served.
+// each runs a test in each way to serve connections.
 func each(t *testing.T, test func(t *testing.T, serve func(net.Conn, Reader) (Conn, error))) {
 	for name, serve := range ways(t) {
 		t.Run(name, func(t *testing.T) { test(t, serve) })

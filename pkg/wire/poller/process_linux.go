@@ -11,7 +11,7 @@ import (
 var common, separate lazySet
 
 // lazySet is a set that is opened when it is first needed, and retried after an error: a process
-// that had no file descriptors left may have some later.
+// that ran out of file descriptors may have some later.
 type lazySet struct {
 	mu  sync.Mutex
 	set *set

@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process without file descriptors for a set loses none to it, and has one once there are some.
+// A process without file descriptors for a set loses no descriptor to it, and gets a set once it
+// has some.
 func TestSetWithoutDescriptors(t *testing.T) {
 	pair(t) // so that Go's own poller has its descriptors
 	var usual unix.Rlimit

@@ -110,7 +110,7 @@ func (c *shared) read() (all bool) {
 }
 
 // receive reads once, and reports whether there may be more. A read that does not fill the room has
-// taken all bytes, because bytes that arrive later are another event. It has not taken the end, if
+// taken all bytes, because bytes that arrive later are another event. It has not taken the end if
 // that came with the last bytes.
 func (c *shared) receive(room []byte) (n int, more bool, err error) {
 	ended := c.ended.Load()
