@@ -84,7 +84,7 @@ func (r *run) writtenAtMost(ctx context.Context) func(workload.KeySpans) workloa
 func (r *run) leaveShared(ctx context.Context) error {
 	s := r.record.Shared
 	if s == nil || r.hold == nil {
-		return nil // another run has the prefix
+		return nil // this run does not hold the prefix
 	}
 	if err := r.leaveKeys(ctx, s); err != nil {
 		r.journal.say("give the prefix %s free: %v", s.Prefix, err)

@@ -164,7 +164,7 @@ func (t *trial) conduct(ctx context.Context, r *run) (err error) {
 	p := newParts(t.opts, r, t.save)
 	err = conduct(ctx, p.steps(), func(text string) { r.journal.step("%s", text) })
 	p.forgetLoad()
-	disks := p.cluster.disks // p is not used after this: the load's memory is garbage from here on
+	disks := p.cluster.disks // last use of p: the load's memory is garbage from here on
 	if r.record.Totals != nil {
 		r.record.OtherLoad = results.OtherLoads(r.dir, r.record, t.client)
 	}

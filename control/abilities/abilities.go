@@ -106,7 +106,8 @@ type Preparer interface {
 // calls Record once, after Run returned.
 type Recorder interface{ Record() }
 
-// Describer describes in a dry run, how a half will take part, in lines; it returns nil if the half will not.
+// Describer describes in a dry run how a half will take part, in lines; it returns nil if the half
+// will not.
 type Describer interface{ Describe() []string }
 
 // Bounder ends loads that pass a bound.

@@ -51,5 +51,5 @@ type Seeker interface {
 // Marker marks the run by its own record, after Finish.
 type Marker interface{ Marks() []results.Mark }
 
-// Completer completes its own records with the members', however the load ended.
+// Completer completes its own records with those from members, however the load ended.
 type Completer interface{ Complete() error }

@@ -12,7 +12,7 @@
 // A generator is lost if its stream breaks, if it answers no heartbeats, or if it is not ready at a
 // start. The others complete, and the run has the mark `generator lost`. Lateness, scheduling lag,
 // and the machines' processor time and stops are never merged: the manifest keeps them for each
-// machine, and judge judges each as its part's client.
+// machine, and judge judges each as the client for its part.
 package issue
 
 import (

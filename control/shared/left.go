@@ -78,7 +78,7 @@ func CleanLeft(ctx context.Context, driver database.Driver, t database.Target, l
 // errFull reports a claim that was not written because the store is full.
 var errFull = errors.New("the store is full")
 
-// takeOver replaces the claim that was found by one for this cleanup, with the same keys. If the
+// takeOver replaces the claim that was found with one for this cleanup, for the same keys. If the
 // claim has changed meanwhile, that is an error.
 func takeOver(ctx context.Context, store *claimStore, l Left, owner string) (*Hold, error) {
 	version, err := unchanged(ctx, store, l)

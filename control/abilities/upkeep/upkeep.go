@@ -119,8 +119,8 @@ func (r *Runner) Record() {
 	}
 }
 
-// Between compacts a cluster that belongs to the run after each window, to keep the store as small
-// as it was. Failures are a mark.
+// Between compacts the cluster after each window, if the cluster belongs to the run, to keep the
+// store as small as it was. Failures are a mark.
 func (r *Runner) Between(ctx context.Context) {
 	compacter, ok := r.run.Driver.(database.Compacter)
 	l := r.run.DB.Load

@@ -87,7 +87,7 @@ func (s *Chunks) Recv() (*pb.CollectChunk, error) {
 	return c, nil
 }
 
-// StatusOf returns a function with resp as constant result.
+// StatusOf returns a function that always returns resp.
 func StatusOf(resp *pb.StatusResponse) func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) {
 	return func(context.Context, *pb.StatusRequest) (*pb.StatusResponse, error) { return resp, nil }
 }
