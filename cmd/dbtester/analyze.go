@@ -332,7 +332,7 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 }
 
 // printUnwritten prints the machine-readable report on runs without writing files. An unmet need is
-// an error only if the run itself did not fail, with of.
+// an error unless the run failed; of is its error.
 func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
 	report, err := analyze.Read(ctx, o)
 	if err != nil {

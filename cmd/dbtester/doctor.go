@@ -41,7 +41,7 @@ start here; 1: they cannot, for the reasons on the last lines.`,
 // helper is a program needed by some runs.
 type helper struct{ name, does string }
 
-// helpers are programs that databases do not bring.
+// helpers are needed programs that belong to no database.
 func helpers() []helper {
 	return []helper{
 		{"go", "builds servers from checkouts (compare --a-source) and from source (install)"},

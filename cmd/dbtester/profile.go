@@ -6,7 +6,7 @@ import (
 	"runtime/pprof"
 )
 
-// profileCPU writes CPU profiles of this process to path until stop is called. With an empty path,
+// profileCPU writes a CPU profile of this process to path until stop is called. With an empty path,
 // it does nothing.
 func profileCPU(path string) (stop func() error, err error) {
 	if path == "" {

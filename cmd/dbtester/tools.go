@@ -111,8 +111,7 @@ func obtainable(registry *database.Registry, name, version string) error {
 	return err
 }
 
-// snapshots returns why members from another release than db.Version cannot make the snapshots in
-// the file.
+// snapshots returns why members that run the given version cannot make the snapshots in the file.
 func snapshots(db *config.Database, version string) error {
 	d := &ability.Database{Version: version, Options: db.Options, Secret: db.TLS != nil && db.Auth != nil}
 	if err := upkeep.CheckSnapshots(upkeep.Keys().Of(db.Abilities), d); err != nil {

@@ -23,7 +23,7 @@ func offerCreate(err error) error {
 	return err
 }
 
-// withInterrupt adds the reason why ctx ended to an error after its end.
+// withInterrupt adds the cause of ctx to err, if ctx has ended.
 func withInterrupt(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return errors.Join(err, cause)
