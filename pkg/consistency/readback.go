@@ -13,7 +13,7 @@ const (
 	Older
 	// Gone keys are not found although a value was surely written last.
 	Gone
-	// Foreign is a value that none of the load's requests wrote to the key.
+	// Foreign is a value that no request in the load wrote to the key.
 	Foreign
 )
 

@@ -199,8 +199,8 @@ func (j *Judge) readsAfter(number, after int64) (n int64) {
 }
 
 // close forgets the values that no running request can read any more: another value surely came
-// later, and was there before each running request was sent. All values are decided together, so
-// none is forgotten while another is still compared with it.
+// later, and was there before each running request was sent. All values are decided together, so no
+// value is forgotten while another is still compared with it.
 func (j *Judge) close(k *key) {
 	before, pending := j.before, false
 	absent := k.odd().absent

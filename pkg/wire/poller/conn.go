@@ -6,7 +6,7 @@ type Reader interface {
 	// Room returns memory for the next bytes. It must not be empty, and belongs to the connection
 	// until the next call.
 	Room() []byte
-	// Received is called after n bytes were read into Room, and with 0 if none had arrived.
+	// Received is called after n bytes were read into Room, and with 0 if nothing had arrived.
 	// After an error nothing more is read.
 	Received(n int) error
 	// Lost is called last, unless the connection was closed before. err is from Received or from
