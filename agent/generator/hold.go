@@ -69,7 +69,7 @@ func (v service) GrantSessions(ctx context.Context, req *pb.GrantSessionsRequest
 		return nil, status.Errorf(codes.Unavailable, "dial for sessions: %v", err)
 	}
 	options.On = s.held.on
-	s.held.holder = holding.New(options)
+	s.held.holder = holding.New(options) // kept if Grant fails: the sessions granted so far are ended with the part
 	if err := s.held.holder.Grant(ctx); err != nil {
 		return nil, status.Error(codes.Unavailable, err.Error())
 	}

@@ -118,6 +118,8 @@ func TestScenarioProblems(t *testing.T) {
 			"x.yaml:1:37: discovery: in elections the leader alone dies: leave out deaths and deploys, got 1 and 0"}},
 		{"more elections than leaders", "scenario: {name: leader, instances: 2, elections: 2}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:51: discovery: a leader dies in each election: elections must be from 0 to less than the 2 instances, got 2"}},
+		{"more elections than can be recorded", "scenario: {name: leader, instances: 9000, consumers: 9000, elections: 8000}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
+			"x.yaml:1:71: discovery: all consumers together may notice at most 10000000 changes, got 0 deaths, 0 deploys and 8000 elections with 9000 consumers"}},
 		{"elections that are too fast", "scenario: {name: leader}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n", []string{
 			"x.yaml:1:11: discovery: 6.9s is too short for each of 3 elections, as the leader's session ends up to 20s after its last renewal: give the load a longer duration"}},
 		{"elections that are too fast for a key that is refused", "scenario: {name: leader, elections: 1}\nload: {duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: , consul: }\n", []string{

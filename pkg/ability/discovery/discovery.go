@@ -293,7 +293,11 @@ func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *a
 	case p.Elections > 0 && p.Deaths+p.Deploys > 0:
 		r.Errorf(place("elections"), "discovery: in elections the leader alone dies: leave out deaths and deploys, got %d and %d", p.Deaths, p.Deploys)
 	case (p.Deaths+2*p.Deploys+2*p.Elections)*p.Consumers > mostTold:
-		r.Errorf(place("deaths"), "discovery: at most %d changes are recorded of all consumers, %d deaths and %d deploys with %d consumers are more", mostTold, p.Deaths, p.Deploys, p.Consumers)
+		key := "deaths"
+		if p.Elections > 0 {
+			key = "elections"
+		}
+		r.Errorf(place(key), "discovery: all consumers together may notice at most %d changes, got %d deaths, %d deploys and %d elections with %d consumers", mostTold, p.Deaths, p.Deploys, p.Elections, p.Consumers)
 	}
 	if p.TTL <= 0 {
 		r.Errorf(place("ttl"), "discovery: ttl must be positive, got %v", p.TTL)

@@ -81,8 +81,11 @@ func (f *UndoFile) Pending() ([]Undo, error) {
 		return nil, fmt.Errorf("read the undos: %w", err)
 	}
 	data, err := io.ReadAll(io.LimitReader(f.file, maxUndo+1))
-	if err != nil || len(data) > maxUndo {
-		return nil, fmt.Errorf("read the undos: at most %d bytes, got %d: %w", maxUndo, len(data), err)
+	if err != nil {
+		return nil, fmt.Errorf("read the undos: %w", err)
+	}
+	if len(data) > maxUndo {
+		return nil, fmt.Errorf("read the undos: the file has more than %d bytes", maxUndo)
 	}
 	return pending(data)
 }
