@@ -17,14 +17,14 @@ type WholeKeys interface {
 	ManyVersions
 }
 
-// Below applies another client's operations to the keys below a prefix. Every operation is written
-// out, so one that is missing here cannot reach keys outside.
+// Below applies the operations of another client to the keys below a prefix. Every operation is
+// written out, so one that is missing here cannot reach keys outside.
 type Below struct {
 	on     WholeKeys
 	prefix string
 }
 
-// storedName is a key's name as the database stores it.
+// storedName is a key as the database stores it.
 type storedName struct{ bytes []byte }
 
 var (
@@ -36,7 +36,7 @@ var (
 	_ Continuer    = (*Below)(nil)
 )
 
-// NewBelow returns a client for the keys below the target's prefix.
+// NewBelow returns a client for the keys below the target prefix.
 func NewBelow(t Target, on WholeKeys) *Below { return &Below{on: on, prefix: t.KeyPrefix()} }
 
 // key returns the stored name of a key. The empty key stays empty, so the database refuses it.
@@ -61,7 +61,7 @@ func (b *Below) name(key []byte) *storedName {
 // names pools used names for later calls by any client.
 var names = sync.Pool{New: func() any { return new(storedName) }}
 
-// giveBack keeps a name's memory for a later call, unless the client may still use it: see
+// giveBack keeps the memory of a name for a later call, unless the client may still use it: see
 // [Client].
 func (n *storedName) giveBack(err error) {
 	if err == nil {
@@ -111,7 +111,7 @@ func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
 	return b.on.Version(ctx, b.key(key))
 }
 
-// Versions reads the keys' versions.
+// Versions reads the versions of the keys.
 func (b *Below) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	own := make([][]byte, len(keys))
 	for i := range keys {

@@ -15,7 +15,7 @@ type Claimer interface {
 	// Claim returns the claim of t.Prefix and its version, which is [NoVersion] without a claim. It
 	// writes nothing.
 	Claim(ctx context.Context, t Target) (text []byte, version int64, err error)
-	// SetClaim replaces a claim that has that version. If it has another, the error's class is
+	// SetClaim replaces a claim that has that version. If it has another, the error class is
 	// [ClassConflict].
 	SetClaim(ctx context.Context, t Target, text []byte, version int64) error
 	// RemoveClaim removes the claim, and the prefix itself if nothing else is below it.

@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// closeAtOnce bounds how many connections close at a time: each close takes memory, and up to a
-// second if the server does not answer.
+// closeAtOnce bounds the number of connections that close at a time: each close takes memory, and
+// up to a second if the server does not answer.
 const closeAtOnce = 250
 
 // CloseAll closes connections, some of which may be nil. It returns the first error and the number
-// of others: a thousand clients of a dead server return the same error a thousand times. A client's
-// panic counts as an error.
+// of others: a thousand clients of a dead server return the same error a thousand times. A panic in
+// a client counts as an error.
 func CloseAll[C io.Closer](conns []C) error {
 	errs := make([]error, len(conns))
 	var group errgroup.Group

@@ -1,6 +1,5 @@
 // Package database is the contract between dbtester and the systems it measures: the facts about a
-// database, how a driver plans a member, how a client applies one operation, and how an operation
-// ends.
+// database, the plan for a member, the operations of a client, and their outcomes.
 //
 // A driver plans and never executes: it returns files, commands and addresses as data for
 // the agent. Abilities beyond [Driver]'s three methods are optional interfaces in this package,
@@ -25,7 +24,7 @@ type Database struct {
 	Info Info
 	// New returns a driver: a pointer to an options struct that holds every default.
 	// Fields have a yaml tag for the experiment file, a doc tag with one help line, and a classic
-	// tag with the option's keys in classic files, comma separated.
+	// tag with the keys of the option in classic files, comma separated.
 	New func() Driver
 }
 
@@ -35,7 +34,7 @@ type Info struct {
 	About string
 	// Reads are the read modes the client supports, the default first.
 	Reads []workload.ReadMode
-	// Promises are the database's documented promises for each read mode.
+	// Promises are the documented promises for each read mode.
 	Promises map[workload.ReadMode]Promise
 	// Operations are the operations the client supports.
 	Operations []workload.Op
@@ -51,8 +50,8 @@ type Info struct {
 	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
-	// Failover is how a client chooses the next member after it lost one, unless the load sets it.
-	// The clients in common use choose so.
+	// Failover is the way a client chooses the next member after it lost one, unless the load sets
+	// it. The clients in common use choose so.
 	Failover workload.Failover
 	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
@@ -68,8 +67,8 @@ type Info struct {
 	// for other options. Nil means that clients cannot hold sessions, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
-	// Locks are the facts about its locks; [LockFactsOf] returns them for a driver's options. Nil
-	// means that clients cannot take locks, for the reason NoLocks.
+	// Locks are the facts about its locks; [LockFactsOf] returns them for the options of a driver.
+	// Nil means that clients cannot take locks, for the reason NoLocks.
 	Locks   *LockFacts
 	NoLocks string
 	// Watches are the facts about each kind of watch with default options, the default kind first;
@@ -88,8 +87,8 @@ type Promise struct {
 	Text string
 }
 
-// Driver plans the members of one database and dials them. A driver's fields are its options; after
-// decoding they do not change, and every method is safe for concurrent use.
+// Driver plans the members of one database and dials them. The fields of a driver are its options;
+// after decoding they do not change, and every method is safe for concurrent use.
 type Driver interface {
 	// Plan returns the plan for one member. It depends only on its arguments and has no side
 	// effects.
@@ -104,13 +103,13 @@ type Driver interface {
 // Client applies operations over one connection.
 //
 // The caller reuses key and value: a client may keep them only if it returns an error. No method
-// retries a write, except a [Resender]'s. An error is or wraps an [*Error], or [Classify] classes
-// it. A client sends a call's deadline to the server where the protocol can carry it.
+// retries a write, except those of a [Resender]. An error is or wraps an [*Error], or [Classify]
+// classes it. A client sends the deadline of a call to the server where the protocol can carry it.
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
 	// Get returns the value of key, which belongs to the caller, or [ErrNotFound] if key does not
-	// exist. An [AppendGetter] can read into the caller's memory.
+	// exist. An [AppendGetter] can read into memory of the caller.
 	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error
@@ -125,11 +124,11 @@ type Host struct {
 
 // Member identifies the member to plan, and its cluster.
 type Member struct {
-	// Index is this member's place in Hosts, from 0.
+	// Index is the place of this member in Hosts, from 0.
 	Index int
 	// Hosts are all members in order, with every port filled in.
 	Hosts []Host
-	// Dir is the member's own directory, absolute. Plan paths are relative to it.
+	// Dir is the directory of the member, absolute. Plan paths are relative to it.
 	Dir string
 	// Tools maps names in Info.Tools to executables or directories. Tools that the agent
 	// lacks are absent.
@@ -138,7 +137,7 @@ type Member struct {
 	TLS *TLS
 }
 
-// Self returns this member's own host.
+// Self returns the host of this member.
 func (m Member) Self() Host { return m.Hosts[m.Index] }
 
 // Plan describes how to run one member. Relative paths are below Member.Dir.
@@ -158,12 +157,12 @@ type Plan struct {
 	// Operations are the operations members with this plan apply, if they are fewer than
 	// [Info.Operations]: an external proxy may lack some. Nil means all.
 	Operations []workload.Op `json:"operations,omitempty"`
-	// LogRules find events in the members' logs when a run is analyzed.
+	// LogRules find events in the member logs when a run is analyzed.
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
 	// LogTimes find the time of a log line; the first match counts.
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
-	// Metrics is where and how the agent requests the member's own metrics; nil if the
-	// member reports no metrics.
+	// Metrics is where and how the agent requests the member metrics; nil if the member reports no
+	// metrics.
 	Metrics *MetricsSource `json:"-"`
 	// Streams is the address in Listen at which other members receive streams over TCP, on
 	// connections on which they send no data themselves; "" without one. The agent samples round
@@ -191,14 +190,14 @@ type Command struct {
 	Path string `json:"path,omitempty"`
 	// Args are the arguments after argv[0].
 	Args []string `json:"args"`
-	// Env entries are added to the agent's environment.
+	// Env entries are added to the environment of the agent.
 	Env []string `json:"env,omitempty"`
 	// WaitListen delays the next command until these addresses accept connections.
 	WaitListen []string `json:"wait_listen,omitempty"`
 }
 
-// Validator is a driver that checks its decoded options, and whether they fit a member's
-// machine. It returns all problems, joined.
+// Validator is a driver that checks its decoded options, and whether they fit the machine of a
+// member. It returns all problems, joined.
 type Validator interface {
 	Validate(h HostFacts) error
 }
@@ -211,7 +210,7 @@ func CheckOptions(driver any) error {
 	return nil
 }
 
-// Classic is a driver whose defaults differ from the classic tool's settings, which were the
+// Classic is a driver whose defaults differ from the settings of the classic tool, which were the
 // defaults of the databases at that time.
 type Classic interface {
 	// SetClassic changes the options to those settings and describes the change, such as
@@ -226,14 +225,14 @@ type HostFacts struct {
 }
 
 // Embedded is a driver whose server is in this binary. Serve runs one member until ctx ends; args
-// are the plan's arguments without the database name.
+// are the arguments in the plan without the database name.
 type Embedded interface {
 	Serve(ctx context.Context, args []string) error
 }
 
-// Leader is a driver that finds the leader: its index in the target's endpoints. It
-// asks the members in parallel, and does not wait for answers it does not need. During a load it is
-// called twice a second, and calls may overlap.
+// Leader is a driver that finds the leader: its index in the target endpoints. It asks the members
+// in parallel, and does not wait for answers it does not need. During a load it is called twice a
+// second, and calls may overlap.
 type Leader interface {
 	Leader(ctx context.Context, t Target) (int, error)
 }
@@ -267,7 +266,7 @@ type Limiter interface {
 	MaxValue(keySize int) int
 }
 
-// Counter is a driver that asks a cluster how many keys it has.
+// Counter is a driver that asks a cluster for its number of keys.
 type Counter interface {
 	CountKeys(ctx context.Context, t Target) (int64, error)
 }
@@ -329,7 +328,7 @@ func (r *Registry) Get(name string) (Database, error) {
 	return Database{}, fmt.Errorf("unknown database %q (known: %s)", name, strings.Join(r.Names(), ", "))
 }
 
-// FillPorts returns hosts with every absent port set to the database's default.
+// FillPorts returns hosts with every absent port set to the default.
 func (i Info) FillPorts(hosts []Host) []Host {
 	out := make([]Host, len(hosts))
 	for n, h := range hosts {

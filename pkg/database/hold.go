@@ -5,12 +5,12 @@ import "sync/atomic"
 // Holder is a [Watches] whose connection can be slow on purpose.
 type Holder interface {
 	// Hold makes the connection stop reading at its next report until the channel is closed.
-	// Meanwhile it sends the keepalives the database's own clients send. The caller closes the
+	// Meanwhile it sends the keepalives that clients in common use send. The caller closes the
 	// channel before it closes the connection.
 	Hold(until <-chan struct{})
 }
 
-// Hold pauses a connection's reads. It is safe for concurrent use.
+// Hold pauses the reads of a connection. It is safe for concurrent use.
 type Hold struct {
 	until atomic.Pointer[<-chan struct{}]
 }

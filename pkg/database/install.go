@@ -23,7 +23,7 @@ type SourceBuilder interface {
 	FromSource(dir string) recipe.Checkout
 }
 
-// FromSource returns how to build the database's server from the checkout in dir.
+// FromSource returns a recipe that builds the server from the checkout in dir.
 func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	driver, ok := d.New().(SourceBuilder)
 	if !ok {
@@ -55,8 +55,8 @@ func (d Database) ReleaseTools(version string) []string {
 }
 
 // RecipesFrom returns the ways to get a version from the place where; see
-// [recipe.From]. A single file must be the database's own server: it is refused where
-// releases contain another one, such as the server behind a proxy.
+// [recipe.From]. A single file must be the server itself: it is refused where releases contain
+// another one, such as the server behind a proxy.
 func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	recipes, err := d.Recipes(version)
 	if err != nil {
@@ -72,7 +72,8 @@ func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	return recipe.From(where, recipes)
 }
 
-// TooOldError is the error for a version before Oldest, the first version a driver's plans support.
+// TooOldError is the error for a version before Oldest, the first version that the plans of a
+// driver support.
 type TooOldError struct{ Name, Version, Oldest string }
 
 func (e *TooOldError) Error() string {

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// LockFacts are the facts about a database's locks, known before anything starts. One contender at
-// a time holds the lock of a name. A contender keeps its lock, or its place in the queue, with a
-// session it renews by itself.
+// LockFacts are the facts about the locks of a database, known before anything starts. One
+// contender at a time holds the lock of a name. A contender keeps its lock, or its place in the
+// queue, with a session it renews by itself.
 type LockFacts struct {
-	// What is the database's name for the object with which a contender holds a lock, such as
+	// What is the name in the database for the object with which a contender holds a lock, such as
 	// "key of a lease".
 	What string
 	// Recipes are the ways to take a lock, the default first.
 	Recipes []LockRecipe
-	// Session are the facts about a contender's session with any recipe: its TTL, and when members
-	// end it. Renews is the longest time between two renewals of a session with a TTL.
+	// Session are the facts about the session of a contender with any recipe: its TTL, and when
+	// members end it. Renews is the longest time between two renewals of a session with a TTL.
 	Session SessionFacts
 	Renews  func(ttl time.Duration) time.Duration
-	// Delayed is the database's name for the time in which no contender gets a lock after its
+	// Delayed is the name in the database for the time in which no contender gets a lock after its
 	// holder's session has ended; or empty. Delay is its default, and MostDelay its maximum.
 	Delayed          string
 	Delay, MostDelay time.Duration
@@ -31,7 +31,7 @@ type LockFacts struct {
 
 // The recipe names that databases share.
 const (
-	// LockLibrary is the recipe in the client library the database's users have.
+	// LockLibrary is the recipe in the client library in common use.
 	LockLibrary = "library"
 	// LockDirect is the best known recipe that uses the protocol directly.
 	LockDirect = "direct"
@@ -39,7 +39,7 @@ const (
 
 // LockRecipe is a way to take a lock.
 type LockRecipe struct {
-	// Name is [LockLibrary], [LockDirect] or the driver's own name for it.
+	// Name is [LockLibrary], [LockDirect] or a name that the driver gives it.
 	Name string
 	// Library is the import path of the package with the recipe; empty if the driver has it.
 	Library string
@@ -50,9 +50,9 @@ type LockRecipe struct {
 	Places bool
 	// Fence describes the fence, such as "the create revision of the contender's key".
 	Fence string
-	// Waits is how a contender learns that the lock may be its own.
+	// Waits is the way a contender learns that the lock may be its own.
 	Waits string
-	// Retry is how long a contender waits before it requests a delayed lock again.
+	// Retry is the time for which a contender waits before it requests a delayed lock again.
 	Retry time.Duration
 }
 
@@ -86,7 +86,7 @@ func (f LockFacts) Recipe(name string) (LockRecipe, error) {
 	return f.Recipes[i], nil
 }
 
-// Names returns the recipes' names.
+// Names returns the names of the recipes.
 func (f LockFacts) Names() []string {
 	names := make([]string, len(f.Recipes))
 	for i, r := range f.Recipes {
@@ -95,7 +95,7 @@ func (f LockFacts) Names() []string {
 	return names
 }
 
-// Passes returns how long after [Contender.Abandon] by its holder a lock passes to a contender
+// Passes returns the time from [Contender.Abandon] by its holder until a lock passes to a contender
 // that waits for it with a recipe: at least and at most, without the hand-over itself.
 func (f LockFacts) Passes(r LockRecipe, o LockOptions) (earliest, latest time.Duration) {
 	earliest, latest = f.Lasts(f.Session.Granted(o.TTL))
@@ -105,14 +105,14 @@ func (f LockFacts) Passes(r LockRecipe, o LockOptions) (earliest, latest time.Du
 	return max(0, earliest) + o.Delay, latest
 }
 
-// Lasts returns how long a session with a granted TTL lasts after its holder stops: at least, if the
-// last renewal is as old as it can be, and at most.
+// Lasts returns the time for which a session with a granted TTL lasts after its holder stops: at
+// least, if the last renewal is as old as it can be, and at most.
 func (f LockFacts) Lasts(ttl time.Duration) (least, most time.Duration) {
 	least, most = f.Session.Ends(ttl, 1)
 	return least - f.Renews(ttl), most
 }
 
-// LockFactsOf returns the facts for a driver's options, nil without locks.
+// LockFactsOf returns the facts for the options of a driver, nil without locks.
 func LockFactsOf(i Info, driver any) *LockFacts {
 	if i.Locks == nil {
 		return nil
@@ -130,7 +130,7 @@ type LockOptions struct {
 	Recipe string
 	// TTL is requested for each session; members grant [SessionFacts.Granted] of it.
 	TTL time.Duration
-	// Delay is how long [LockFacts.Delayed] lasts; 0 means no delay.
+	// Delay is the duration of [LockFacts.Delayed]; 0 means no delay.
 	Delay time.Duration
 }
 
@@ -140,8 +140,8 @@ type LockDialer interface {
 	DialLocks(ctx context.Context, t Target, o LockOptions) (Locks, error)
 }
 
-// Locks makes contenders for locks below the target's prefix, separate from the clients' keys. Its
-// methods are safe for concurrent use.
+// Locks makes contenders for locks below the target prefix, separate from client keys. Its methods
+// are safe for concurrent use.
 type Locks interface {
 	// Contender begins a session with its own connections, as a separate process would.
 	Contender(ctx context.Context) (Contender, error)
@@ -151,7 +151,7 @@ type Locks interface {
 }
 
 // ErrLockLost is wrapped by the error from [Contender.Release] for a lock that was no longer held
-// because the holder's session had ended.
+// because the session of its holder had ended.
 var ErrLockLost = errors.New("the lock was not held any more")
 
 // Contender has a session it renews by itself, and holds or waits for at most one lock. Its methods
@@ -186,5 +186,5 @@ type Held struct {
 	Lost <-chan struct{}
 }
 
-// LockKeys is the name below which locks lie, after the target's prefix.
+// LockKeys is the name below which locks lie, after the target prefix.
 const LockKeys = "locks/"

@@ -8,8 +8,8 @@ import (
 // LockTableHead is the first line of a [LockTable].
 const LockTableHead = "| database | a lock is | recipe | who is next | a contender waits for | fence | the lock of a dead holder passes after |"
 
-// LockTable returns a Markdown table that documents the databases' locks with default options: a row
-// for each recipe, or the reason why a database has no locks.
+// LockTable returns a Markdown table that documents the locks of databases with default options: a
+// row for each recipe, or the reason why a database has no locks.
 func LockTable(list []Database) string {
 	var rows [][]string
 	for _, d := range list {

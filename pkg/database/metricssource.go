@@ -5,14 +5,14 @@ import "github.com/coreos/dbtester/pkg/metric"
 // MetricsSource is where a member reports its own metrics, and which ones are recorded. It is only
 // data: package scrape fetches and parses.
 type MetricsSource struct {
-	// URL serves metrics in Prometheus' text format. Its scheme is the one that the member's
-	// clients use.
+	// URL serves metrics in the Prometheus text format. Its scheme is the one that clients of the
+	// member use.
 	URL string
 	// Header is sent to URL, and is nowhere shown: it may have a token.
 	Header map[string]string
 	// Address and Command, used instead of URL, are a host:port and the request to send.
 	// Each answer line has one name and one value; the answer ends when the server closes the
-	// connection. TLS is used if the member's clients use it.
+	// connection. TLS is used if clients of the member use it.
 	Address, Command string
 	Metrics          []ReportedMetric
 }
@@ -25,18 +25,17 @@ type MetricsReporter interface {
 	Reports(t Target, member int) MetricsSource
 }
 
-// ReportedMetric maps a metric to a database's own name for it.
+// ReportedMetric maps a metric to the name that a database has for it.
 type ReportedMetric struct {
 	// Name is listed in [metric.OfDatabase].
 	Name metric.Name
-	// Raw is the database's own name, without labels. A histogram is named by its
-	// buckets.
+	// Raw is the name in the database, without labels. A histogram is named by its buckets.
 	Raw string
-	// Unit is the database's unit in the metric's units; 0 means 1.
+	// Unit is the unit in the database, in units of the metric; 0 means 1.
 	Unit float64
 	// Labelled numbers are the sums over all label values. They are 0 where no line has one yet.
 	Labelled bool
-	// Added numbers are added to those under the metric's other names. Without it, the last one
+	// Added numbers are added to those under other names of the metric. Without it, the last one
 	// counts.
 	Added bool
 	// Words maps values that are words to numbers; other words are unknown.

@@ -15,7 +15,7 @@ type Deleter interface {
 	Delete(ctx context.Context, key []byte) error
 }
 
-// AppendGetter is optional on a [Client] that can read into the caller's memory, so that a load
+// AppendGetter is optional on a [Client] that can read into memory of the caller, so that a load
 // leaves no garbage for each read.
 type AppendGetter interface {
 	// AppendGet appends the value that Get would return to a buffer, and returns the extended
@@ -27,17 +27,17 @@ type AppendGetter interface {
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
-	// Range reads at most limit keys with their values, from key on in the database's
-	// order. It returns the number of keys, and the total size of their values in bytes.
+	// Range reads at most limit keys with their values, from key on in the order of the database.
+	// It returns the number of keys, and the total size of their values in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
 // Lister is optional on a [Ranger] whose ranges have more modes than [workload.RangeValues]:
 // those of Info.Lists.
 type Lister interface {
-	// List reads keys in such a mode, from key on in the database's order. A mode without a
-	// limit ignores it. List returns how many keys it read, and the total size in bytes of the
-	// values it read. The error wraps [ErrNoRangeMode] if the server lacks the mode.
+	// List reads keys in such a mode, from key on in the order of the database. A mode without a
+	// limit ignores it. List returns the number of keys it read, and the total size of their values
+	// in bytes. The error wraps [ErrNoRangeMode] if the server lacks the mode.
 	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -47,8 +47,7 @@ var ErrNoRangeMode = errors.New("the server has no ranges of this mode")
 
 // Swapper replaces a value only if it is still the expected one.
 type Swapper interface {
-	// Swap sets key to value if key holds old; otherwise the error's class is
-	// [ClassConflict].
+	// Swap sets key to value if key holds old; otherwise the error class is [ClassConflict].
 	Swap(ctx context.Context, key, old, value []byte) error
 }
 
@@ -58,13 +57,13 @@ var ErrNoTransactions = errors.New("the server has no transactions")
 
 // Transactor writes keys in one transaction if they have the versions the caller expects.
 //
-// A version changes with every write to its key; it is the database's own number: etcd's mod
-// revision, ZooKeeper's data version plus one, Consul's modify index.
+// A version changes with every write to its key; it is a number of the database: the mod revision
+// in etcd, the data version plus one in ZooKeeper, the modify index in Consul.
 type Transactor interface {
 	// Txn makes all puts or no put, in one round trip. The keys differ. If a key has another
-	// version than expected, the error's class is [ClassConflict]. Txn replaces the versions in
-	// puts: by the new ones after success, by the current ones after a conflict, or by
-	// [UnknownVersion] where the answer lacks them. After other errors the versions are unchanged.
+	// version than expected, the error class is [ClassConflict]. Txn replaces the versions in puts:
+	// by the new ones after success, by the current ones after a conflict, or by [UnknownVersion]
+	// where the answer lacks them. After other errors the versions are unchanged.
 	Txn(ctx context.Context, puts []GuardedPut) error
 	// Version returns the version of key, [NoVersion] if it does not exist. It misses no write
 	// answered before the call.

@@ -58,8 +58,8 @@ func MaybeApplied(c Class, err error) error {
 	return &Error{Class: c, Outcome: workload.Unknown, Err: err}
 }
 
-// Classify returns the outcome and class of a client's error, which may be nil. An error no driver
-// classified is Unknown, the careful reading.
+// Classify returns the outcome and class of an error from a client, which may be nil. An error no
+// driver classified is Unknown, the careful reading.
 func Classify(err error) (workload.Outcome, Class) {
 	if err == nil {
 		return workload.OK, ""

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Removable selects which keys below a prefix to remove: all except [ClaimKey], or a load's keys by
-// their numbers.
+// Removable selects which keys below a prefix to remove: all except [ClaimKey], or the keys of a
+// load by their numbers.
 type Removable struct {
 	All     bool
 	Numbers workload.KeySpans
@@ -38,8 +38,7 @@ type FillReporter interface {
 	Fill(ctx context.Context, t Target) (size, limit int64, err error)
 }
 
-// KeyPrefix returns the beginning of every key's stored name: the prefix and "/", or
-// nothing.
+// KeyPrefix returns the beginning of every stored key: the prefix and "/", or nothing.
 func (t Target) KeyPrefix() string {
 	if t.Prefix == "" {
 		return ""

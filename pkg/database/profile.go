@@ -10,9 +10,9 @@ import (
 // Profiler is a driver whose members can profile themselves.
 type Profiler interface {
 	// CPUProfile makes a member profile its CPU time over d, a positive number of whole seconds,
-	// and writes the profile to w in pprof's format. It returns when the profile is complete; if
-	// ctx ends earlier, it writes no profile. If a required option is off, the error names the
-	// option. It is safe for concurrent use, with one profile at a time for each member.
+	// and writes the profile to w in pprof format. It returns when the profile is complete; if ctx
+	// ends earlier, it writes no profile. If a required option is off, the error names the option.
+	// It is safe for concurrent use, with one profile at a time for each member.
 	CPUProfile(ctx context.Context, t Target, member int, d time.Duration, w io.Writer) error
 }
 

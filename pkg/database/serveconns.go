@@ -10,7 +10,7 @@ import (
 // ServeConns accepts connections until ctx ends, and runs serve with each in its own goroutine. A
 // connection is closed when serve returns or ctx ends. Errors from serve are ignored, because the
 // client sees that its connection ended. ServeConns closes l and returns after every serve has: nil
-// if ctx ended, else the listener's error.
+// if ctx ended, else the error from the listener.
 func ServeConns(ctx context.Context, l net.Listener, serve func(net.Conn) error) error {
 	var open sync.WaitGroup
 	defer open.Wait()

@@ -10,23 +10,23 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SessionFacts are the facts about a database's sessions, known before anything starts. A session
-// and its keys end if its holder does not renew it within a TTL.
+// SessionFacts are the facts about the sessions of a database, known before anything starts. A
+// session and its keys end if its holder does not renew it within a TTL.
 type SessionFacts struct {
-	// What is the database's name for a session, such as "lease".
+	// What is the name in the database for a session, such as "lease".
 	What string
 	// Least is the shortest TTL that members grant, Most the longest (0 if unbounded), and
 	// Step the unit of TTLs.
 	Least, Most, Step time.Duration
 	// Rule states when members end a session that is not renewed.
 	Rule string
-	// Ends returns how long after the last renewal members end a session with a TTL by the
+	// Ends returns the time from the last renewal until members end a session with a TTL by the
 	// rule: at least and at most, if n sessions end at once.
 	Ends func(ttl time.Duration, n int) (earliest, latest time.Duration)
 	// Conns means that each session has its own connection.
 	Conns bool
-	// Renewal is the request that renews a session. Watch describes how the client learns
-	// that keys ended.
+	// Renewal is the request that renews a session. Watch describes the way a client learns that
+	// keys ended.
 	Renewal, Watch string
 	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients are
 	// no Leasers. One or the other is empty.
@@ -35,7 +35,7 @@ type SessionFacts struct {
 	Beside string
 	// Remains means that members keep something of an ended session until it is released.
 	Remains bool
-	// Takes means that sessions are [Taker], and Refused is for how long after a session ends
+	// Takes means that sessions are [Taker], and Refused is the time after a session ends in which
 	// members refuse its keys to all sessions.
 	Takes   bool
 	Refused time.Duration
@@ -94,7 +94,7 @@ type SessionDialer interface {
 // SessionRuler is a [SessionDialer] whose options change the facts.
 type SessionRuler interface{ SessionFacts() SessionFacts }
 
-// SessionFactsOf returns the facts for a driver's options, nil without sessions.
+// SessionFactsOf returns the facts for the options of a driver, nil without sessions.
 func SessionFactsOf(i Info, driver any) *SessionFacts {
 	if r, ok := driver.(SessionRuler); ok && i.Sessions != nil {
 		facts := r.SessionFacts()
@@ -113,7 +113,7 @@ type Registrar interface {
 	// renewed.
 	DialRegistry(ctx context.Context, t Target) (Sessions, error)
 	// AwaitRegistry returns once registrations at every member reach all others, which may take a
-	// while after the members' start.
+	// while after the members start.
 	AwaitRegistry(ctx context.Context, t Target) error
 }
 
@@ -124,11 +124,11 @@ var ErrNoSession = errors.New("the session has ended")
 type Sessions interface {
 	// Grant begins a session with a TTL, which members may change: see [Session.TTL].
 	Grant(ctx context.Context, ttl time.Duration) (Session, error)
-	// Watch reports new session keys below the target's prefix, and their ends, until ctx ends,
-	// which is no error. It calls ready once, and reports no key that existed then as new. It
-	// misses no later change, except of keys that end right after they began, and reports every
-	// change before later ones that it does not know at the same time. One goroutine calls both
-	// functions, which must not block.
+	// Watch reports new session keys below the target prefix, and their ends, until ctx ends, which
+	// is no error. It calls ready once, and reports no key that existed then as new. It misses no
+	// later change, except of keys that end right after they began, and reports every change before
+	// later ones that it does not know at the same time. One goroutine calls both functions, which
+	// must not block.
 	Watch(ctx context.Context, ready func(), changed func(Change)) error
 	// Close closes the connections. It ends no session.
 	Close() error
@@ -138,8 +138,8 @@ type Sessions interface {
 type Session interface {
 	// TTL is the granted TTL.
 	TTL() time.Duration
-	// Attach creates a key that ends with the session. The key lies below the target's prefix,
-	// separate from the clients' keys.
+	// Attach creates a key that ends with the session. The key lies below the target prefix,
+	// separate from client keys.
 	Attach(ctx context.Context, key, value []byte) error
 	// Keep renews the session.
 	Keep(ctx context.Context) error
@@ -191,7 +191,7 @@ type Leaser interface {
 	Revoke(ctx context.Context, id SessionID) error
 }
 
-// WhyNot returns why a database's clients lack an operation, "" if the reason is unknown.
+// WhyNot returns why the clients of a database lack an operation, "" if the reason is unknown.
 func (i Info) WhyNot(op workload.Op) string {
 	switch {
 	case op.Locks():
@@ -204,7 +204,7 @@ func (i Info) WhyNot(op workload.Op) string {
 	return i.Sessions.NoRequests
 }
 
-// SessionKeys is the name below which session keys lie, after the target's prefix.
+// SessionKeys is the name below which session keys lie, after the target prefix.
 const SessionKeys = "sessions/"
 
 // WatchList implements [Sessions.Watch] by polling a database for all key names. After each answer

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// manySessions is how many sessions end at once in the session table.
+// manySessions is the number of sessions that end at once in the session table.
 const manySessions = 20_000
 
 // SessionTableHead is the first line of a [SessionTable].
 const SessionTableHead = "| database | a session is | TTLs | it ends | one ends | 20,000 end | it is renewed by | its end is seen by | requests of a load |"
 
-// SessionTable returns a Markdown table that documents the databases' sessions with default
+// SessionTable returns a Markdown table that documents the sessions of databases with default
 // options.
 func SessionTable(list []Database) string {
 	var rows [][]string
@@ -21,7 +21,7 @@ func SessionTable(list []Database) string {
 	return markdown(SessionTableHead, rows)
 }
 
-// sessionCells returns the cells of a database's row, without its name.
+// sessionCells returns the cells in the row of a database, without its name.
 func sessionCells(d Database) []string {
 	f := d.Info.Sessions
 	if f == nil {

@@ -1,23 +1,24 @@
 package database
 
-// Sizer is a driver that knows how much of its resources a member needs for data, and at which size
-// the member fails. The figures are measured on a real server; the driver's comments give the sizes
+// Sizer is a driver that knows the resources that a member needs for data, and at which size the
+// member fails. The figures are measured on a real server; comments in the driver give the sizes
 // behind them.
 type Sizer interface {
-	// Needs returns one member's needs for data, in printing order.
+	// Needs returns the needs of one member for data, in printing order.
 	Needs(d Data) []Need
 }
 
-// MemoryFitter is a driver with options that must fit its members' memory, such as a heap size.
+// MemoryFitter is a driver with options that must fit the memory of its members, such as a heap
+// size.
 type MemoryFitter interface {
 	// FitMemory changes the options so that a member fits into that many bytes. Options
 	// that the experiment file gives, by their keys, stay, and are refused if they cannot
-	// fit. All problems are joined, each beginning with the option's key, or with "memory"
-	// if no option would help.
+	// fit. All problems are joined, each beginning with the key of the option, or with "memory" if
+	// no option would help.
 	FitMemory(bytes int64, given func(option string) bool) error
 }
 
-// Pacer is a driver that knows roughly how fast its database's clusters are.
+// Pacer is a driver that knows the rough speed of its clusters.
 type Pacer interface {
 	// Pace returns the approximate throughput of three members on one machine with two processors,
 	// in a closed loop with that many clients. It estimates the durations printed before a run, and
@@ -33,12 +34,12 @@ type Data struct {
 	// Keys is the number of keys at the end. Writes counts all writes: one for each key, and the
 	// updates.
 	Keys, Writes int64
-	// Before is how many keys exist before the load. The others are created evenly during the load.
+	// Before is the number of keys before the load. The others are created evenly during the load.
 	Before int64
 	// KeySize is in bytes, and so is ValueSize, which is the mean.
 	KeySize, ValueSize int64
-	// Snapshots is how many snapshots control requests from each member during the load, at
-	// equal intervals.
+	// Snapshots is the number of snapshots that control requests from each member during the load,
+	// at equal intervals.
 	Snapshots int64
 }
 
@@ -55,7 +56,7 @@ type Need struct {
 	Why string
 }
 
-// Resource is filled by a load's data on each member.
+// Resource is filled by the data of a load on each member.
 type Resource string
 
 // The resources of a member. The store is a database file on the disk.

@@ -7,13 +7,13 @@ import (
 
 // Target is a running cluster as a client dials it.
 type Target struct {
-	// Endpoints are the members' client addresses, each host:port, in the members' order.
+	// Endpoints are the client addresses of the members, each host:port, in their order.
 	Endpoints []string
 	// Prefer is the index in Endpoints of the only member the connection may use; -1 allows all.
 	Prefer int
-	// Prefix is the name below which all the clients' keys lie; no operation, count or search
-	// touches other keys. Its elements, separated by "/", consist of letters, digits and "._-", and
-	// are neither "." nor "..". Empty means that the clients have the cluster to themselves.
+	// Prefix is the name below which all client keys lie; no operation, count or search touches
+	// other keys. Its elements, separated by "/", consist of letters, digits and "._-", and are
+	// neither "." nor "..". Empty means that the clients have the cluster to themselves.
 	Prefix string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *TLS

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// TLS names the PEM files of a client or member. A client without a CA trusts the system's CAs;
+// TLS names the PEM files of a client or member. A client without a CA trusts the system CAs;
 // without a certificate it presents nothing. The certificate and the key may be in one file, named
 // twice.
 type TLS struct {

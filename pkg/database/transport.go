@@ -8,8 +8,8 @@ import "fmt"
 type Transport string
 
 const (
-	// Lean is this module's own client for the protocol. It uses less CPU and memory, which
-	// leaves more for the servers on a shared machine. It is the default.
+	// Lean is the client in this module for the protocol. It uses less CPU and memory, which leaves
+	// more for the servers on a shared machine. It is the default.
 	Lean Transport = "lean"
 	// Standard is the client library that applications use.
 	Standard Transport = "standard"
@@ -27,12 +27,12 @@ func (t Transport) Validate() error {
 // counts such a request as one call, which lasts from its first attempt to the answer to
 // its last.
 type Resender interface {
-	// Resent returns how many times the client has resent requests so far: a request that
-	// was sent three times counts twice. It is safe for concurrent use.
+	// Resent returns the number of times the client has resent requests so far: a request that was
+	// sent three times counts twice. It is safe for concurrent use.
 	Resent() int64
 }
 
-// Resent returns how many times a client has resent requests, 0 if it is not a [Resender].
+// Resent returns the number of times a client has resent requests, 0 if it is not a [Resender].
 func Resent(c Client) int64 {
 	if r, ok := c.(Resender); ok {
 		return r.Resent()

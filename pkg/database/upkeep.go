@@ -10,22 +10,22 @@ type Compacter interface {
 	// Compact removes all history up to now. It returns when the members have removed it
 	// and can reuse its space.
 	Compact(ctx context.Context, t Target) error
-	// CompactEvery is how often loads that overwrite or delete keys compact the cluster,
-	// unless their file gives another interval; 0 means never.
+	// CompactEvery is the interval at which loads that overwrite or delete keys compact the
+	// cluster, unless their file gives another interval; 0 means never.
 	CompactEvery() time.Duration
 }
 
 // Defragmenter is a driver whose members can free unused space in their store.
 type Defragmenter interface {
-	// Defragment frees one member's unused space. The member may answer nothing meanwhile.
+	// Defragment frees unused space of one member. The member may answer nothing meanwhile.
 	Defragment(ctx context.Context, t Target, member int) error
 }
 
 // Snapshotter is a driver whose members copy their data on request.
 type Snapshotter interface {
-	// Snapshot makes one member copy its data, and returns the copy's size in bytes when it
-	// is complete. A copy the member sends is read to its end and dropped; a member that writes a
-	// file keeps the file.
+	// Snapshot makes one member copy its data, and returns the size of the copy in bytes when it is
+	// complete. A copy the member sends is read to its end and dropped; a member that writes a file
+	// keeps the file.
 	Snapshot(ctx context.Context, t Target, member int) (int64, error)
 }
 
@@ -38,11 +38,11 @@ type SnapshotPlanner interface {
 
 // SnapshotTarget is a cluster that will make snapshots.
 type SnapshotTarget struct {
-	// Version is the members' release, "" if unknown.
+	// Version is the release of the members, "" if unknown.
 	Version string
 	// Running means that the members already run with their own options, which cannot
 	// change.
 	Running bool
-	// Secret means that the clients' credentials are sent over TLS only.
+	// Secret means that client credentials are sent over TLS only.
 	Secret bool
 }

@@ -4,13 +4,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Upstream is a driver that knows the defaults of its database's releases.
+// Upstream is a driver that knows the defaults of database releases.
 type Upstream interface {
 	// SetUpstream changes the options to the defaults of a release; version is plain, such as
-	// "3.6.16". Options that no release has keep dbtester's defaults.
+	// "3.6.16". Options that no release has keep the dbtester defaults.
 	SetUpstream(version string)
-	// Changed returns a planned member's settings that differ from the release's defaults, except
-	// addresses, names and directories.
+	// Changed returns the settings of a planned member that differ from the defaults of the
+	// release, except addresses, names and directories.
 	Changed(version string) []declared.Setting
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WatchKind is how a database reports key changes.
+// WatchKind is a way in which a database reports key changes.
 type WatchKind string
 
 // The watch kinds.
@@ -32,7 +32,7 @@ type WatchFacts struct {
 	// last report are skipped.
 	Coalesces bool
 	// Values means that events have values, which name the requests that wrote them. Without
-	// values, the load's clients are [WriteVersioner], and the events' versions are compared.
+	// values, the clients of the load are [WriteVersioner], and the event versions are compared.
 	Values bool
 	// Ranges means that ranges can be watched; otherwise a watcher has one key.
 	Ranges bool
@@ -49,7 +49,8 @@ type WatchFacts struct {
 // WatchRuler is a [WatchDialer] whose options change the facts.
 type WatchRuler interface{ WatchFacts() []WatchFacts }
 
-// WatchesOf returns the facts about each kind of watch for a driver's options, the default first.
+// WatchesOf returns the facts about each kind of watch for the options of a driver, the default
+// first.
 func WatchesOf(i Info, driver any) []WatchFacts {
 	if r, ok := driver.(WatchRuler); ok {
 		return r.WatchFacts()
@@ -77,9 +78,9 @@ type WatchDialer interface {
 
 // Watches are the watchers on one connection. Its methods are safe for concurrent use.
 type Watches interface {
-	// Add begins to watch. The events have the watcher's number, which the caller chooses; events
-	// may arrive before Add returns. All changes with a version above after are reported. An
-	// error that is [errors.ErrUnsupported] means that the members' release has no such watches.
+	// Add begins to watch. The events have the watcher number, which the caller chooses; events may
+	// arrive before Add returns. All changes with a version above after are reported. An error that
+	// is [errors.ErrUnsupported] means that this release has no such watches.
 	Add(ctx context.Context, watcher int32, r WatchRange) (after int64, err error)
 	// Barrier returns when every watcher on the connection has received all writes answered before
 	// the call.
@@ -92,12 +93,12 @@ type Watches interface {
 type WatchResumer interface {
 	// Resume does as [Watches.Add] for a watcher that has all changes up to the version after:
 	// later ones are reported. If the database has discarded some later ones, the watcher first
-	// gets an event with [WatchEvent.Gap]. An error that is [errors.ErrUnsupported] means that the
-	// members' release cannot do that.
+	// gets an event with [WatchEvent.Gap]. An error that is [errors.ErrUnsupported] means that this
+	// release cannot do that.
 	Resume(ctx context.Context, watcher int32, r WatchRange, after int64) error
 }
 
-// WatchRange is the range of a watcher: a key below the target's prefix, all keys there, or a
+// WatchRange is the range of a watcher: a key below the target prefix, all keys there, or a
 // half-open range.
 type WatchRange struct {
 	Key []byte // nil for all
@@ -106,7 +107,7 @@ type WatchRange struct {
 	End []byte
 }
 
-// Receiver takes the connections' events.
+// Receiver takes the events from connections.
 type Receiver interface {
 	// Receive takes the events from one read of a connection and their arrival time. The events and
 	// their bytes are valid only during the call, which must not block. Several goroutines may call

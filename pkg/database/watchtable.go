@@ -3,8 +3,8 @@ package database
 // WatchTableHead is the first line of a [WatchTable].
 const WatchTableHead = "| database | kind | how | events have | a watcher hears of | it watches | `reconnect` |"
 
-// WatchTable returns a Markdown table that documents the databases' watches with default options: a
-// row for each kind, or the reason why a database has no watches.
+// WatchTable returns a Markdown table that documents the watches of databases with default options:
+// a row for each kind, or the reason why a database has no watches.
 func WatchTable(list []Database) string {
 	var rows [][]string
 	for _, d := range list {

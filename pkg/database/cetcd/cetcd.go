@@ -1,6 +1,5 @@
-// Package cetcd drives cetcd: Consul's key-value interface in front of etcd. A member
-// is an etcd member and a proxy to it, either the one built into this binary or a
-// cetcd executable.
+// Package cetcd drives cetcd: the key-value interface of Consul in front of etcd. A member is an
+// etcd member and a proxy to it, either the one built into this binary or a cetcd executable.
 package cetcd
 
 import (
@@ -23,7 +22,7 @@ const Name = "cetcd"
 // maxValue is the largest value in bytes that the proxy accepts, as Consul does.
 const maxValue = 512 << 10
 
-// Options are the settings for etcd's server and the client.
+// Options are the settings for the etcd server and the client.
 type Options struct {
 	etcd.Server `yaml:",inline"`
 	Transport   database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for consul"`
@@ -51,7 +50,7 @@ var (
 	_ database.WatchDialer = (*Options)(nil)
 )
 
-// ServeMirror implements [database.Mirror] with Consul's mirror.
+// ServeMirror implements [database.Mirror] with the mirror for Consul.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	return o.api().ServeMirror(ctx, l, hold)
 }
@@ -67,8 +66,8 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	return o.Server.Recipes(version)
 }
 
-// MaxValue returns the proxy's limit in bytes, or etcd's if an option makes it smaller. etcd stores
-// a few bytes more than the value.
+// MaxValue returns the limit of the proxy in bytes, or that of etcd if an option makes it smaller.
+// etcd stores a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
 }
@@ -81,10 +80,10 @@ func (o *Options) MaxTxnValue(keySize, keys int) int {
 	return min(o.api().MaxTxnValue(keySize, keys), max(0, o.Server.MaxTxnValue(keySize, keys)-binary.MaxVarintLen64))
 }
 
-// api returns the driver for the proxies' interface.
+// api returns the driver for the interface that the proxies serve.
 func (o *Options) api() *consul.Options { return &consul.Options{Transport: o.Transport} }
 
-// Ready makes one linearizable read through the member's proxy.
+// Ready makes one linearizable read through the proxy of a member.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.api().Ready(ctx, t, member)
 }
@@ -92,7 +91,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 // keysOnly is a Consul client without sessions, which the proxy refuses.
 type keysOnly struct{ database.WholeKeys }
 
-// Dial opens one connection to one member's proxy, as to a Consul member.
+// Dial opens one connection to the proxy of one member, as to a Consul member.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	c, err := o.api().Dial(ctx, t)
 	if err != nil {
@@ -101,8 +100,8 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return keysOnly{c.(database.WholeKeys)}, nil
 }
 
-// DialWatches opens a connection for one watcher to one member's proxy, as to a Consul member. The
-// proxy must be the one in this binary, which describes itself: whether queries to a cetcd
+// DialWatches opens a connection for one watcher to the proxy of one member, as to a Consul member.
+// The proxy must be the one in this binary, which describes itself: whether queries to a cetcd
 // executable wait for changes is not known.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
 	if _, err := o.Version(ctx, t, max(t.Prefer, 0)); err != nil {
@@ -116,7 +115,7 @@ func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	return o.api().Leader(ctx, t)
 }
 
-// Version returns the version of a member's etcd. A cetcd executable does not report it.
+// Version returns the etcd version of a member. A cetcd executable does not report it.
 func (o *Options) Version(ctx context.Context, t database.Target, member int) (string, error) {
 	return o.api().Version(ctx, t, member)
 }
@@ -137,7 +136,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.api().CleanOneByOne(ctx, t, which, removed)
 }
 
-// Consul's limits on a transaction: operations, and bytes of its JSON.
+// The limits that Consul sets for a transaction: operations, and bytes of its JSON.
 const (
 	maxTxnOps  = 64
 	maxTxnBody = 512 << 10

@@ -17,8 +17,8 @@ func Database() database.Database {
 		Name: Name,
 		Info: database.Info{
 			About: "Consul's key-value API on etcd, by a proxy that is part of dbtester; its version is the etcd's. Upstream's cetcd never had a release, and its code is unchanged since 2016",
-			// etcd has no reads from a leader's lease: Consul's default and consistent modes
-			// are both linearizable here.
+			// etcd has no reads under a leader lease: the Consul modes default and consistent are
+			// both linearizable here.
 			Reads: []workload.ReadMode{workload.ReadLinearizable, workload.ReadStale},
 			Promises: map[workload.ReadMode]database.Promise{
 				workload.ReadLinearizable: {Linearizable: true, Text: "etcd confirms with a quorum"},

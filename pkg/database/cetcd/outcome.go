@@ -26,8 +26,8 @@ func badRequest(format string, args ...any) error {
 	return answer{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
-// Consul's texts from which its clients see whether a write may have been applied. The
-// proxy answers with the same texts in the same cases.
+// The Consul error texts from which clients see whether a write may have been applied. The proxy
+// answers with the same texts in the same cases.
 const (
 	saysNoLeader   = "No cluster leader"                    // surely not applied
 	saysLeaderLost = "leadership lost while committing log" // perhaps applied
@@ -39,8 +39,8 @@ const (
 	saysTooLarge   = "Request body too large, max size: %d bytes"
 )
 
-// answerOf turns an error from etcd into Consul's answer for the same problem. sent is false if the
-// request was never handed to a connection: then it cannot have been applied.
+// answerOf turns an error from etcd into the answer that Consul gives for the same problem. sent is
+// false if the request was never handed to a connection: then it cannot have been applied.
 func answerOf(err error, sent bool) answer {
 	var a answer
 	if errors.As(err, &a) {

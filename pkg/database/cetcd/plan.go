@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The roles of etcd's ports; "client" is the proxy's.
+// The roles of the etcd ports; "client" is the port of the proxy.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
@@ -46,7 +46,7 @@ func toolOperations() []workload.Op {
 	return []workload.Op{workload.OpWrite, workload.OpUpdate, workload.OpRead, workload.OpReadOneshot}
 }
 
-// etcdMember returns the member as etcd's driver sees it.
+// etcdMember returns the member as the etcd driver sees it.
 func etcdMember(m database.Member) database.Member {
 	hosts := make([]database.Host, len(m.Hosts))
 	for i, h := range m.Hosts {

@@ -13,9 +13,9 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// proxy serves Consul's HTTP interface from etcd: keys and values, and the part of the agent's
+// proxy serves the Consul HTTP interface from etcd: keys and values, and the part of the agent
 // interface that names the leader. It has no sessions, datacenters, namespaces or tokens. Indexes
-// are etcd's revisions.
+// are etcd revisions.
 type proxy struct {
 	store *store
 	// stopping ends when the proxy shall stop: blocking queries end with it.
@@ -49,7 +49,7 @@ func (r *request) atMostOne(names ...string) error {
 	return nil
 }
 
-// respond turns a function's error into the answer, unless the function has written one.
+// respond turns the error of a function into the answer, unless the function has written one.
 func respond(f func(http.ResponseWriter, *request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		params, err := url.ParseQuery(r.URL.RawQuery)
@@ -76,7 +76,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 	return nil
 }
 
-// followEvery is the interval between queries for etcd's leader.
+// followEvery is the interval between queries for the etcd leader.
 const followEvery = time.Second
 
 // followLeader polls etcd for whether it knows a leader, until ctx ends.

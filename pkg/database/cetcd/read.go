@@ -26,8 +26,8 @@ type pair struct {
 	ModifyIndex int64
 }
 
-// How many keys one request to etcd may return: with every page, etcd counts all keys
-// that follow it.
+// The most keys that one request to etcd may return: with every page, etcd counts all keys that
+// follow it.
 const (
 	keysPage  = 50_000
 	pairsPage = 500
@@ -106,7 +106,7 @@ func (p *proxy) getPairs(w http.ResponseWriter, r *request) error {
 func (p *proxy) getKeys(w http.ResponseWriter, r *request) error {
 	separator := r.params.Get("separator")
 	if separator == "" {
-		separator = r.params.Get("seperator") // Consul's first spelling
+		separator = r.params.Get("seperator") // the first spelling in Consul
 	}
 	list := &listing{w: w, meta: func(revision int64) { p.setMeta(w, r, revision) }}
 	query := &pb.RangeRequest{Limit: keysPage, KeysOnly: true, Serializable: r.serializable()}
@@ -190,7 +190,7 @@ func (l *listing) end(err error, emptyIsMissing bool) error {
 	return nil
 }
 
-// pairOf converts etcd's entry for a key.
+// pairOf converts the etcd entry for a key.
 func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 	flags, value, ok := decodeValue(kv.Value)
 	if !ok {

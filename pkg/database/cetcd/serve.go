@@ -26,8 +26,8 @@ type flags struct {
 	tls      *tls.Config
 }
 
-// Serve runs the built-in proxy until ctx ends; args come from its plan. The
-// proxy's etcd is a separate command.
+// Serve runs the built-in proxy until ctx ends; args come from its plan. Its etcd is a separate
+// command.
 func (o *Options) Serve(ctx context.Context, args []string) error {
 	f, err := parseFlags(args)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Options) Serve(ctx context.Context, args []string) error {
 	return errors.Join(serve(ctx, listener, store, logger), store.close())
 }
 
-// stopWithin bounds how long running requests may take when the proxy is stopped.
+// stopWithin bounds the time for running requests when the proxy is stopped.
 const stopWithin = 5 * time.Second
 
 // serve answers requests until ctx ends, and then finishes the running ones.
@@ -70,7 +70,7 @@ func serve(ctx context.Context, listener net.Listener, store *store, logger *log
 	case <-ctx.Done():
 		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		if server.Shutdown(stop) != nil {
-			err = server.Close() // only the clients' connections are left
+			err = server.Close() // only client connections are left
 		}
 		done()
 		<-served
@@ -111,8 +111,8 @@ func parseFlags(args []string) (flags, error) {
 	return f, err
 }
 
-// tlsConfig returns a configuration that serves with the member's certificate, requires
-// client certificates from the same CA, and dials etcd with the member's certificate.
+// tlsConfig returns a configuration that serves with the member certificate, requires client
+// certificates from the same CA, and dials etcd with the member certificate.
 func tlsConfig(ca, cert, key string) (*tls.Config, error) {
 	pem, err := os.ReadFile(ca)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 )
 
-// store is etcd's gRPC interface over one connection to one member. It is safe for
-// concurrent use and never sends a request twice.
+// store is the gRPC interface of etcd over one connection to one member. It is safe for concurrent
+// use and never sends a request twice.
 type store struct {
 	conn    *grpc.ClientConn
 	kv      pb.KVClient
@@ -126,8 +126,8 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) (event 
 	return false, answerOf(err, true)
 }
 
-// pages calls page with all keys that begin with prefix, in order and page by page, as of
-// the revision in the first page's header.
+// pages calls page with all keys that begin with prefix, in order and page by page, as of the
+// revision in the header of the first page.
 func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, page func(*pb.RangeResponse) error) error {
 	r.Key, r.RangeEnd = span(prefix)
 	for {
@@ -161,5 +161,5 @@ func span(prefix string) (key, end []byte) {
 	return []byte(prefix), []byte{0}
 }
 
-// revision converts an index to etcd's revision. An unreachable index becomes the largest one.
+// revision converts an index to an etcd revision. An unreachable index becomes the largest one.
 func revision(index uint64) int64 { return int64(min(index, math.MaxInt64-1)) }

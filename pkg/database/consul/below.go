@@ -14,7 +14,7 @@ type operations interface {
 	database.Leaser
 }
 
-// within returns a client whose keys lie below the target's prefix, if it has one.
+// within returns a client whose keys lie below the target prefix, if it has one.
 func within(t database.Target, on operations) database.WholeKeys {
 	if t.Prefix == "" {
 		return on

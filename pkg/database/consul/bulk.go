@@ -13,20 +13,21 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// Consul's bounds on a transaction: its operations, up to 1.16, and the bytes of its JSON.
+// The bounds that Consul sets for a transaction: its operations, up to 1.16, and the bytes of its
+// JSON.
 const (
 	maxTxnOps   = 64
 	maxTxnBytes = 512 << 10
 )
 
-// BulkSize returns how many sets fit into a transaction. A value is written in base64.
+// BulkSize returns the number of sets that fit into a transaction. A value is written in base64.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	const perSet, request = 250, 1 << 10
-	// An escape in a key takes up to six bytes in JSON; a load's keys have no escapes.
+	// An escape in a key takes up to six bytes in JSON; the keys of a load have no escapes.
 	return max(1, min(maxTxnOps, (maxTxnBytes-request)/(keySize+(valueSize+2)/3*4+perSet)))
 }
 
-// bulk writes with transactions through Consul's library.
+// bulk writes with transactions through the Consul library.
 type bulk struct {
 	txn    *api.Txn
 	http   *http.Client

@@ -1,5 +1,5 @@
-// Package consul drives Consul's key-value store: servers from a consul
-// executable, clients over its HTTP interface.
+// Package consul drives the Consul key-value store: servers from a consul executable, clients over
+// its HTTP interface.
 package consul
 
 import (
@@ -25,7 +25,8 @@ const maxValue = 512 << 10
 // and no option changes that.
 const fsyncEach = "fdatasync of the log by a quorum before a write is answered"
 
-// Options are the settings for Consul's server, named as in its configuration, and for its client.
+// Options are the settings for the Consul server, named as in its configuration, and for its
+// client.
 type Options struct {
 	RaftMultiplier        int                `yaml:"raft_multiplier" doc:"factor of raft's time-outs, from 1 to 10: upstream recommends 1 for production, its default is 5" classic:"raft_multiplier"`
 	HTTPMaxConnsPerClient int                `yaml:"http_max_conns_per_client" doc:"HTTP connections that a member accepts from one address; it answers more with 429 (upstream's default: 200)"`
@@ -48,7 +49,7 @@ func New() *Options {
 	}
 }
 
-// SetClassic sets Consul's default raft_multiplier, which the classic tool used.
+// SetClassic sets the Consul default for raft_multiplier, which the classic tool used.
 func (o *Options) SetClassic() string {
 	o.RaftMultiplier = 5
 	return "raft_multiplier is 5, Consul's own default, as in the classic set-up (1 elsewhere)"
@@ -125,7 +126,7 @@ var plannedFlags = []string{
 	"config-format", "log-file", "pid-file", "join-wan", "retry-join-wan", "advertise-wan",
 }
 
-// plannedKeys are the keys of Consul's configuration that Plan sets and -hcl would replace.
+// plannedKeys are the keys in the Consul configuration that Plan sets and -hcl would replace.
 var plannedKeys = []string{
 	"data_dir", "server", "server_mode", "node_name", "bootstrap", "bootstrap_expect", "bind_addr", "client_addr", "addresses",
 	"advertise_addr", "advertise_addr_wan", "ports", "serf_lan", "serf_wan", "retry_join", "retry_join_wan", "start_join",
@@ -155,6 +156,6 @@ func address(h database.Host, role string) string {
 // memberName counts members from 1, as log names in results do.
 func memberName(index int) string { return fmt.Sprintf("consul-%d", index+1) }
 
-// probeKey is a key below the target's prefix that is never written. Reading it shows
-// whether a member serves requests.
+// probeKey is a key below the target prefix that is never written. Reading it shows whether a
+// member serves requests.
 const probeKey = "dbtester/probe"

@@ -11,7 +11,7 @@ func Database() database.Database {
 	return database.Database{
 		Name: Name,
 		Info: database.Info{
-			// Consul's own default is a read from the leader's lease.
+			// The default in Consul is a read under the leader lease.
 			Reads: []workload.ReadMode{workload.ReadLeader, workload.ReadStale, workload.ReadLinearizable},
 			Promises: map[workload.ReadMode]database.Promise{
 				workload.ReadLinearizable: {Linearizable: true, Text: "the leader confirms with a quorum that it leads"},

@@ -51,10 +51,10 @@ func (m members) askFirst(ctx context.Context, f func(member int, c *client) err
 // Consul has no timeout for key-value requests: its "wait" is for blocking queries only. A member
 // continues with a request the client gave up until it notices that the connection is closed.
 //
-// The password in the target's credentials is the ACL token. It must allow writing key_prefix "",
-// or the target's prefix. To find versions and the leader, it must also allow reading agent_prefix
-// "". Without credentials, and for a namespace and the like, the library reads CONSUL_ variables
-// from the environment, as every Consul client does.
+// The password in the target credentials is the ACL token. It must allow writing key_prefix "", or
+// the target prefix. To find versions and the leader, it must also allow reading agent_prefix "".
+// Without credentials, and for a namespace and the like, the library reads CONSUL_ variables from
+// the environment, as every Consul client does.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	whole, err := o.members(t).client(max(t.Prefer, 0))
 	if err != nil {

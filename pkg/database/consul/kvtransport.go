@@ -51,7 +51,7 @@ func unconditional(done bool, err error) error {
 	return err
 }
 
-// kvTransport adds to net/http's transport four rules that Consul's library lacks. Large bodies
+// kvTransport adds to the net/http transport four rules that the Consul library lacks. Large bodies
 // wait for "100 Continue", answers about one key are bounded, the answer to a write is checked, and
 // so is the status of the answer to a transaction.
 type kvTransport struct {
@@ -82,7 +82,7 @@ func (k *kvTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return checkWrite(r, resp)
 }
 
-// checkWrite reads the answer to a write. Consul's library ignores it, except for
+// checkWrite reads the answer to a write. The Consul library ignores it, except for
 // compare-and-set.
 func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(resp.Body)
@@ -101,7 +101,7 @@ func checkWrite(r *http.Request, resp *http.Response) (*http.Response, error) {
 }
 
 // checkTxn returns an error for a transaction that was neither made nor refused for its own
-// reasons. Consul's library drops the status of such an answer.
+// reasons. The Consul library drops the status of such an answer.
 func checkTxn(resp *http.Response) (*http.Response, error) {
 	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusConflict {
 		return resp, nil

@@ -18,11 +18,10 @@ import (
 )
 
 // lean applies operations over one connection, one at a time. It encodes requests and
-// parses answers itself, without Consul's library and net/http, and starts no
-// goroutines.
+// parses answers itself, without the Consul library and net/http, and starts no goroutines.
 type lean struct {
-	// extra and fields are the library's additions to every request: parameters, as
-	// "name=value&", and header lines, including Host.
+	// extra and fields are what the library adds to every request: parameters, as "name=value&",
+	// and header lines, including Host.
 	extra  string
 	fields string
 
@@ -154,8 +153,7 @@ func (c *lean) Close() error {
 	return nil
 }
 
-// read appends the answer to a GET to the caller's buffer. With an error it returns the buffer as
-// it was.
+// read appends the answer to a GET to a buffer. With an error it returns the buffer as it was.
 func (c *lean) read(ctx context.Context, to, key []byte, parameters string) ([]byte, error) {
 	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, to)
 	switch {

@@ -19,7 +19,7 @@ type leanConn struct {
 	draft   exchange.Draft
 	addr    string
 	tls     *tls.Config // nil for plaintext
-	maxBody int64       // bytes in an answer's body
+	maxBody int64       // bytes in the body of an answer
 }
 
 // headBytes is the usual size of the headers of an answer; longer ones take a second read.

@@ -17,8 +17,8 @@ import (
 const (
 	// connectTimeout bounds the time to establish one connection.
 	connectTimeout = 5 * time.Second
-	// bufferBytes is the size of each of a connection's two buffers: a thousand connections should
-	// stay small, and most requests fit.
+	// bufferBytes is the size of each of the two buffers of a connection: a thousand connections
+	// should stay small, and most requests fit.
 	bufferBytes = 4 << 10
 )
 
@@ -56,7 +56,7 @@ func (m members) open(member int) (*client, error) {
 	}, nil
 }
 
-// openLibrary returns a client of Consul's own library for one member over the standard transport,
+// openLibrary returns a client of the Consul library for one member over the standard transport,
 // and the configuration the library completed. Nothing is connected yet.
 func openLibrary(t database.Target, member int, maxBody int64, conns int) (*api.Client, *api.Config, error) {
 	transport, err := standard(t.TLS, maxBody, conns)
@@ -74,8 +74,8 @@ func endpoint(t database.Target, member int) (string, error) {
 	return t.Endpoints[member], nil
 }
 
-// library returns a client of Consul's own library for one member, and the configuration the
-// library completed.
+// library returns a client of the Consul library for one member, and the configuration the library
+// completed.
 func library(t database.Target, member int, transport http.RoundTripper) (*api.Client, *api.Config, error) {
 	address, err := endpoint(t, member)
 	if err != nil {
@@ -115,7 +115,7 @@ func tokenOf(auth *database.Auth) (string, error) {
 // noRedirect returns a redirect as the answer. Following it would send a request twice.
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// standard returns net/http's transport for some connections.
+// standard returns the net/http transport for some connections.
 func standard(t *database.TLS, maxBody int64, conns int) (*kvTransport, error) {
 	config, err := t.Config()
 	if err != nil {

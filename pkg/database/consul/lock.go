@@ -43,7 +43,7 @@ func lockFacts() *database.LockFacts {
 	}
 }
 
-// renewals returns the interval between renewals, as in Consul's own client.
+// renewals returns the interval between renewals, as in the Consul client.
 func renewals(ttl time.Duration) time.Duration { return ttl / 2 }
 
 // contenders makes contenders. It uses the members in turn unless one is preferred.
@@ -72,8 +72,8 @@ func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.Lo
 	return &contenders{on: o, target: t, lo: lo, ttl: f.Session.Granted(lo.TTL), recipe: recipe.Name}, nil
 }
 
-// lockConns bounds a contender's connections: for a wait, a renewal, and the query with which the
-// library checks whether it still holds the lock.
+// lockConns bounds the connections of a contender: for a wait, a renewal, and the query with which
+// the library checks whether it still holds the lock.
 const lockConns = 4
 
 // open returns a separate client for the next member.
@@ -110,8 +110,8 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 	return &contender{session: one, renewer: database.Renew(renewals(c.ttl), c.ttl, one.Keep)}, nil
 }
 
-// begin begins a session with a LockDelay, whose locks are released when it ends. Consul's library
-// does not send a LockDelay of 0, so Consul would use its default.
+// begin begins a session with a LockDelay, whose locks are released when it ends. The Consul
+// library does not send a LockDelay of 0, so Consul would use its default.
 func (s *sessions) begin(ctx context.Context, ttl, delay time.Duration) (*session, error) {
 	entry := map[string]any{
 		"Name": "dbtester", "TTL": ttl.String(), "LockDelay": delay.String(),
@@ -156,7 +156,7 @@ func (s *sessions) deleteFree(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns a lock's key.
+// keyOf returns the key of a lock.
 func (s *sessions) keyOf(name []byte) (string, error) {
 	key, err := encodeKey(name)
 	if err != nil {
@@ -230,7 +230,7 @@ const (
 	lockDelayed // by the LockDelay of a session that ended
 )
 
-// Consul's texts for a key that was not locked.
+// The Consul texts for a key that was not locked.
 const (
 	textDelayed   = "lock delay"
 	textHeld      = "lock is already held"
@@ -258,7 +258,7 @@ func (s *session) lock(ctx context.Context, key string) (how taken, fence int64,
 	return lockTaken, int64(resp.Results[0].ModifyIndex), nil
 }
 
-// refusal interprets Consul's text.
+// refusal interprets the text from Consul.
 func refusal(what string) (taken, error) {
 	switch {
 	case strings.Contains(what, textDelayed):
@@ -318,7 +318,8 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.session.on.Close())
 }
 
-// libraryContender takes locks of Consul's library with its own session, which the library renews.
+// libraryContender takes locks of the Consul library with its own session, which the library
+// renews.
 type libraryContender struct {
 	session *session
 	client  *api.Client // whose requests end with attempt
@@ -350,7 +351,7 @@ func newLibraryContender(s *session) (*libraryContender, error) {
 	return c, nil
 }
 
-// attempts ends the library's lock requests, which take no context, with an attempt.
+// attempts ends the lock requests of the library, which take no context, with an attempt.
 type attempts struct {
 	next http.RoundTripper
 	of   *libraryContender
@@ -360,7 +361,7 @@ func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r.WithContext(*a.of.attempt.Load()))
 }
 
-// Acquire locks one of the library's locks, and then requests the fence.
+// Acquire locks a lock of the library, and then requests the fence.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {
@@ -389,7 +390,7 @@ func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (
 	c.lock, c.lost, c.end = lock, lost, end
 	fence, err := c.fence(ctx, key)
 	if err != nil {
-		_ = c.Release(ctx) // the fence's error is returned
+		_ = c.Release(ctx) // the error for the fence is returned
 		c.session.free(ctx, key)
 		return database.Held{}, err
 	}
@@ -408,7 +409,7 @@ func (c *libraryContender) fence(ctx context.Context, key string) (int64, error)
 	return int64(pair.ModifyIndex), nil
 }
 
-// classed classifies an error from the library's lock.
+// classed classifies an error from a library lock.
 func (c *libraryContender) classed(ctx context.Context, err error) error {
 	if strings.Contains(err.Error(), textNoSession) {
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)

@@ -12,8 +12,8 @@ func logTimes() []declared.LogTime {
 	}
 }
 
-// logRules find events in Consul's log that disturb a run. Before 1.7 lines begin with
-// "raft:" and "consul:" instead of "agent.server.raft:" and "agent.server:".
+// logRules find events in the Consul log that disturb a run. Before 1.7 lines begin with "raft:"
+// and "consul:" instead of "agent.server.raft:" and "agent.server:".
 func logRules() []declared.LogRule {
 	return []declared.LogRule{
 		{Event: "leader elected", Pattern: `: cluster leadership acquired`, Help: "this member leads"},

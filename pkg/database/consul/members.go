@@ -9,7 +9,7 @@ import (
 // members queries the members of a target over its own connections.
 type members struct {
 	target    database.Target
-	transport database.Transport // for a load's clients
+	transport database.Transport // for the clients of a load
 	maxBody   int64              // of an answer about one key, in bytes
 }
 

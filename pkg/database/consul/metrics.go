@@ -22,8 +22,8 @@ func metrics(m database.Member) *database.MetricsSource {
 	return &s
 }
 
-// Reports returns a member's metrics at its client address. Its configuration must have a positive
-// telemetry.prometheus_retention_time, and the token agent:read.
+// Reports returns the metrics of a member at its client address. Its configuration must have a
+// positive telemetry.prometheus_retention_time, and the token agent:read.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member], t.TLS != nil)
 	if t.Auth != nil && t.Auth.Password != "" {
@@ -32,8 +32,8 @@ func (o *Options) Reports(t database.Target, member int) database.MetricsSource 
 	return s
 }
 
-// reports returns the metrics a member serves on its client port. Consul's additional numbers for
-// the last ten seconds are not used.
+// reports returns the metrics a member serves on its client port. The additional numbers for the
+// last ten seconds are not used.
 func reports(endpoint string, secure bool) database.MetricsSource {
 	u := neturl.URL{Scheme: "http", Host: endpoint, Path: "/v1/agent/metrics", RawQuery: "format=prometheus"}
 	if secure {

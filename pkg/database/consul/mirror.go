@@ -27,7 +27,7 @@ type mirror struct {
 // kvPath precedes a key in the path of a URL.
 const kvPath = "/v1/kv/"
 
-// ServeMirror implements [database.Mirror] on net/http, as Consul's own server does.
+// ServeMirror implements [database.Mirror] on net/http, as the Consul server does.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	server := &http.Server{Handler: &mirror{hold: hold}}
 	// Serve and Close do not wait for handlers.

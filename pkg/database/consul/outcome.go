@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify classifies the error of a request, nil for nil. The error's text has no URL, because a
-// URL contains the key.
+// classify classifies the error of a request, nil for nil. The text of the error has no URL,
+// because a URL contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -75,13 +75,13 @@ func classOfEnd(err error) database.Class {
 }
 
 // hasEnd reports whether an answer is the error of a canceled request. A client that hangs up at
-// its deadline cancels the proxy's request, and the proxy answers with that error.
+// its deadline cancels the request of the proxy, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
-// ended returns the error of a context that has ended, else nil. A connection's deadline may expire
-// a moment before the context's timer.
+// ended returns the error of a context that has ended, else nil. The deadline of a connection may
+// expire a moment before the timer of the context.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func ended(ctx context.Context) error {
 func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	switch s.Code {
 	case http.StatusTooManyRequests:
-		// From Consul's limits, before it reads a request.
+		// From the limits in Consul, before it reads a request.
 		return database.ClassThrottled, true
 	case http.StatusRequestEntityTooLarge:
 		return database.ClassTooLarge, true
@@ -105,14 +105,14 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 		return database.ClassDenied, true
 	}
 	if s.Code < http.StatusMultipleChoices {
-		return database.ClassOther, false // success with another status than Consul's 200
+		return database.ClassOther, false // success with another status than 200, which Consul sends
 	}
 	if s.Code < http.StatusInternalServerError {
 		return database.ClassOther, true
 	}
 	switch s.Code {
 	case http.StatusServiceUnavailable:
-		// Consul's limits have this text. Any other text is from something between the client
+		// The limits in Consul have this text. Any other text is from something between the client
 		// and Consul.
 		class = database.ClassUnavailable
 	case http.StatusGatewayTimeout:
@@ -128,8 +128,8 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 	return class, false
 }
 
-// reason is a text in Consul's answers with status 500. Only the text shows whether a
-// write may have been applied.
+// reason is a text in Consul answers with status 500. Only the text shows whether a write may have
+// been applied.
 type reason struct {
 	text    string
 	class   database.Class
@@ -152,7 +152,7 @@ func reasons() []reason {
 		{"node is not the leader", database.ClassLeaderChange, true},
 		{"leadership transfer in progress", database.ClassLeaderChange, true},
 		{"timed out enqueuing operation", database.ClassThrottled, true},
-		// The entry may be in a member's log.
+		// The entry may be in the log of a member.
 		{"leadership lost while committing log", database.ClassLeaderChange, false},
 		{"raft is already shutdown", database.ClassUnavailable, false},
 		// No connection to the leader, so nothing was forwarded to it; for a connection that broke

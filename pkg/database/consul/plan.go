@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Paths below a member's directory.
+// Paths below the member directory.
 const (
 	dataDir    = "data"
 	configFile = "consul.json"
@@ -49,7 +49,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// args returns the agent's arguments.
+// args returns the arguments of the agent.
 func (o *Options) args(m database.Member) []string {
 	self := m.Self()
 	args := []string{

@@ -64,10 +64,10 @@ type agent struct {
 // server returns the address that other members use.
 func (a agent) server() string { return net.JoinHostPort(a.Member.Addr, a.Member.Tags["port"]) }
 
-// leaderAnswer is a member's answer: the leader's address, and its own.
+// leaderAnswer is the answer of a member: the address of the leader, and its own.
 type leaderAnswer struct{ leader, self string }
 
-// Leader asks the endpoints in parallel for the leader's address and their own, until a
+// Leader asks the endpoints in parallel for the address of the leader and their own, until a
 // majority agrees, and returns the member the majority names as leader. It fails if that member did
 // not answer.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
@@ -112,7 +112,7 @@ func columns(answers []leaderAnswer) (leaders, servers []string) {
 	return leaders, servers
 }
 
-// leaderOf finds the leader that most members name among the members' servers.
+// leaderOf finds the leader that most members name among the servers of the members.
 func leaderOf(leaders, servers []string, unasked error) (int, error) {
 	votes := map[string]int{}
 	leader := ""
@@ -242,8 +242,8 @@ func unescaped(name []byte) string {
 	return text
 }
 
-// maxJSON bounds a member's answer about itself, in bytes. A large configuration takes
-// about 100 KiB.
+// maxJSON bounds the answer of a member about itself, in bytes. A large configuration takes about
+// 100 KiB.
 const maxJSON = 4 << 20
 
 // getJSON decodes an answer into out.

@@ -19,8 +19,8 @@ var releases embed.FS
 // oldestRelease is the first release that accepts the ports of a plan.
 const oldestRelease = "1.14.0"
 
-// Recipes returns upstream's release archive and, for versions that are known to build, a
-// build from Go modules.
+// Recipes returns the upstream release archive and, for versions that are known to build, a build
+// from Go modules.
 func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	if !regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`).MatchString(version) {
 		return nil, fmt.Errorf("the version of consul must be one such as 1.16.0, got %q", version)

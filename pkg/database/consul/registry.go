@@ -26,8 +26,8 @@ var (
 const (
 	// leastCheck is the shortest TTL that is requested for a check. Consul has no bound.
 	leastCheck = time.Second
-	// forgotten is after how long an agent deregisters an instance whose check is critical: the
-	// shortest time that Consul accepts. Agents look every 30 s.
+	// forgotten is the time after which an agent deregisters an instance whose check is critical:
+	// the shortest that Consul accepts. Agents look every 30 s.
 	forgotten = time.Minute
 	// settling bounds the wait for agents that do not reach the servers yet. One that failed to do
 	// so when it started tries again after about 15 s.
@@ -49,7 +49,7 @@ func (o *Options) Registry() database.SessionFacts {
 	}
 }
 
-// registry registers instances at the members' own agents in turn, and follows them through the
+// registry registers instances at the agents of the members in turn, and follows them through the
 // preferred or else the first member.
 type registry struct {
 	target  database.Target
@@ -60,8 +60,8 @@ type registry struct {
 	last    atomic.Int64
 }
 
-// DialRegistry makes clients for all members' agents. An ACL token must allow writing the service,
-// whose name begins with "dbtester", and reading node_prefix "".
+// DialRegistry makes clients for the agents of all members. An ACL token must allow writing the
+// service, whose name begins with "dbtester", and reading node_prefix "".
 func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database.Sessions, error) {
 	r, err := newRegistry(t)
 	if err != nil {

@@ -25,7 +25,7 @@ type responseHead struct {
 // maxHead bounds the head of an answer, and a line within its body, in bytes.
 const maxHead = 64 << 10
 
-// parseHead parses an answer's head, without the empty line at its end.
+// parseHead parses the head of an answer, without the empty line at its end.
 func parseHead(head []byte) (responseHead, error) {
 	line, rest, err := cutLine(head)
 	if err != nil {
@@ -210,7 +210,7 @@ func tooLong(most int64) error {
 	return fmt.Errorf("%w: the body has more than %d bytes, the most for the largest value", errMalformed, most)
 }
 
-// chunks appends a body's chunks to out, and takes the trailer.
+// chunks appends the chunks of a body to out, and takes the trailer.
 func (in input) chunks(out []byte, most int64) ([]byte, error) {
 	for left := most; ; {
 		line, err := in.until("\r\n")

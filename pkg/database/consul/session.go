@@ -26,13 +26,13 @@ const (
 	// leastTTL and mostTTL bound a TTL, unless session_ttl_min changes the lower one.
 	leastTTL = 10 * time.Second
 	mostTTL  = 24 * time.Hour
-	// sessionConns is how many requests for sessions may run at the same time.
+	// sessionConns bounds the session requests that run at the same time.
 	sessionConns = 64
 	// roundTrip is longer than any answer without a wait takes.
 	roundTrip = 100 * time.Millisecond
 )
 
-// sessionFacts returns the facts about the key-value store's sessions, without health checks.
+// sessionFacts returns the facts about the sessions of the key-value store, without health checks.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
@@ -190,15 +190,15 @@ func (s *session) Release(ctx context.Context) error {
 }
 
 const (
-	// lockDelay is Consul's default LockDelay, and mostLockDelay the longest one.
+	// lockDelay is the default LockDelay, and mostLockDelay the longest one.
 	lockDelay     = 15 * time.Second
 	mostLockDelay = 60 * time.Second
-	// delayRest is how long the direct recipe waits before it requests a delayed lock again:
-	// members do not report when the delay is over.
+	// delayRest is the time for which the direct recipe waits before it requests a delayed lock
+	// again: members do not report when the delay is over.
 	delayRest = 100 * time.Millisecond
 )
 
-// sessionName lets operators recognize this program's sessions.
+// sessionName lets operators recognize the sessions of this program.
 const sessionName = "dbtester"
 
 // entryOf returns a session without health checks.

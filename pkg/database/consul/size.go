@@ -2,21 +2,21 @@ package consul
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// Consul's memory for a key in bytes, beyond the key and its value. Both exist more than once
-// and with garbage. Measured on one member of 1.16.0 as resident anonymous memory: 1,820 bytes for
-// each of 300,000 keys of 16+16 bytes, 6,350 for 256+1024, 33,600 for 256+16384. The Go heap in use
-// is about half of that.
+// The memory for a key in bytes, beyond the key and its value. Both exist more than once and with
+// garbage. Measured on one member of 1.16.0 as resident anonymous memory: 1,820 bytes for each of
+// 300,000 keys of 16+16 bytes, 6,350 for 256+1024, 33,600 for 256+16384. The Go heap in use is
+// about half of that.
 const (
 	memoryPerKey = 1700
 	keyCopies    = 8
 	valueCopies  = 2
-	// processMemory is a member's memory without keys.
+	// processMemory is the memory of a member without keys.
 	processMemory = 70 << 20
 )
 
-// The disk space for a key: in a snapshot of the same keys, 106, 1,358 and 16,700 bytes. Raft's log
-// file grows until the first snapshots, which are up to a minute apart, and then keeps its size:
-// 303 MB after 150,000 writes of 256+1024 bytes, and as much after 300,000.
+// The disk space for a key: in a snapshot of the same keys, 106, 1,358 and 16,700 bytes. The Raft
+// log file grows until the first snapshots, which are up to a minute apart, and then keeps its
+// size: 303 MB after 150,000 writes of 256+1024 bytes, and as much after 300,000.
 const (
 	snapshotPerKey = 80
 	snapshots      = 3 // two are kept while the next is written

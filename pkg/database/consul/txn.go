@@ -24,7 +24,7 @@ var (
 )
 
 const (
-	// maxTxnKeys is how many operations Consul accepts in one transaction.
+	// maxTxnKeys is the most operations that Consul accepts in one transaction.
 	maxTxnKeys = 64
 	// maxTxnBody is the largest transaction in bytes (limits.txn_max_req_len, or
 	// limits.kv_max_value_size if that is larger).
@@ -51,7 +51,7 @@ type txnAnswer struct {
 	}
 }
 
-// errStale is Consul's text for a key with another index.
+// errStale is the Consul text for a key with another index.
 const errStale = "index is stale"
 
 // settle takes the versions from an answer with status 200 or 409.

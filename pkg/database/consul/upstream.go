@@ -10,14 +10,14 @@ import (
 
 var _ database.Upstream = (*Options)(nil)
 
-// Consul's own defaults (agent/config/default.go), the same from 1.14 to 1.21.
+// The Consul defaults (agent/config/default.go), the same from 1.14 to 1.21.
 const (
 	upstreamMultiplier = 5
 	upstreamHTTPConns  = 200
 	upstreamRPCConns   = 100
 )
 
-// SetUpstream sets Consul's values without a configuration.
+// SetUpstream sets the values that Consul has without a configuration.
 func (o *Options) SetUpstream(string) {
 	o.RaftMultiplier, o.KVMaxValueSize, o.LogLevel = upstreamMultiplier, 0, "info"
 	o.HTTPMaxConnsPerClient, o.RPCMaxConnsPerClient = upstreamHTTPConns, upstreamRPCConns

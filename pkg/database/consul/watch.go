@@ -59,7 +59,7 @@ type watches struct {
 
 // DialWatches makes a client for the preferred or else the first member.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
-	const conns = 2 // one query, and a barrier's request
+	const conns = 2 // one query, and the request of a barrier
 	transport, err := standard(t.TLS, mostWatched, conns)
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)
@@ -198,7 +198,7 @@ func (w *watches) watch(watcher int32, index uint64) error {
 		}
 		seen := greatest(pairs)
 		last = max(last, seen)
-		if now < index { // Consul's indexes may fall, for example after a restore
+		if now < index { // Consul indexes may fall, for example after a restore
 			now = 0
 		}
 		index = now

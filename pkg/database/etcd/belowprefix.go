@@ -34,7 +34,7 @@ var (
 	_ database.Continuer    = (*below)(nil)
 )
 
-// within returns a client whose keys lie below the target's prefix, if it has one.
+// within returns a client whose keys lie below the target prefix, if it has one.
 func within(t database.Target, on operations) database.Client {
 	if t.Prefix == "" {
 		return on
@@ -73,8 +73,7 @@ func (j *joined) AppendGet(ctx context.Context, to, key []byte, mode workload.Re
 	return j.on.get(ctx, to, j.before(key), key, mode)
 }
 
-// before returns the prefix of a key's stored name. The empty key stays empty, so the database
-// refuses it.
+// before returns the prefix of a stored key. The empty key stays empty, so the database refuses it.
 func (j *joined) before(key []byte) string {
 	if len(key) == 0 {
 		return ""

@@ -14,11 +14,11 @@ import (
 
 var _ database.Bulker = (*Options)(nil)
 
-// defaultTxnOps is etcd's own --max-txn-ops.
+// defaultTxnOps is the default of --max-txn-ops.
 const defaultTxnOps = 128
 
-// BulkSize returns how many puts fit into a transaction: at most --max-txn-ops, and no more bytes
-// than a request may have.
+// BulkSize returns the number of puts that fit into a transaction: at most --max-txn-ops, and no
+// more bytes than a request may have.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	ops := defaultTxnOps
 	for _, f := range o.Flags {

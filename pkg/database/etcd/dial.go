@@ -23,15 +23,15 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/library"
 )
 
-// Dial opens one connection and requests the server's status, so a dead endpoint
-// fails the dial and not the first operation.
+// Dial opens one connection and requests the server status, so a dead endpoint fails the dial and
+// not the first operation.
 //
 // With Prefer set the connection uses only that member, even after the member died: the receiver of
 // every request is known. With Prefer -1 the client connects to every member and sends requests to
 // them in turn.
 //
-// Every transport sends a request's remaining time (grpc-timeout), so a member drops
-// work the client no longer waits for.
+// Every transport sends the remaining time for a request (grpc-timeout), so a member drops work the
+// client no longer waits for.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	if err := o.validTransport(); err != nil {
 		return nil, fmt.Errorf("dial etcd: %w", err)
@@ -52,7 +52,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return within(t, c), nil
 }
 
-// dialLibrary dials with etcd's client library. No request has more than maxRequest bytes.
+// dialLibrary dials with the etcd client library. No request has more than maxRequest bytes.
 func dialLibrary(ctx context.Context, t database.Target, maxRequest int) (*library.Client, error) {
 	addresses, err := t.Preferred()
 	if err != nil {
@@ -90,9 +90,9 @@ func hint(t database.Target, err error) string {
 	return " (the member may require TLS)"
 }
 
-// DialOptions returns grpc-go's options for a connection to etcd that sends no request
-// twice. A lost connection is retried after reconnect, and then with a backoff up to one second;
-// grpc-go's own backoff would grow to two minutes. A nil config is plaintext.
+// DialOptions returns the grpc-go options for a connection to etcd that sends no request twice. A
+// lost connection is retried after reconnect, and then with a backoff up to one second; the default
+// backoff of grpc-go would grow to two minutes. A nil config is plaintext.
 func DialOptions(config *tls.Config, reconnect time.Duration) []grpc.DialOption {
 	creds := insecure.NewCredentials()
 	if config != nil {

@@ -16,7 +16,7 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "etcd"
 
-// Options are the settings for etcd's server and client.
+// Options are the settings for the etcd server and client.
 type Options struct {
 	Server    `yaml:",inline"`
 	Transport database.Transport `yaml:"transport" doc:"client implementation: lean is dbtester's own gRPC client, for less client CPU; standard (or grpc) is grpc-go, on which etcd's own client is built; clientv3 is that client, which sends some requests again"`
@@ -32,7 +32,7 @@ const (
 const (
 	// transportGRPC is another name for [database.Standard], from older experiment files.
 	transportGRPC database.Transport = "grpc"
-	// transportLibrary is etcd's own client library with its retries and its balancer.
+	// transportLibrary is the etcd client library with its retries and its balancer.
 	transportLibrary database.Transport = "clientv3"
 )
 
@@ -91,7 +91,7 @@ func address(h database.Host, role string) string {
 // memberName counts members from 1, as the classic tool did.
 func memberName(index int) string { return fmt.Sprintf("etcd-%d", index+1) }
 
-// url returns the URL at which a role listens, with the address's zone escaped.
+// url returns the URL at which a role listens, with the zone of the address escaped.
 func url(m database.Member, h database.Host, role string) string {
 	u := neturl.URL{Scheme: "http", Host: address(h, role)}
 	if m.TLS != nil {

@@ -40,7 +40,7 @@ type keyFinder struct {
 	size   int    // without the prefix
 }
 
-// keysPerPage is how many names one read returns.
+// keysPerPage is the most names that one read returns.
 const keysPerPage = 1000
 
 // maxDigits is the number of digits in the largest key number.
@@ -108,7 +108,7 @@ func (f *keyFinder) tail(ctx context.Context, low, high int64, end []byte, keys 
 	return low + int64(above), err
 }
 
-// count counts the keys from a number's key to end.
+// count counts the keys from the one with a number to end.
 func (f *keyFinder) count(ctx context.Context, from int64, end []byte) (int64, error) {
 	resp, err := f.kv.Range(ctx, &pb.RangeRequest{Key: f.key(from), RangeEnd: end, CountOnly: true})
 	if err != nil {
@@ -117,8 +117,8 @@ func (f *keyFinder) count(ctx context.Context, from int64, end []byte) (int64, e
 	return resp.Count, nil
 }
 
-// read returns the highest number whose key has that length in the half-open range from
-// a number's key to end, or -1.
+// read returns the highest number whose key has that length in the half-open range from the key
+// with a number to end, or -1.
 func (f *keyFinder) read(ctx context.Context, from int64, end []byte, length int) (int64, error) {
 	highest := int64(-1)
 	for key := f.key(from); ; {

@@ -27,9 +27,9 @@ const (
 	pathStatus = "/etcdserverpb.Maintenance/Status"
 )
 
-// lean is a client without grpc-go. It encodes requests straight into the connection's
-// buffer, and decodes only the needed fields of replies. It is safe for concurrent use and keeps
-// neither key nor value.
+// lean is a client without grpc-go. It encodes requests straight into the connection buffer, and
+// decodes only the needed fields of replies. It is safe for concurrent use and keeps neither key
+// nor value.
 type lean struct {
 	calls  *unary.Client
 	tokens *leanTokens // replaces calls for clients with credentials
@@ -49,8 +49,8 @@ var (
 // replyMargin is a generous bound, in bytes, on a reply without its key and value.
 const replyMargin = 64 << 10
 
-// dialLean connects and requests the server's status. No key with its value is
-// larger than maxEntry bytes. See [unary.Config] for latePings.
+// dialLean connects and requests the server status. No key with its value is larger than maxEntry
+// bytes. See [unary.Config] for latePings.
 func dialLean(ctx context.Context, t database.Target, maxEntry int, latePings bool) (*lean, error) {
 	config, err := leanConfig(t)
 	config.LatePings = latePings
@@ -99,7 +99,7 @@ func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.Read
 }
 
 // get appends the value of the key before+key to a buffer. In place of an empty buffer without room
-// it returns the reply's memory, which otherwise serves the next call.
+// it returns the memory of the reply, which otherwise serves the next call.
 func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	longer, found := to, false
 	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {
@@ -194,7 +194,7 @@ func (c *lean) call(ctx context.Context, path string, m *unary.Message, read fun
 	return answer.Classify(err, !unsent)
 }
 
-// Field numbers of etcd's messages.
+// Field numbers in etcd messages.
 const (
 	rangeLimit        = 3 // in RangeRequest
 	rangeSerializable = 7

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// A renewal is a stream in etcd's protocol. Here it has one message in each direction, as in
-// KeepAliveOnce of etcd's client: the cost for the members is the same, and the response time is
+// A renewal is a stream in the etcd protocol. Here it has one message in each direction, as in
+// KeepAliveOnce of the etcd client: the cost for the members is the same, and the response time is
 // that of one request. Session holders keep one stream for all their sessions.
 
 var (
@@ -25,7 +25,7 @@ var (
 	_ database.Leaser = (*lean)(nil)
 )
 
-// leaseSeconds converts a TTL to etcd's unit, rounded up.
+// leaseSeconds converts a TTL to seconds, rounded up.
 func leaseSeconds(ttl time.Duration) int64 { return int64((ttl + time.Second - 1) / time.Second) }
 
 // Grant begins a lease.
@@ -81,7 +81,7 @@ const (
 	pathRevoke    = pb.Lease_LeaseRevoke_FullMethodName
 )
 
-// Field numbers of etcd's lease messages.
+// Field numbers in etcd lease messages.
 const (
 	grantTTL   = 1 // in LeaseGrantRequest
 	leaseID    = 1 // in LeaseKeepAliveRequest and LeaseRevokeRequest

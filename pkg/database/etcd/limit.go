@@ -13,11 +13,12 @@ import (
 //	header  { id: a varint, up to 10 bytes }     2-byte tag, length, tag, id
 //	put     { key, value }                       tag, length, and for both tag, length
 //
-// so the largest value depends on the key and, by a byte or two, on the id, which
-// starts with bits from the member's id.
+// so the largest value depends on the key and, by a byte or two, on the id, which starts with bits
+// from the member id.
 const (
 	defaultRequestBytes = 1536 << 10
-	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
+	// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default for
+	// experiments.
 	limitKeySize = 256
 	maxVarint    = 10
 )

@@ -100,10 +100,10 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 // Close does nothing: there is no connection, and locks leave no remains.
 func (c *contenders) Close() error { return nil }
 
-// queueName escapes "/" in the name of a lock: "/" separates it from the contenders' keys.
+// queueName escapes "/" in the name of a lock: "/" separates it from the keys of contenders.
 func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
 
-// escaping is the library's contender with escaped names.
+// escaping is the library contender with escaped names.
 type escaping struct{ *library.Contender }
 
 // Acquire implements [database.Contender].
@@ -118,7 +118,7 @@ type contender struct {
 	renewer   *database.Renewer
 	prefix    string
 	key       []byte // may be nil
-	fence     int64  // the key's create revision
+	fence     int64  // the create revision of the key
 	spent     bool   // a key may be left
 	abandoned bool
 }
@@ -225,8 +225,8 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 	}
 }
 
-// frontOf returns the front of the newest key, which must be the contender's: otherwise its session
-// has ended.
+// frontOf returns the front of the newest key, which must be that of the contender: otherwise its
+// session has ended.
 func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {

@@ -16,7 +16,7 @@ import (
 
 var _ database.Mirror = (*Options)(nil)
 
-// mirror answers KV's Put and Range for one key, and Maintenance's Status.
+// mirror answers KV.Put and KV.Range for one key, and Maintenance.Status.
 type mirror struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer
@@ -24,7 +24,7 @@ type mirror struct {
 	hold   func()
 }
 
-// ServeMirror implements [database.Mirror] on grpc-go, as etcd's own server does.
+// ServeMirror implements [database.Mirror] on grpc-go, as the etcd server does.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}
 	server := grpc.NewServer(grpc.MaxRecvMsgSize(math.MaxInt32), grpc.WaitForHandlers(true))

@@ -24,9 +24,9 @@ var release embed.FS
 // validVersion matches a full version of etcd; "3.6" is not a release.
 var validVersion = pattern.New(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// serverModule returns the module of upstream's main package. Up to 3.4 all of etcd was one module
-// without /v3 in its path. The recipe's go.mod therefore requires the release as incompatible and
-// replaces it with the commit of its tag.
+// serverModule returns the module of the upstream main package. Up to 3.4 all of etcd was one
+// module without /v3 in its path. The go.mod in the recipe therefore requires the release as
+// incompatible and replaces it with the commit of its tag.
 func serverModule(version string) string {
 	if strings.HasPrefix(version, "3.4.") {
 		return "go.etcd.io/etcd"
@@ -37,8 +37,8 @@ func serverModule(version string) string {
 // oldestRelease is the first release that accepts the arguments of a plan.
 const oldestRelease = "3.4.0"
 
-// Recipes returns upstream's release archive and, for versions whose build was tested, a
-// build from Go modules.
+// Recipes returns the upstream release archive and, for versions whose build was tested, a build
+// from Go modules.
 func (s *Server) Recipes(version string) ([]recipe.Recipe, error) {
 	if !validVersion().MatchString(version) {
 		return nil, fmt.Errorf("the version of etcd must be one such as 3.6.16, got %q (built from source: %s)", version, strings.Join(built(), ", "))
@@ -57,7 +57,7 @@ func (s *Server) Recipes(version string) ([]recipe.Recipe, error) {
 	return recipes, nil
 }
 
-// archive returns the recipe for upstream's release archive.
+// archive returns the recipe for the upstream release archive.
 func archive() recipe.Archive {
 	const base = "https://github.com/etcd-io/etcd/releases/download/v{version}/"
 	return recipe.Archive{
@@ -69,8 +69,8 @@ func archive() recipe.Archive {
 	}
 }
 
-// goBuild returns the recipe that builds the server's main package from a module that
-// requires it: the server's own go.mod replaces modules, which "go install" refuses.
+// goBuild returns the recipe that builds the main package of the server from a module that requires
+// it: the go.mod of the server replaces modules, which "go install" refuses.
 func goBuild(version string) (recipe.GoBuild, error) {
 	mod, err := release.ReadFile(path.Join("release", version, "go.mod.txt"))
 	if err != nil {
@@ -90,7 +90,7 @@ func goBuild(version string) (recipe.GoBuild, error) {
 	}, nil
 }
 
-// FromSource builds a checkout's server module, which etcd has since 3.5.
+// FromSource builds the server module in a checkout, which etcd has since 3.5.
 func (s *Server) FromSource(dir string) recipe.Checkout {
 	return recipe.Checkout{Dir: dir, Module: "server", Package: ".", Tool: Name, CommitName: "go.etcd.io/etcd/api/v3/version.GitSHA"}
 }

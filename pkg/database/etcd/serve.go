@@ -12,12 +12,12 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Serve runs one member of the etcd in this binary, with etcd's own flags, until ctx ends. It logs
-// to standard error.
+// Serve runs one member of the etcd in this binary, with the etcd flags, until ctx ends. It logs to
+// standard error.
 //
-// Unlike in upstream's command, a leader does not transfer its leadership before it
-// stops: a run's members are stopped together, and a transfer to a stopping member waits for a
-// timeout of 7 s.
+// Unlike in the upstream command, a leader does not transfer its leadership before it stops: the
+// members of a run are stopped together, and a transfer to a stopping member waits for a timeout of
+// 7 s.
 func (s *Server) Serve(ctx context.Context, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {
@@ -39,9 +39,8 @@ func (s *Server) Serve(ctx context.Context, args []string) error {
 	}
 }
 
-// parse returns the configuration for etcd's flags. Unknown flags are errors. So are
-// flags that upstream's command supports and embed ignores: the record would show a
-// setting without effect.
+// parse returns the configuration for etcd flags. Unknown flags are errors. So are flags that the
+// upstream command supports and embed ignores: the record would show a setting without effect.
 func parse(args []string) (*embed.Config, error) {
 	cfg := embed.NewConfig()
 	fs := flag.NewFlagSet(Name, flag.ContinueOnError)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Server holds the settings for etcd's server. Fields that set an etcd flag are named after it.
+// Server holds the settings for the etcd server. Fields that set an etcd flag are named after it.
 type Server struct {
 	SnapshotCount     int64         `yaml:"snapshot_count" doc:"committed entries between two snapshots (etcd's own default: 100000 up to 3.5, 10000 from 3.6)" classic:"snapshot_count,snap_count"`
 	QuotaBackendBytes int64         `yaml:"quota_backend_bytes" unit:"bytes" doc:"size in bytes at which the store refuses writes; 0 is etcd's own default of 2 GiB" classic:"quota_size_bytes"`

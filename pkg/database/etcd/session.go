@@ -26,8 +26,8 @@ var (
 	_ database.Taker         = (*lease)(nil)
 )
 
-// expiriesPerSecond is how many leases a leader ends per second; no option changes it. The
-// leader ends leases every half second.
+// expiriesPerSecond is the number of leases that a leader ends per second; no option changes it.
+// The leader ends leases every half second.
 const expiriesPerSecond = 1000
 
 // sessionFacts returns the facts about leases. A TTL has whole seconds, and at least one and a half

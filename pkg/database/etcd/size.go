@@ -2,8 +2,8 @@ package etcd
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// How etcd stores a revision, by bbolt's page layout. Measured on one member of etcd 3.6.16 with
-// pages of 4 KiB (etcd_mvcc_db_total_size_in_bytes over the puts):
+// How etcd stores a revision, by the page layout of bbolt. Measured on one member of etcd 3.6.16
+// with pages of 4 KiB (etcd_mvcc_db_total_size_in_bytes over the puts):
 //
 //	key + value   16+16  256+1024  256+16384  64+65536
 //	bytes each       90      2067      18481     67981
@@ -13,19 +13,19 @@ import "github.com/coreos/dbtester/pkg/database"
 const (
 	pageSize   = 4096
 	pageHeader = 16
-	// fillPercent is how full etcd leaves the pages of its revisions.
+	// fillPercent is the percentage to which etcd fills the pages of its revisions.
 	fillPercent = 90
 	// entryHeader is the overhead of bbolt and etcd for a key and value: a leaf element (16 bytes),
 	// a revision as key (17), and the fields of a mvccpb.KeyValue.
 	entryHeader = 16 + 17 + 14
-	// branchEntry is a page's entry in the page above.
+	// branchEntry is the entry for a page in the page above.
 	branchEntry = 16 + 17 + 4
 	// minEntries are on every page, whatever their size.
 	minEntries = 2
 )
 
-// StoreSize returns the size of etcd's store in bytes after that many writes of a key and a value,
-// without compaction.
+// StoreSize returns the size of the etcd store in bytes after that many writes of a key and a
+// value, without compaction.
 func StoreSize(writes, keySize, valueSize int64) int64 {
 	entry := entryHeader + keySize + valueSize
 	perPage := max(minEntries, (pageSize*fillPercent/100-pageHeader)/entry)
@@ -33,7 +33,7 @@ func StoreSize(writes, keySize, valueSize int64) int64 {
 	return int64(float64(writes) / float64(perPage) * float64(page+branchEntry))
 }
 
-// A member's files and entries apart from its store; sizes are in bytes.
+// The files and entries of a member apart from its store; sizes are in bytes.
 const (
 	segment = 64 << 20 // a write-ahead log file
 	// segments are kept after a snapshot.
@@ -42,12 +42,12 @@ const (
 	catchUp = 5000
 )
 
-// defaultQuota is etcd's own default, which 0 selects.
+// defaultQuota is the default in etcd, which 0 selects.
 const defaultQuota = 2 << 30
 
 // Needs returns the needed sizes of the store, the memory and the disk. Resident anonymous memory
 // with the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and 973 MB. The
-// store's pages are mapped too, but the kernel can reclaim them.
+// store pages are mapped too, but the kernel can reclaim them.
 func (s *Server) Needs(d database.Data) []database.Need {
 	store := StoreSize(d.Writes, d.KeySize, d.ValueSize)
 	quota := s.QuotaBackendBytes

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// MaxTxnKeys is how many operations etcd accepts in one transaction by default
+// MaxTxnKeys is the most operations that etcd accepts in one transaction by default
 // (--max-txn-ops).
 const MaxTxnKeys = 128
 
@@ -24,8 +24,8 @@ var (
 	_ database.TxnLimiter = (*Options)(nil)
 )
 
-// guarded returns Kubernetes' transaction for a guarded update: it compares each key's mod
-// revision, and then either puts all keys or reads them.
+// guarded returns the transaction by which Kubernetes makes a guarded update: it compares the mod
+// revision of each key, and then either puts all keys or reads them.
 func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	r := &pb.TxnRequest{}
 	for i := range puts {
@@ -44,11 +44,11 @@ func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	return r
 }
 
-// versionOf returns the request that reads a key's version.
+// versionOf returns the request that reads the version of a key.
 func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
 
-// Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict
-// has the keys' current ones.
+// Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict has the
+// current ones.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)

@@ -21,7 +21,7 @@ var (
 	_ database.Snapshotter  = (*Options)(nil)
 )
 
-// CompactEvery returns how often loads that overwrite keys compact by default. With
+// CompactEvery returns the default interval between compactions in loads that overwrite keys. With
 // 10,000 updates of 1 KiB per second a member then holds 1 GiB of history.
 func (o *Options) CompactEvery() time.Duration { return time.Minute }
 
@@ -48,7 +48,7 @@ func (o *Options) Compact(ctx context.Context, t database.Target) error {
 	return nil
 }
 
-// Defragment rewrites a member's store. The member answers nothing meanwhile.
+// Defragment rewrites the store of a member. The member answers nothing meanwhile.
 func (o *Options) Defragment(ctx context.Context, t database.Target, member int) error {
 	return ask(t, member, func(conn *grpc.ClientConn) error {
 		if _, err := pb.NewMaintenanceClient(conn).Defragment(ctx, &pb.DefragmentRequest{}); err != nil {
@@ -58,7 +58,7 @@ func (o *Options) Defragment(ctx context.Context, t database.Target, member int)
 	})
 }
 
-// Snapshot reads a snapshot of a member's store.
+// Snapshot reads a snapshot of the store of a member.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (size int64, err error) {
 	err = ask(t, member, func(conn *grpc.ClientConn) error {
 		stream, err := pb.NewMaintenanceClient(conn).Snapshot(ctx, &pb.SnapshotRequest{})

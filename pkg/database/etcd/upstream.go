@@ -11,7 +11,7 @@ import (
 
 var _ database.Upstream = (*Server)(nil)
 
-// etcd's own defaults (the releases' server/embed/config.go and server/etcdserver). The default of
+// The etcd defaults (server/embed/config.go and server/etcdserver in the releases). The default of
 // --snapshot-count changed with 3.6, and that of the logger with 3.5.
 const (
 	upstreamHeartbeat = 100 * time.Millisecond
@@ -25,10 +25,10 @@ func upstreamSnapshotCount(version string) int64 {
 	return 100_000
 }
 
-// SetUpstream sets etcd's values without flags.
+// SetUpstream sets the values that etcd has without flags.
 func (s *Server) SetUpstream(version string) {
 	s.SnapshotCount = upstreamSnapshotCount(version)
-	s.QuotaBackendBytes = 0 // selects etcd's default
+	s.QuotaBackendBytes = 0 // selects the etcd default
 	s.HeartbeatInterval, s.ElectionTimeout, s.LogLevel = upstreamHeartbeat, upstreamElection, "info"
 }
 

@@ -25,7 +25,7 @@ var (
 	_ database.Holder      = (*watches)(nil)
 )
 
-// watchFacts returns the facts about etcd's only kind of watch, over streams by a client.
+// watchFacts returns the facts about the only kind of watch in etcd, over streams by a client.
 func watchFacts(client string) []database.WatchFacts {
 	return []database.WatchFacts{{
 		Kind: database.WatchStream, How: fmt.Sprintf("one Watch stream of %s on each connection, a message for each watcher and change", client),
@@ -48,7 +48,7 @@ func (o *Options) WatchFacts() []database.WatchFacts {
 }
 
 // progressAgain is the interval between requests for progress: members do not answer while one of
-// the stream's watchers is behind.
+// the watchers on the stream is behind.
 const progressAgain = 100 * time.Millisecond
 
 // watches is one Watch stream on its own connection. The revision for a barrier is read over conn.
@@ -110,7 +110,7 @@ func (w *watches) openGRPC(ctx context.Context) error {
 	return nil
 }
 
-// idOf returns etcd's number for a watcher; to etcd 0 means no number.
+// idOf returns the number in etcd for a watcher; to etcd 0 means no number.
 func idOf(watcher int32) int64 { return int64(watcher) + 1 }
 
 // Add creates a watch.
@@ -303,12 +303,12 @@ type past struct {
 	release sync.Once // asked for
 	old     error     // why the release cannot resume
 
-	// The stream's lock guards these.
+	// The stream lock guards these.
 	resumed map[int64]*pb.WatchCreateRequest
 	gone    map[int64]bool  // that ended before a gap
 	overlap map[int64]int64 // up to which revision a watcher has everything, by watch that begins at or before it
 
-	overlaps atomic.Int64 // how many there are
+	overlaps atomic.Int64 // the number of them
 }
 
 func newPast() *past {
@@ -338,7 +338,7 @@ func (w *watches) fresh(watch int64, events []database.WatchEvent) []database.Wa
 func (w *watches) skip(id, left int64) {
 	create := proto.CloneOf(w.past.resumed[id])
 	create.StartRevision = left
-	create.WatchId += 1 << 32 // which leaves the watcher's number as it is
+	create.WatchId += 1 << 32 // which leaves the number of the watcher as it is
 	delete(w.past.resumed, id)
 	delete(w.created, id)
 	delete(w.progress, id)

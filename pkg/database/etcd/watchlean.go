@@ -46,7 +46,7 @@ func (w *watches) openLean(ctx context.Context, t database.Target) error {
 // leanWatch receives the messages of a stream.
 type leanWatch struct {
 	to       *watches
-	events   []database.WatchEvent // from one read's messages
+	events   []database.WatchEvent // from the messages in one read
 	at       time.Time
 	reported bool // since the last read
 }
@@ -109,7 +109,7 @@ const (
 )
 
 // appendEvents appends the events in a message, with their keys below a prefix. The events borrow
-// the message's bytes.
+// the bytes of the message.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
 	for len(message) > 0 {
 		var f field

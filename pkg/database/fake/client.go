@@ -78,7 +78,7 @@ func (c *client) Close() error {
 	return err
 }
 
-// do sends one request and returns its answer, or the answer's classified error.
+// do sends one request and returns its answer, or the classified error in it.
 func (c *client) do(ctx context.Context, op opcode, key, value []byte) ([]byte, error) {
 	answer, err := c.roundTrip(ctx, op, key, value)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*
 	return answer, nil
 }
 
-// reply is the server's answer.
+// reply is the answer of the server.
 type reply struct {
 	code code
 	data []byte
@@ -164,7 +164,7 @@ func (c *client) connect(ctx context.Context) error {
 	return nil
 }
 
-// classOf returns the class for a failed request: by ctx's error if ctx has ended, else a lost
+// classOf returns the class for a failed request: by the error of ctx if ctx has ended, else a lost
 // connection. A dialer may reach its deadline a moment before ctx does.
 func classOf(ctx context.Context, err error) database.Class {
 	var network net.Error

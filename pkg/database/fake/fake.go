@@ -32,8 +32,8 @@ const Version = "1.0.0"
 // maxValue is the largest value in bytes that a server accepts.
 const maxValue = 1 << 20
 
-// Options set how slow the fake is and how often it fails. Counts are of writes that reach the
-// leader.
+// Options set the delays of the fake and the frequency of its failures. Counts are of writes that
+// reach the leader.
 type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
 	OneByOne   bool          `yaml:"one_by_one" doc:"have one request after the other take that time, as behind a lock"`
@@ -157,7 +157,7 @@ const (
 	// Drop acknowledges a put without applying it.
 	Drop Lie = "drop"
 	// Older returns the previous value, a step back for clients that read the last one already.
-	// Stale does so for 5 ms after a write. Other returns another key's value.
+	// Stale does so for 5 ms after a write. Other returns the value of another key.
 	Older Lie = "older"
 	Stale Lie = "stale"
 	Other Lie = "other"

@@ -18,7 +18,7 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockConns are a contender's connections: for the wait, for renewals and for ending a wait.
+// lockConns are the connections of a contender: for the wait, for renewals and for ending a wait.
 const lockConns = 3
 
 // lockFacts returns the facts about locks.
@@ -82,7 +82,7 @@ type contender struct {
 	session        *session
 	renewer        *database.Renewer
 	prefix, recipe string
-	held           []byte // the request's key for the lock, or nil
+	held           []byte // the request key for the lock, or nil
 	abandoned      bool
 }
 
@@ -145,7 +145,7 @@ func (c *contender) Close(ctx context.Context) error {
 // fenceSize is in bytes. A fence is big endian.
 const fenceSize = 8
 
-// asked returns the session and the lock in a request's key.
+// asked returns the session and the lock in a request key.
 func asked(key []byte) (session int64, name string, ok bool) {
 	if len(key) < sessionID {
 		return 0, "", false
@@ -170,10 +170,10 @@ func (s *server) lock(op opcode, key, value []byte) (code, []byte) {
 	return codeOK, nil
 }
 
-// lookEvery is how often a server checks whether a session that holds a lock has ended.
+// lookEvery is the interval at which a server checks whether a session that holds a lock has ended.
 const lookEvery = 2 * time.Millisecond
 
-// await answers with the fence when the session's turn comes.
+// await answers with the fence when the turn of the session comes.
 func (s *server) await(ctx context.Context, key []byte) (code, []byte) {
 	session, name, ok := asked(key)
 	if !ok {

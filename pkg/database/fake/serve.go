@@ -138,7 +138,7 @@ func forward(ctx context.Context, upstream *client, op opcode, key, value []byte
 	return codeUnknown, []byte("the connection to the leader was lost")
 }
 
-// lead handles a request on the leader's store.
+// lead handles a request on the leader store.
 func (s *server) lead(op opcode, key, value []byte) (code, []byte) {
 	switch op {
 	case opReady, opLead:
@@ -215,7 +215,7 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	return code, answer
 }
 
-// apply writes to the store. It answers a transaction with the key's version.
+// apply writes to the store. It answers a transaction with the version of the key.
 func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
 	if op != opTxn {
 		return codeOK, nil, s.store.apply(op, key, value)

@@ -43,7 +43,7 @@ type sessions struct {
 	all    []*client
 }
 
-// sessionConns is how many requests for sessions may run at the same time.
+// sessionConns bounds the session requests that run at the same time.
 const sessionConns = 8
 
 // DialSessions opens connections to the preferred or else the first member.
@@ -130,7 +130,7 @@ func (s *session) Attach(ctx context.Context, key, value []byte) error {
 	return err
 }
 
-// Take takes a key. The answer is a byte, 1 if the key is now the session's.
+// Take takes a key. The answer is a byte, 1 if the session now has the key.
 func (s *session) Take(ctx context.Context, key, value []byte) (bool, error) {
 	data, err := s.on.do(ctx, opTake, append(append([]byte{}, s.id...), s.on.prefix+string(key)...), value)
 	return err == nil && len(data) == 1 && data[0] == 1, err
@@ -148,7 +148,7 @@ func (s *session) Release(ctx context.Context) error {
 	return err
 }
 
-// sessionID is the size of a session's number in bytes, big endian.
+// sessionID is the size of a session number in bytes, big endian.
 const sessionID = 8
 
 // session handles a request about sessions.

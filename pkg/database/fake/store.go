@@ -17,12 +17,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is the leader's map, and the file of writes from which it is restored. It is safe for
+// store is the map of the leader, and the file of writes from which it is restored. It is safe for
 // concurrent use.
 type store struct {
 	mu   sync.Mutex
 	keys map[string][]byte
-	// versions maps a key to the number of the store's writes up to the key's last.
+	// versions maps a key to the number of writes to the store up to the last one to that key.
 	versions map[string]int64
 	applied  int64
 	file     *os.File
@@ -121,7 +121,7 @@ func (s *store) get(key []byte) ([]byte, bool) {
 	return value, ok
 }
 
-// count returns how many keys begin with a prefix.
+// count returns the number of keys that begin with a prefix.
 func (s *store) count(prefix string) int { return len(s.some(math.MaxInt, prefix, every)) }
 
 // every accepts all keys.

@@ -31,12 +31,12 @@ func watchFacts() []database.WatchFacts {
 	}}
 }
 
-// watcherSize is the size in bytes of a watcher's number in frames, big endian. The number precedes
+// watcherSize is the size in bytes of a watcher number in frames, big endian. The number precedes
 // the version and the key.
 const watcherSize = 4
 
-// lengthSize is the size in bytes of the length of a range's first key, big endian. The length
-// follows the watcher's number, and the range's end follows the first key.
+// lengthSize is the size in bytes of the length of the first key in a range, big endian. The length
+// follows the watcher number, and the end of the range follows the first key.
 const lengthSize = 4
 
 // resumeSize is the size in bytes of the head of a watch that continues from another connection:
@@ -52,7 +52,7 @@ type watches struct {
 
 	mu      sync.Mutex // for writes and the following fields
 	w       *bufio.Writer
-	answers map[string]chan int64 // by the answer's first field
+	answers map[string]chan int64 // by the first field of the answer
 	last    uint64                // mark
 	closed  bool
 	over    chan struct{} // closed when the reader has ended

@@ -20,19 +20,19 @@ const (
 	opPut
 	opGet
 	opDelete
-	opHighest   // among keys whose size is the request's key, in decimal
-	opClean     // some keys the request's key describes: their count
+	opHighest   // among keys whose size is the request key, in decimal
+	opClean     // some keys the request key describes: their count
 	opRevision  // for a key, its version
 	opTxn       // a put whose value begins with the version the key must have
-	opGrant     // a session, whose TTL in milliseconds is the request's key: its number
-	opKeep      // a session, whose number the request's key is
-	opAttach    // the key behind a session's number in the request's key
+	opGrant     // a session, whose TTL in milliseconds is the request key: its number
+	opKeep      // a session, whose number is the request key
+	opAttach    // the key behind a session number in the request key
 	opRelease   // a session
-	opSessions  // all sessions' keys, without the request's value in front
-	opEnter     // a session's wait for a lock, both in the request's key, by the recipe in its value
-	opAwait     // a waiting session's turn: its fence
-	opLeave     // a session's turn or wait: not found if it had no turn
-	opWatch     // the key that the request's value is; see watch.go
+	opSessions  // all session keys, without the request value in front
+	opEnter     // the wait of a session for a lock, both in the request key, by the recipe in its value
+	opAwait     // the turn of a waiting session: its fence
+	opLeave     // the turn or wait of a session: not found if it had no turn
+	opWatch     // the key that the request value is; see watch.go
 	opWatchAll  // the keys that begin with the request's value
 	opWatchPart // the keys in the range the request describes
 	opMark      // comes back behind all events
@@ -58,10 +58,10 @@ const (
 	codeNotReady
 	codeUnavailable // surely not applied
 	codeUnknown     // may have been applied
-	codeConflict    // with the key's version
+	codeConflict    // with the version of the key
 )
 
-// opCount, opHighest and opClean concern the keys that begin with the request's value.
+// opCount, opHighest and opClean concern the keys that begin with the request value.
 //
 // A frame, in both directions, is one byte, the lengths of two fields as 4 bytes
 // big endian, and the fields: opcode, key and value, or code, nothing and
@@ -98,7 +98,7 @@ func readFrame(r *bufio.Reader) (kind byte, key, value []byte, err error) {
 	if keySize > maxField || valueSize > maxField {
 		return 0, nil, nil, fmt.Errorf("%w: fields of %d and %d bytes", errFrame, keySize, valueSize)
 	}
-	var fields bytes.Buffer // grows with the received bytes, not with the header's lengths
+	var fields bytes.Buffer // grows with the received bytes, not with the lengths in the header
 	if _, err := io.CopyN(&fields, r, int64(keySize)+int64(valueSize)); err != nil {
 		return 0, nil, nil, noEOF(err)
 	}

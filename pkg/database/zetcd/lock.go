@@ -11,8 +11,8 @@ import (
 
 var _ database.LockDialer = (*Options)(nil)
 
-// lockFacts returns the facts about ZooKeeper's locks with sessions that are etcd leases. The proxy
-// renews a lease as etcd's client does, while its session's connection is open.
+// lockFacts returns the facts about ZooKeeper locks with sessions that are etcd leases. The proxy
+// renews a lease as the etcd client does, while the connection of its session is open.
 func lockFacts() *database.LockFacts {
 	behind := etcd.Database().Info.Locks
 	session := behind.Session
@@ -26,7 +26,7 @@ func lockFacts() *database.LockFacts {
 	return f
 }
 
-// DialLocks makes contenders with ZooKeeper's clients; see [zookeeper.Protocol.DialLocks].
+// DialLocks makes contenders with ZooKeeper clients; see [zookeeper.Protocol.DialLocks].
 func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.LockOptions) (database.Locks, error) {
 	locks, err := o.protocol().DialLocks(t, lo, lockFacts())
 	if err != nil {

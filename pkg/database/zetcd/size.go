@@ -11,7 +11,7 @@ func storeSize(d database.Data) int64 {
 	return d.Keys*(770+bytes*8/3) + (d.Writes-d.Keys)*(320+bytes*9/5)
 }
 
-// Needs returns the needs for the etcd, whose store has the keys' revisions in zetcd's layout.
+// Needs returns the needs for the etcd, whose store has the key revisions in the zetcd layout.
 func (o *Options) Needs(d database.Data) []database.Need {
 	needs := o.Etcd.Needs(d)
 	store := storeSize(d)

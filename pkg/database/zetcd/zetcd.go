@@ -1,10 +1,9 @@
-// Package zetcd drives zetcd, a proxy that speaks ZooKeeper's protocol in front
-// of etcd: every member is one etcd and one proxy to it, and clients are
-// ZooKeeper's.
+// Package zetcd drives zetcd, a proxy that speaks the ZooKeeper protocol in front of etcd: every
+// member is one etcd and one proxy to it, and clients are ZooKeeper clients.
 //
 // Keys are laid out as by the ZooKeeper driver: under one of key_parents znodes (see
 // [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so concurrent
-// creates under one parent, the classic tool's layout, conflict and are retried by the proxy.
+// creates under one parent, the layout of the classic tool, conflict and are retried by the proxy.
 // Creates of 1 KiB, per second, that were answered within 5 s, on two busy cores without fsync:
 //
 //	clients         1     10    100   1000
@@ -14,9 +13,9 @@
 //
 // Results with different key_parents do not compare.
 //
-// A proxy does not forward etcd's errors: it closes the connection. So a write etcd refused, for
+// A proxy does not forward errors from etcd: it closes the connection. So a write etcd refused, for
 // example because its space is exceeded, has the class connection lost and is unknown. The reason
-// is in the etcd's log, and among the run's events.
+// is in the etcd log, and among the events of the run.
 //
 // A proxy also accepts transactions of several keys, but it answers a conflict like any other
 // failure, so loads only have transactions of one key.
@@ -45,13 +44,13 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
-// The roles for etcd's ports; "client" is the proxy's.
+// The roles for the etcd ports; "client" is the port of the proxy.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
 )
 
-// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default for experiments.
 const limitKeySize = 256
 
 // Options are the settings for the etcd, the key layout and the client. The proxy has no settings
@@ -59,7 +58,7 @@ const limitKeySize = 256
 type Options struct {
 	KeyParents int                `yaml:"key_parents" doc:"znodes that the keys are spread over; concurrent creates under one parent conflict"`
 	Transport  database.Transport `yaml:"transport" doc:"client implementation: lean or standard, as for zookeeper"`
-	// Not embedded: a proxy is not etcd's built-in server.
+	// Not embedded: a proxy is not the built-in etcd server.
 	Etcd etcd.Server `yaml:",inline" doc:"options of the etcd behind the proxy"`
 }
 
@@ -82,7 +81,7 @@ var (
 	_ database.Fronted    = (*Options)(nil)
 )
 
-// ServeMirror implements [database.Mirror] with ZooKeeper's mirror.
+// ServeMirror implements [database.Mirror] with the mirror for ZooKeeper.
 func (o *Options) ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	return zookeeper.ServeMirror(ctx, l, hold)
 }
@@ -102,7 +101,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 }
 
 // protocol configures clients for the proxies. etcd would accept requests of 1.5 MiB, but the limit
-// is ZooKeeper's, so that the same loads run on both.
+// is that of ZooKeeper, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
 		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
@@ -110,8 +109,8 @@ func (o *Options) protocol() zookeeper.Protocol {
 	}
 }
 
-// MaxValue returns the largest value that fits into a request of ZooKeeper's protocol, and into an
-// etcd request if an option made etcd's limit smaller.
+// MaxValue returns the largest value that fits into a request in the ZooKeeper protocol, and into
+// an etcd request if an option made that limit smaller.
 func (o *Options) MaxValue(keySize int) int {
 	return min(o.protocol().MaxValue(keySize), o.Etcd.MaxValue(keySize))
 }
@@ -125,7 +124,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return client, nil
 }
 
-// Ready opens a session through a member's proxy, which needs a quorum in etcd, and reads.
+// Ready opens a session through the proxy of a member, which needs a quorum in etcd, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	if err := o.protocol().Serves(ctx, t, member); err != nil {
 		return fmt.Errorf("zetcd: %w", err)
@@ -161,8 +160,8 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return nil
 }
 
-// Plan returns etcd's plan and the proxy, which starts once etcd listens. The proxy's only
-// endpoint is its member: with more, it would read from members that are behind.
+// Plan returns the etcd plan and the proxy, which starts once etcd listens. The only endpoint of
+// the proxy is its member: with more, it would read from members that are behind.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):

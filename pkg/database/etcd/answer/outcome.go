@@ -1,5 +1,5 @@
-// Package answer interprets etcd's answers for a load: how an error ends a request, and which
-// versions keys have.
+// Package answer interprets the answers from etcd: the outcome that an error gives a request, and
+// the versions of keys.
 package answer
 
 import (
@@ -42,7 +42,7 @@ func classOf(err error) (class database.Class, refused bool) {
 	case errors.Is(err, context.Canceled):
 		return database.ClassCancelled, false
 	}
-	// etcd's errors are recognized by their text, as some are sent without a code.
+	// etcd errors are recognized by their text, as some are sent without a code.
 	switch rpctypes.Error(err) {
 	case rpctypes.ErrTooManyRequests:
 		return database.ClassThrottled, true
@@ -97,7 +97,7 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 		case raft.ErrProposalDropped.Error(): // there is no leader
 			return database.ClassUnavailable, true
 		case context.DeadlineExceeded.Error():
-			// Releases before 3.5 return the error of the request's context as it is: the deadline
+			// Releases before 3.5 return the error of the request context as it is: the deadline
 			// the client sent has passed, perhaps after the proposal.
 			return database.ClassTimeout, false
 		}
@@ -106,7 +106,7 @@ func classOfStatus(s *status.Status) (class database.Class, refused bool) {
 }
 
 // WithoutTxn adds [database.ErrNoTransactions] to the error for a transaction the server does not
-// know, as a proxy or a server with only part of etcd's API may not.
+// know, as a proxy or a server with only part of the etcd API may not.
 func WithoutTxn(err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		return database.NotApplied(database.ClassOther, fmt.Errorf("%w: %w", database.ErrNoTransactions, err))

@@ -15,8 +15,8 @@ import (
 type Parts struct {
 	Keys int
 	Size int64 // of all values, in bytes
-	// Revision and Count come from the last part, which alone has them: the data's state, and how
-	// many keys it has in the range.
+	// Revision and Count come from the last part, which alone has them: the state of the data, and
+	// the number of keys in the range.
 	Revision, Count int64
 }
 

@@ -29,8 +29,8 @@ const (
 
 	// HeadSize is the size of a frame without its payload.
 	HeadSize = 9
-	// MaxFrame is the largest payload in both directions: the least a peer may set, and the
-	// setting's initial value.
+	// MaxFrame is the largest payload in both directions: the least a peer may set, and the initial
+	// value of the setting.
 	MaxFrame = 16384
 	// MaxWindow bounds every window, and stream ids.
 	MaxWindow = 1<<31 - 1
@@ -103,7 +103,7 @@ func (f Frame) Code() (uint32, error) {
 	return binary.BigEndian.Uint32(f.Payload), nil
 }
 
-// Increment returns by how many bytes WINDOW_UPDATE grows a window.
+// Increment returns the bytes by which WINDOW_UPDATE grows a window.
 func (f Frame) Increment() (int64, error) {
 	if len(f.Payload) != 4 {
 		return 0, fmt.Errorf("WINDOW_UPDATE of %d bytes", len(f.Payload))
@@ -138,7 +138,7 @@ func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 }
 
 // preface returns the first bytes of a connection. The server may send window bytes on each stream
-// before the window is renewed. The connection's window is as large as possible, because arriving
+// before the window is renewed. The connection window is as large as possible, because arriving
 // bytes are read at once.
 func preface(window uint32) []byte {
 	b := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")

@@ -16,8 +16,8 @@ import (
 // Field is one item of metadata. The name must be in lower case.
 type Field struct{ Name, Value string }
 
-// RequestHeads encodes request headers. All fields but grpc-timeout enter HPACK's dynamic table, so
-// later requests for the same path take a few bytes.
+// RequestHeads encodes request headers. All fields but grpc-timeout enter the HPACK dynamic table,
+// so later requests for the same path take a few bytes.
 type RequestHeads struct {
 	common  []hpack.HeaderField
 	encoder *hpack.Encoder
@@ -29,7 +29,7 @@ type RequestHeads struct {
 	timeout []byte        // the last field grpc-timeout
 }
 
-// knownHead is a path's header block.
+// knownHead is the header block for a path.
 type knownHead struct {
 	path  string
 	block []byte
@@ -38,7 +38,8 @@ type knownHead struct {
 // usualTable is the default size of the dynamic table, in bytes as HPACK counts them.
 const usualTable = 4096
 
-// NewRequestHeads returns an encoder for one connection's requests. Metadata is sent with each.
+// NewRequestHeads returns an encoder for the requests on one connection. Metadata is sent with
+// each.
 func NewRequestHeads(scheme, authority string, metadata []Field) *RequestHeads {
 	h := &RequestHeads{indexed: map[hpack.HeaderField]bool{}, room: usualTable, common: []hpack.HeaderField{
 		{Name: ":scheme", Value: scheme},
@@ -110,8 +111,8 @@ func (h *RequestHeads) write(f hpack.HeaderField) {
 	_ = h.encoder.WriteField(f) // to a buffer, which can't fail
 }
 
-// limit applies the peer's limit for the table. A table smaller than the default is not used:
-// fields that evict each other would make kept blocks wrong.
+// limit applies the limit that the peer sets for the table. A table smaller than the default is not
+// used: fields that evict each other would make kept blocks wrong.
 func (h *RequestHeads) limit(size uint32) {
 	if size < usualTable {
 		h.encoder.SetMaxDynamicTableSizeLimit(0)
@@ -223,8 +224,8 @@ func (h ReplyHead) Result() error {
 	return status.Error(codes.Code(code), message)
 }
 
-// NotGRPC returns the error for an HTTP response without a gRPC status, by gRPC's
-// mapping.
+// NotGRPC returns the error for an HTTP response without a gRPC status, by the mapping in the gRPC
+// specification.
 func (h ReplyHead) NotGRPC() error {
 	code := codes.Unknown
 	switch h.http {
@@ -242,8 +243,8 @@ func (h ReplyHead) NotGRPC() error {
 	return status.Errorf(code, "the response has no gRPC status (HTTP status %q)", h.http)
 }
 
-// appendTimeout appends the header field grpc-timeout: the time left until the
-// call's deadline. Many requests in a row have the same value.
+// appendTimeout appends the header field grpc-timeout: the time left until the deadline of the
+// call. Many requests in a row have the same value.
 func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	if left != h.left || h.timeout == nil {
 		h.left, h.timeout = left, encodeTimeout(h.timeout[:0], left)
@@ -251,7 +252,7 @@ func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	return append(b, h.timeout...)
 }
 
-// encodeTimeout appends the field. It does not enter the dynamic table, because goroutines' calls
+// encodeTimeout appends the field. It does not enter the dynamic table, because calls by goroutines
 // have another value each time.
 func encodeTimeout(b []byte, left time.Duration) []byte {
 	const literalNewName, name = 0x00, "grpc-timeout"

@@ -1,5 +1,5 @@
 // Package http2 is the client side of HTTP/2 (RFC 9113), as far as gRPC to etcd needs it: frames,
-// header blocks, windows and the connection, at the least cost to the caller's machine.
+// header blocks, windows and the connection, at the least cost to the client machine.
 //
 // A [Conn] is shared by calls (package unary) and message streams (package stream): it decides
 // which goroutine writes, cuts arriving bytes into frames, makes the handshake, and checks whether
@@ -25,10 +25,10 @@ import (
 // Timing holds the timeouts of a connection.
 type Timing struct {
 	// Keepalive is the silence after which a server with an open stream gets a ping, and
-	// PingTimeout the time it has to answer. etcd's members close connections that ping more often
+	// PingTimeout the time it has to answer. etcd members close connections that ping more often
 	// than every 5 s, or without an open stream.
 	Keepalive, PingTimeout time.Duration
-	// Linger is how long answers are still read after a write failed.
+	// Linger is the time for which answers are still read after a write failed.
 	Linger time.Duration
 }
 
@@ -40,16 +40,16 @@ func UsualTiming() Timing {
 // Streams is implemented by the user of a connection. The connection is locked when a method is
 // called.
 type Streams interface {
-	// Count returns how many streams are open, and how many requests wait for more room.
+	// Count returns the numbers of open streams, and of requests that wait for more room.
 	Count() (open, waiting int)
-	// Refill appends waiting data to the connection's writer, as far as flow control allows, and
-	// at most a few frames ahead of it.
+	// Refill appends waiting data to the connection writer, as far as flow control allows, and at
+	// most a few frames ahead of it.
 	Refill()
 	// Fail ends all streams. Nothing more is read or written.
 	Fail(reason error)
 }
 
-// Flow holds the server's limits, by its settings and window updates.
+// Flow holds the limits that the server sets, by its settings and window updates.
 type Flow struct {
 	Most    int64 // streams at a time
 	Window  int64 // bytes on the connection
@@ -59,7 +59,7 @@ type Flow struct {
 // Conn is one connection. Its user appends to Out, and one goroutine at a time, which
 // package poller calls, takes frames from In.
 type Conn struct {
-	// Mu is the connection's lock. It guards all but In.
+	// Mu is the connection lock. It guards all but In.
 	Mu sync.Mutex
 	// Refuse is why nothing new is accepted any more; nil while new streams are accepted.
 	Refuse error
@@ -72,14 +72,14 @@ type Conn struct {
 	timing  Timing
 	carries Streams
 	net     poller.Conn
-	ready   chan struct{} // closed when the server's settings have arrived
+	ready   chan struct{} // closed when the server settings have arrived
 	lost    chan error    // receives why nothing more arrives
 	look    chan struct{} // receives when Serve must look whether the connection should end
 
 	failure error // why the connection ended
 	alive   bool  // something has arrived since the last keepalive check
 	pinged  bool  // nothing had, and a ping was sent
-	credit  int64 // bytes received since the connection's last WINDOW_UPDATE
+	credit  int64 // bytes received since the last WINDOW_UPDATE for the connection
 }
 
 // usualRead is the size of a read in bytes, unless the user of the connection sets it.
@@ -241,7 +241,7 @@ func (c *Conn) ping(f Frame) error {
 	case f.Has(FlagAck):
 		return nil
 	}
-	var b [HeadSize + 8]byte // on the stack: etcd's members ping with every few answers
+	var b [HeadSize + 8]byte // on the stack: etcd members ping with every few answers
 	ack := append(AppendHead(b[:0], 8, FramePing, FlagAck, 0), f.Payload...)
 	if c.Pings.ping(f.Payload) {
 		c.Out.late += len(ack)
@@ -249,7 +249,7 @@ func (c *Conn) ping(f Frame) error {
 	return c.Out.answer(ack)
 }
 
-// windowUpdate lets more bytes be sent on the connection. Updates for streams are the user's.
+// windowUpdate lets more bytes be sent on the connection. The user sends updates for streams.
 func (c *Conn) windowUpdate(f Frame) error {
 	by, err := f.Increment()
 	if err != nil || f.Stream != 0 {
@@ -262,8 +262,8 @@ func (c *Conn) windowUpdate(f Frame) error {
 }
 
 // Handshake sends the preface of a connection and reads arriving bytes from then on. It returns
-// when the server's settings have arrived. The server may send window bytes on each stream until
-// the user renews that. After an error the connection has ended.
+// when the server settings have arrived. The server may send window bytes on each stream until the
+// user renews that. After an error the connection has ended.
 func (c *Conn) Handshake(ctx context.Context, nc net.Conn, window uint32, read func(net.Conn) (poller.Conn, error)) error {
 	if err := c.open(ctx, nc, window, read); err != nil {
 		return cause(ctx, errors.Join(err, nc.Close()))

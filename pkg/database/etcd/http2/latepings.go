@@ -4,7 +4,7 @@ import "github.com/coreos/dbtester/pkg/wire/poller"
 
 // LatePings delays acknowledgements until the next request, for the PINGs by which grpc-go servers
 // measure their bandwidth. Such a server sends a PING before each answer, unless the last one was
-// not acknowledged. The connection's lock guards it.
+// not acknowledged. The connection lock guards it.
 type LatePings struct {
 	On bool
 	// socket can let the client sleep until enough bytes have come; nil if it can't.
@@ -30,7 +30,7 @@ func (l *LatePings) ping(payload []byte) bool {
 // connection, and the PING.
 const PingBytes = HeadSize + 4 + HeadSize + 8
 
-// Arrived is called after a read's frames were handled; partial means that a frame has come in
+// Arrived is called after the frames of a read were handled; partial means that a frame has come in
 // part.
 func (l *LatePings) Arrived(partial bool) { l.due, l.partial = false, partial }
 
@@ -66,5 +66,5 @@ func (l *LatePings) wake(bytes int) {
 	}
 }
 
-// WakeAt returns how many bytes wake the client, and whether it can sleep at all.
+// WakeAt returns the number of bytes that wakes the client, and whether it can sleep at all.
 func (l *LatePings) WakeAt() (bytes int, can bool) { return l.wakeAt, l.socket != nil }

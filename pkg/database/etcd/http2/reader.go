@@ -18,7 +18,7 @@ type Reader struct {
 	have      int            // bytes in buf
 	at        int            // bytes of buf taken as frames
 	heads     *ReplyHeads
-	settled   bool   // the server's settings have arrived
+	settled   bool   // the server settings have arrived
 	block     []byte // a header block without its end, with its first frame
 	first     Frame
 	continues bool

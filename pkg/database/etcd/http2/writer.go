@@ -15,7 +15,7 @@ type Writer struct {
 	net      poller.Conn
 	draining sync.WaitGroup
 
-	mu     *sync.Mutex // the connection's; it guards the fields below
+	mu     *sync.Mutex // the lock of the connection; it guards the fields below
 	refill func()      // appends requests as flow control allows; called with the lock
 	failed func(error) // called without the lock, after a write failed
 
@@ -32,19 +32,19 @@ type Writer struct {
 	taken   int64          // bytes that left Pending since the start
 	reached int64          // bytes that may have reached the server
 	writing bool
-	acks    int // answers in Pending to the server's settings and pings
+	acks    int // answers in Pending to settings and pings from the server
 	late    int // bytes of Pending that may wait for a request
 }
 
-// End returns the position of the last appended byte in the connection's bytes. The connection is
-// locked.
+// End returns the position of the last appended byte among all bytes of the connection. The
+// connection is locked.
 func (w *Writer) End() int64 { return w.taken + int64(len(w.Pending)) }
 
-// Reached returns how many of the connection's bytes may have reached the server. The connection is
-// locked.
+// Reached returns the number of connection bytes that may have reached the server. The connection
+// is locked.
 func (w *Writer) Reached() int64 { return w.reached }
 
-// Late returns how many pending bytes wait for a request. The connection is locked.
+// Late returns the number of pending bytes that wait for a request. The connection is locked.
 func (w *Writer) Late() int { return w.late }
 
 // Reserve makes room for n more bytes, and at first for as many as the last batch had. The

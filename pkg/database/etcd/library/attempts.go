@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// attempts sees each call's attempts: its interceptor runs inside the one by which the library
+// attempts sees the attempts of each call: its interceptor runs inside the one by which the library
 // retries. It is safe for concurrent use.
 type attempts struct {
 	// resent counts attempts after the first of their call.
@@ -86,8 +86,8 @@ func awaitEnd(ctx context.Context) {
 	}
 }
 
-// call adds the results of its attempts to the context of one call. It belongs to the call's
-// goroutine.
+// call adds the results of its attempts to the context of one call. It belongs to the goroutine of
+// the call.
 type call struct {
 	context.Context
 	tries int
@@ -97,7 +97,7 @@ type call struct {
 	unsure bool
 }
 
-// callKey looks up the [call] among a context's values.
+// callKey looks up the [call] in a context.
 type callKey struct{}
 
 // Value returns the call itself for a callKey.
@@ -108,7 +108,7 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// note records how an attempt ended.
+// note records the end of an attempt.
 func (c *call) note(err error) {
 	switch outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome {
 	case workload.Unknown:

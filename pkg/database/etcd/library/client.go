@@ -20,7 +20,7 @@ import (
 type Client struct {
 	upstream *clientv3.Client // nil if the dial failed
 	attempts attempts
-	end      context.CancelFunc // for the library's context
+	end      context.CancelFunc // for the context of the library
 }
 
 var (
@@ -29,14 +29,14 @@ var (
 	_ database.Resender  = (*Client)(nil)
 )
 
-// Resent returns how many attempts the library has made after the first of each call. It sends a
-// request again
+// Resent returns the number of attempts that the library has made after the first of each call. It
+// sends a request again
 //
 //   - with a new token, after a member refused the old one;
 //   - if it only reads, after an error with the code Unavailable: a connection that broke, or a
 //     member without a leader. It makes up to 100 attempts, 25 ms apart each time it has asked a
 //     majority of its endpoints;
-//   - after a member or gRPC reported a deadline or a cancellation although the call's own
+//   - after a member or gRPC reported a deadline or a cancellation although that of the call
 //     context has not ended.
 //
 // gRPC itself repeats a request that surely no server has seen. That is not counted.
@@ -117,7 +117,7 @@ func (c *Client) Swap(ctx context.Context, key, old, value []byte) error {
 }
 
 // Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict has the
-// keys' current ones.
+// current ones.
 func (c *Client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	if err := ctx.Err(); err != nil {
 		return answer.Classify(err, false)

@@ -1,6 +1,5 @@
-// Package library applies a load through clientv3, etcd's own client library, as programs
-// use it: with its retries, its balancer and its settings where a program leaves them
-// alone.
+// Package library applies a load through clientv3, the etcd client library, as programs use it:
+// with its retries, its balancer and its settings where a program leaves them alone.
 package library
 
 import (
@@ -24,14 +23,14 @@ const dialTimeout = 5 * time.Second
 
 // Config configures a client.
 type Config struct {
-	// Endpoints are host:port addresses, at least one. The library's balancer uses those
-	// that are connected in turn.
+	// Endpoints are host:port addresses, at least one. The balancer uses those that are connected
+	// in turn.
 	Endpoints []string
 	// TLS is nil for plaintext, Auth for a client without credentials.
 	TLS  *tls.Config
 	Auth *database.Auth
 	// MaxRequest is the largest request in bytes, without the margin for gRPC. Below libraryRequest
-	// the library's own limit holds.
+	// the limit in the library holds.
 	MaxRequest int
 }
 
@@ -45,15 +44,15 @@ const (
 // Dial makes a library client and asks a member for its status, so that a dead endpoint fails the
 // dial and not the first operation. Errors are classed.
 //
-// The library's settings are its own, with four exceptions. It logs nothing, where it
-// writes a line for each failed attempt. MaxRequest raises its limit. Calls fail without
-// a connection as long as Dial lasts. And credentials the members would not check are an error,
-// where the library leaves them out.
+// The library has its default settings, with four exceptions. It logs nothing, where it writes a
+// line for each failed attempt. MaxRequest raises its limit. Calls fail without a connection as
+// long as Dial lasts. And credentials the members would not check are an error, where the library
+// leaves them out.
 func Dial(ctx context.Context, config Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	life, end := context.WithCancel(context.Background())
-	stop := context.AfterFunc(ctx, end) // the library's own context lasts as long as the client
+	stop := context.AfterFunc(ctx, end) // the context of the library lasts as long as the client
 	c := &Client{end: end}
 	c.attempts.dialing.Store(true)
 	err := c.open(ctx, life, config)
@@ -67,8 +66,7 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// open makes the library's client, which lasts as long as life, and waits for a member's
-// status.
+// open makes the library client, which lasts as long as life, and waits for the status of a member.
 func (c *Client) open(ctx, life context.Context, config Config) error {
 	settings := clientv3.Config{
 		Endpoints: config.Endpoints, TLS: config.TLS, Context: life, DialTimeout: dialTimeout, Logger: zap.NewNop(),
@@ -88,7 +86,7 @@ func (c *Client) open(ctx, life context.Context, config Config) error {
 	if c.attempts.unsecured.Load() {
 		return rpctypes.ErrAuthNotEnabled
 	}
-	// The library's Status would dial its own connection.
+	// Status of the library would dial another connection.
 	_, err = pb.NewMaintenanceClient(library.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	return err
 }

@@ -17,7 +17,7 @@ import (
 // Recipe is the package whose sessions and mutexes a [Contender] uses.
 const Recipe = "go.etcd.io/etcd/client/v3/concurrency"
 
-// Contender takes locks with the library's session and mutexes.
+// Contender takes locks with the session and mutexes of the library.
 type Contender struct {
 	client    *Client
 	session   *concurrency.Session
@@ -31,8 +31,8 @@ var _ database.Contender = (*Contender)(nil)
 const (
 	// cleanWithin bounds the time to remove a key a failed wait may have left.
 	cleanWithin = 5 * time.Second
-	// tokenTries and tokenRest are how often a lock is asked for with a token a member does not
-	// know, and how far apart.
+	// tokenTries bounds the requests for a lock with a token that a member does not know, and
+	// tokenRest is the time between them.
 	tokenTries = 10
 	tokenRest  = 100 * time.Millisecond
 )
@@ -51,10 +51,10 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 	return &Contender{client: c, session: session, prefix: prefix}, nil
 }
 
-// Lease returns the session's lease.
+// Lease returns the session lease.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
-// Acquire locks a mutex of the library, once more if a member did not know the client's token yet:
+// Acquire locks a mutex of the library, once more if a member did not know the client token yet:
 // the library gets a new token for requests, but not for watches.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	var mutex *concurrency.Mutex
@@ -84,7 +84,7 @@ func unknownToken(err error) bool {
 // remove removes the key for a lock that was not taken. The library leaves it if the request that
 // made it was given up, and the session would then hold the lock.
 func (c *Contender) remove(ctx context.Context, mutex *concurrency.Mutex) {
-	const none = "\x00" // the library's key for a mutex that is not locked
+	const none = "\x00" // the key in the library for a mutex that is not locked
 	if key := mutex.Key(); key != "" && key != none {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWithin)
 		defer cancel()
@@ -134,7 +134,7 @@ func (c *Contender) Abandon() {
 	c.abandoned = true
 }
 
-// Close revokes the lease, which removes a held lock's key.
+// Close revokes the lease, which removes the key of a held lock.
 func (c *Contender) Close(ctx context.Context) error {
 	var err error
 	if !c.abandoned {

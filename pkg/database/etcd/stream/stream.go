@@ -1,15 +1,14 @@
 // Package stream carries long gRPC message streams in both directions, such as watches and lease
-// renewals, at the least cost to the caller's machine.
+// renewals, at the least cost to the client machine.
 //
 // [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message.
-// Messages are passed to the stream's function receive: borrowed bytes, and one time for all
+// Messages are passed to the function receive of the stream: borrowed bytes, and one time for all
 // messages in a read. The goroutine that reads serves streams alone, so that thousands of messages
-// delay no calls of package unary. The stream's function ended is called once, after the last
-// message.
+// delay no calls of package unary. The function ended is called once, after the last message.
 //
-// A stream's window is renewed as its messages are taken. A slow function receive thus makes the
-// server wait, after at most one window of bytes on each stream. An idle stream is pinged, so that
-// a vanished server is noticed within 25 s. A lost connection is not dialed again.
+// The window of a stream is renewed as its messages are taken. A slow function receive thus makes
+// the server wait, after at most one window of bytes on each stream. An idle stream is pinged, so
+// that a vanished server is noticed within 25 s. A lost connection is not dialed again.
 package stream
 
 import (
@@ -38,10 +37,11 @@ type Config struct {
 	TLS *tls.Config
 	// Metadata is sent with every stream.
 	Metadata []http2.Field
-	// Window is how many bytes the server may send on a stream before they are taken; 0 is 1 MiB.
+	// Window is the number of bytes that the server may send on a stream before they are taken; 0
+	// is 1 MiB.
 	Window int
-	// Read, unless it is nil, is called after the last message of each read, and before a message's
-	// memory is used again.
+	// Read, unless it is nil, is called after the last message of each read, and before the memory
+	// of a message is used again.
 	Read func()
 	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until
 	// that is closed, which must be before [Conn.Close]. Nil means no pause.
@@ -152,13 +152,13 @@ type Stream struct {
 
 	closed atomic.Bool // by Close
 
-	// The connection's lock guards these.
+	// The connection lock guards these.
 	outgoing outgoing
 	over     bool
 	why      error // once over
 
 	// These belong to the goroutine that reads.
-	headed   bool // the server's headers have arrived
+	headed   bool // the server headers have arrived
 	messages messages
 	granted  int64 // bytes the server may still send
 	taken    int64 // bytes since the last WINDOW_UPDATE
@@ -221,7 +221,7 @@ func (s *Stream) Close() {
 	})
 }
 
-// locked calls a function with the connection's lock, and then writes the appended bytes.
+// locked calls a function with the connection lock, and then writes the appended bytes.
 func (c *Conn) locked(do func() error) error {
 	c.link.Mu.Lock()
 	err := do()

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams holds the streams of one connection, and the flow control of their data. The connection's
+// streams holds the streams of one connection, and the flow control of their data. The connection
 // lock guards them.
 type streams struct {
 	conn       *Conn
@@ -19,7 +19,7 @@ type streams struct {
 	maxMessage int
 
 	live    map[uint32]*Stream // whose HEADERS were appended
-	gone    atomic.Int64       // how many have ended
+	gone    atomic.Int64       // the number of ended streams
 	waiting []*Stream          // that have more to append than the server accepts, oldest first
 	nextID  uint32
 }
@@ -35,7 +35,7 @@ type outgoing struct {
 	gone   int    // bytes of rest appended
 }
 
-// mostWaiting bounds a stream's waiting data, in bytes, and keepRest the memory it keeps.
+// mostWaiting bounds the waiting data of a stream, in bytes, and keepRest the memory it keeps.
 const mostWaiting, keepRest = 16 << 20, 4 << 10
 
 // Count implements [http2.Streams].
@@ -88,7 +88,7 @@ func (s *streams) Refill() {
 	})
 }
 
-// refill appends a stream's waiting data, and reports whether that was all.
+// refill appends the waiting data of a stream, and reports whether that was all.
 func (s *streams) refill(one *Stream) bool {
 	const ahead = 4 * http2.MaxFrame
 	o, link := &one.outgoing, s.conn.link

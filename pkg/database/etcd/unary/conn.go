@@ -30,8 +30,7 @@ func newConn(timing timing, heads *http2.RequestHeads) *conn {
 	return c
 }
 
-// handshake returns when the server's settings have arrived. After an error the connection has
-// ended.
+// handshake returns when the server settings have arrived. After an error the connection has ended.
 func (c *conn) handshake(ctx context.Context, nc net.Conn) error {
 	// The windows are as large as possible, because replies are read at once.
 	return c.link.Handshake(ctx, nc, http2.MaxWindow, func(nc net.Conn) (poller.Conn, error) { return poller.Serve(nc, c) })
@@ -46,12 +45,12 @@ func (c *conn) serve(ctx context.Context) error {
 	return err
 }
 
-// call tracks one call on one connection. Its fields belong to the connection's lock until it has
-// ended, and then to the caller.
+// call tracks one call on one connection. The connection lock guards its fields until it has ended,
+// and then to the caller.
 type call struct {
 	ended    chan struct{} // receives once, after the result is set, unless a fiber waits
 	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does
-	conn     *conn         // for a fiber's call
+	conn     *conn         // for a call by a fiber
 	path     string
 	left     time.Duration // until the deadline, if the request is sent at once; else 0
 	deadline time.Time     // if left is 0, or zero
@@ -63,9 +62,9 @@ type call struct {
 	window int64  // bytes the server accepts on the stream
 	end    int64  // where the request ends in the writer; 0 until it was appended
 
-	headed bool // the reply's headers have arrived
+	headed bool // the reply headers have arrived
 	reply  reply
-	credit int64 // the reply's bytes since the stream's last WINDOW_UPDATE
+	credit int64 // reply bytes since the last WINDOW_UPDATE for the stream
 
 	over      bool
 	withdrawn bool // by its caller, or because that was interrupted

@@ -20,7 +20,7 @@ type peer struct {
 	address string
 	conn    atomic.Pointer[conn] // nil while there is none
 	// failure is why there is no connection. It is nil while there is one, and until the
-	// first attempt after a loss has ended. The client's lock guards it.
+	// first attempt after a loss has ended. The client lock guards it.
 	failure error
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/http2"
 )
 
-// streams are the calls on one connection, and the flow control of their requests. The connection's
+// streams are the calls on one connection, and the flow control of their requests. The connection
 // lock guards them, except ended.
 type streams struct {
 	out     *http2.Writer
@@ -53,7 +53,7 @@ func (s *streams) add(k *call, m *Message) {
 	s.Refill()
 }
 
-// open appends a call's HEADERS. The connection must be locked.
+// open appends the HEADERS of a call. The connection must be locked.
 func (s *streams) open(k *call) {
 	left := k.left
 	bounded := left > 0 || !k.deadline.IsZero()
@@ -65,8 +65,8 @@ func (s *streams) open(k *call) {
 	k.open, k.window = true, s.flow.Initial
 }
 
-// Refill implements [http2.Streams]: it appends the waiting calls' requests, in their order, as far
-// as flow control and the stream limit allow, and at most a few frames ahead of the writer.
+// Refill implements [http2.Streams]: it appends the requests of waiting calls, in their order, as
+// far as flow control and the stream limit allow, and at most a few frames ahead of the writer.
 func (s *streams) Refill() {
 	const ahead = 4 * http2.MaxFrame
 	sent := false

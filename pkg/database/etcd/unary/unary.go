@@ -1,4 +1,4 @@
-// Package unary makes gRPC calls with one request, at the least cost to the caller's machine. The
+// Package unary makes gRPC calls with one request, at the least cost to the client machine. The
 // reply is one message, or a message stream that ends.
 //
 // It speaks gRPC over package http2, as far as such calls need it: no request streams (see package
@@ -65,9 +65,9 @@ func start(config Config, timing timing) *Client {
 }
 
 // Call sends one request to path, such as "/etcdserverpb.KV/Put", and passes the
-// reply to read, which returns whether it keeps the bytes. A stream's messages go to m.Each
-// instead. Call waits for the first connection attempt, and for the first one after a loss; when
-// every attempt failed it returns at once.
+// reply to read, which returns whether it keeps the bytes. Streamed messages go to m.Each instead.
+// Call waits for the first connection attempt, and for the first one after a loss; when every
+// attempt failed it returns at once.
 //
 // An error comes from ctx or read, or is one that package status reads. unsent means that the
 // server surely did not process the request; false means that it may have.
@@ -196,8 +196,8 @@ func (c *Client) spawn(p *peer) bool {
 	return !c.closed
 }
 
-// Close closes the connections and fails running calls. It returns when the client's
-// goroutines have ended.
+// Close closes the connections and fails running calls. It returns when the client goroutines have
+// ended.
 func (c *Client) Close() {
 	c.change(func() { c.closed = true })
 	c.stop()

@@ -23,7 +23,7 @@ const (
 	Lose Lie = "lose"
 	// Double makes it twice.
 	Double Lie = "double"
-	// Swap makes it after the watcher's next one.
+	// Swap makes it after the next one to the same watcher.
 	Swap Lie = "swap"
 )
 
@@ -37,15 +37,15 @@ type Law struct {
 	// Lie applies to every n-th delivery, for n in Every.
 	Lie   Lie
 	Every int
-	// CatchUp, if not 0, is how many deliveries a second a connection gets that is behind: from
-	// when a delivery is late by more than lateAfter until nothing is left. Marks wait until then,
-	// as etcd's progress reports do.
+	// CatchUp, if not 0, is the number of deliveries per second to a connection that is behind:
+	// from when a delivery is late by more than lateAfter until nothing is left. Marks wait until
+	// then, as progress reports in etcd do.
 	CatchUp int
 }
 
 const (
 	lateAfter = time.Second
-	// portions is how many times a second a lagging connection gets deliveries.
+	// portions is the number of times per second at which a lagging connection gets deliveries.
 	portions = 100
 )
 
@@ -189,9 +189,9 @@ type Queue struct {
 	hub  *Hub
 	wake chan struct{}
 
-	// The hub's lock guards these.
+	// The hub lock guards these.
 	watchers []watcher
-	held     map[int32]Delivery // to be made after the watcher's next one
+	held     map[int32]Delivery // to be made after the next one to the same watcher
 
 	mu      sync.Mutex
 	waiting []Delivery
@@ -251,7 +251,7 @@ func (q *Queue) Resume(id int32, keys Keys, after int64, now time.Time) {
 	q.watchers = append(q.watchers, w)
 }
 
-// publish is called under the hub's lock.
+// publish is called under the hub lock.
 func (q *Queue) publish(c Change, due time.Time) {
 	for _, w := range q.watchers {
 		q.tell(w, c, due)

@@ -55,7 +55,7 @@ func (l Law) Rule() string {
 	return "the TTL"
 }
 
-// Ends returns how long after its last renewal a session ends, at least and at most, if n end
+// Ends returns the time from its last renewal until a session ends, at least and at most, if n end
 // at once.
 func (l Law) Ends(ttl time.Duration, n int) (earliest, latest time.Duration) {
 	switch l {

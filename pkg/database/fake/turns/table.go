@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Rules are how locks are handed over.
+// Rules are the rules by which locks are handed over.
 type Rules struct {
 	// HandOver is the time from the end of one turn to the next.
 	HandOver time.Duration
 	// TwoHolders: each turn with such a number, counted where a session waits behind it, is given
 	// to two at once; 0 means no turn.
 	TwoHolders int
-	// OldFence: each turn with such a number has the previous turn's fence; 0 means no turn.
+	// OldFence: each turn with such a number has the fence of the previous turn; 0 means no turn.
 	OldFence int
 }
 
@@ -72,7 +72,7 @@ func (t *Table) Enter(name string, session int64, lottery bool) {
 	}
 }
 
-// State describes a session's turn to the session.
+// State describes its turn to a session.
 type State struct {
 	// Held means that the session holds the lock, with a fence.
 	Held  bool
@@ -85,7 +85,7 @@ type State struct {
 	Rest    time.Duration
 }
 
-// Ask begins turns that are due, and returns the session's state.
+// Ask begins turns that are due, and returns the state of the session.
 func (t *Table) Ask(name string, session int64, now time.Time) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *Table) Ask(name string, session int64, now time.Time) State {
 	return State{Changed: l.changed, Rest: max(0, l.free.Sub(now))}
 }
 
-// Leave ends a session's turn or its wait, and reports whether there was a turn.
+// Leave ends the turn or the wait of a session, and reports whether there was a turn.
 func (t *Table) Leave(name string, session int64, now time.Time) (held bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
