@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// slice is a band's extent at one x.
+// slice is the extent of a band at one x.
 type slice struct{ x, low, high vg.Length }
 
 // drawBand fills the area between Low and High, with breaks at gaps.

@@ -24,7 +24,7 @@ type bars struct {
 	empty bool // no bar has a value
 }
 
-// groupHeight is one category's height including its gap; all categories have the same height.
+// groupHeight is the height of a category with its gap, the same for all.
 func groupHeight(f Figure) vg.Length {
 	bars := vg.Length(len(f.Series)) * (barHeight + barGap)
 	for _, category := range f.Categories {
@@ -54,7 +54,7 @@ func (b *bars) room() vg.Length {
 	return valueRoom
 }
 
-// across returns where a bar with value v ends, in points from the page's left edge.
+// across returns where a bar with value v ends, in points from the left edge of the page.
 func (b *bars) across(v float64) vg.Length {
 	return b.plot.left + vg.Length(b.plot.y.at(v))*(b.plot.width()-b.room())
 }
@@ -62,7 +62,7 @@ func (b *bars) across(v float64) vg.Length {
 // zero returns the value at which bars begin: 0, or the nearest end of the scale.
 func (b *bars) zero() float64 { return min(max(0, b.plot.y.min), b.plot.y.max) }
 
-// drawBar draws a category's bar with its top at y, and its value.
+// drawBar draws the bar for a category with its top at y, and its value.
 func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	v := s.Y[category]
 	value := typeface{size: 12.5, color: dark(s.look().color)}
@@ -82,7 +82,7 @@ func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	bar := box{min(start, end), max(start, end), y - barHeight, y}
 	d.rectangle(s.look().color, bar)
 	if s.Hues != nil && len(b.dots) > 0 {
-		// Values in a separate column are not mistaken for a dot's label.
+		// Values in a separate column are not mistaken for the label of a dot.
 		b.drawDots(d, s, category, (bar.bottom+bar.top)/2)
 		text := valueText(v, b.Y.Unit)
 		d.backed(value, b.plot.right-value.width(text), baseline, text)
@@ -98,7 +98,7 @@ func (b *bars) drawBar(d pen, s Series, category int, y vg.Length) {
 	d.backed(value, x, baseline, text)
 }
 
-// drawDots draws a category's details as dots on its bar.
+// drawDots draws the details of a category as dots on its bar.
 func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 	for _, dot := range b.dots {
 		if v := dot.Y[category]; b.plot.y.has(v) {
@@ -110,7 +110,7 @@ func (b *bars) drawDots(d pen, s Series, category int, middle vg.Length) {
 	}
 }
 
-// barMarker draws a white marker inside a bar's left end.
+// barMarker draws a white marker inside the left end of a bar.
 func barMarker(d pen, l look, bar box) {
 	d.SetColor(paper)
 	d.Fill(markerPath(l.shape, markerRadius, vg.Point{X: bar.left + 10, Y: (bar.bottom + bar.top) / 2}))

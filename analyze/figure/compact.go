@@ -94,7 +94,7 @@ func (c *compact) path(data, look string) {
 	c.paths = append(c.paths, styled{tag: "path", place: place, look: look})
 }
 
-// noFill is how a line's look begins.
+// noFill is the text with which the look of a line begins.
 const noFill = `fill="none"`
 
 // isFill reports whether a look describes an area without a line.
@@ -200,7 +200,7 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 			step('m', c.Pos)
 		case vg.LineComp:
 			step('l', c.Pos)
-		case vg.ArcComp: // only whole circles are drawn, starting at the pen's position
+		case vg.ArcComp: // only whole circles are drawn, starting at the pen position
 			r := int(math.Round(float64(c.Radius) * 10))
 			for _, across := range []int{-2 * r, 2 * r} {
 				b, last = append(b, 'a'), 'a'
@@ -210,7 +210,7 @@ func pathData(p vg.Path, place func(vg.Point) (x, y float64)) string {
 			}
 		case vg.CloseComp:
 			b, last = append(b, 'z'), 'z'
-			// The pen returns to the subpath's start. Only rectangles follow.
+			// The pen returns to the start of the subpath. Only rectangles follow.
 			x, y = startOf(p[:i], place)
 		}
 	}
@@ -240,7 +240,7 @@ func appendStep(b []byte, last, letter byte, dx, dy int) ([]byte, byte) {
 	return appendTenths(b, dy), letter
 }
 
-// startOf returns the position, in tenths, of a path's last move.
+// startOf returns the position, in tenths, of the last move in a path.
 func startOf(p vg.Path, place func(vg.Point) (x, y float64)) (x, y int) {
 	for i := len(p) - 1; i >= 0; i-- {
 		if p[i].Type == vg.MoveComp {

@@ -12,10 +12,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// CSV writes the figure's data: a header, and one row per X in ascending order (Bars: per category;
-// Heat: per column's left edge). Each series has a column, and further columns for its band and for
-// its uncertain and partial points if it has them. Each row in a grid has a column named after its
-// edges. A gap is an empty field.
+// CSV writes the data in the figure: a header, and one row per X in ascending order (Bars: per
+// category; Heat: per left edge of a column). Each series has a column, and further columns for its
+// band and for its uncertain and partial points if it has them. Each row in a grid has a column
+// named after its edges. A gap is an empty field.
 func CSV(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func CSV(w io.Writer, f Figure) error {
 	return nil
 }
 
-// column formats a series' values for the file. The first column, X, is handled separately.
+// column formats the values in a series for the file. The first column, X, is handled separately.
 type column struct {
 	name   string
 	series int
@@ -111,8 +111,8 @@ func (f Figure) columns() []column {
 	return columns
 }
 
-// record returns one row: the first field, then each column's text at the index that at returns, or
-// "" if at returns false.
+// record returns one row: the first field, then the text of each column at the index that at
+// returns, or "" if at returns false.
 func record(first string, columns []column, at func(column) (int, bool)) []string {
 	fields := []string{first}
 	for _, c := range columns {

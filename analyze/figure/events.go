@@ -12,7 +12,7 @@ import (
 // eventRadius is the size of event symbols, which are drawn at the top of the plot.
 const eventRadius = vg.Length(3.2)
 
-// kinds returns the visible events' kinds in order, with their numbers.
+// kinds returns the kinds of the visible events in order, with their numbers.
 func (p *page) kinds() (names []string, counts map[string]float64) {
 	counts = map[string]float64{}
 	for _, e := range p.Events {
@@ -27,7 +27,7 @@ func (p *page) kinds() (names []string, counts map[string]float64) {
 	return names, counts
 }
 
-// eventEntries are the legend's lines for event kinds.
+// eventEntries are the legend lines for event kinds.
 func (p *page) eventEntries(room vg.Length) (all []entry) {
 	names, counts := p.kinds()
 	for i, name := range names {

@@ -18,11 +18,11 @@ import (
 	"slices"
 )
 
-// Kind is a figure's shape.
+// Kind is the shape of a figure.
 type Kind int
 
 const (
-	// Lines connects each series' points: quantities over time or over keys.
+	// Lines connects the points in each series: quantities over time or over keys.
 	Lines Kind = iota
 	// Stairs holds each value until the next point: client counts, settings.
 	Stairs
@@ -48,7 +48,7 @@ type Figure struct {
 	Name string
 	// Title and Subtitle appear above the plot. They are wrapped, never cut.
 	Title, Subtitle string
-	// Short is the title for a page that already shows the report's title; empty means Title.
+	// Short is the title for a page that already shows the title of the report; empty means Title.
 	Short string
 	// Main marks one of the few figures that a report shows at once. Others are shown on demand.
 	Main bool
@@ -92,7 +92,7 @@ type Axis struct {
 	Names map[float64]string
 }
 
-// Dash distinguishes a database's statistics.
+// Dash distinguishes the statistics for one database.
 type Dash int
 
 // Dash patterns. Dots are reserved for [Series.Uncertain].
@@ -111,15 +111,15 @@ type Series struct {
 	Key int
 	// Variant, from 0, selects the shade.
 	Variant int
-	// Marker, from 1, selects the marker's shape. 0 means Key plus Variant.
+	// Marker, from 1, selects the marker shape. 0 means Key plus Variant.
 	Marker int
 	Dash   Dash
-	// Thin draws a lighter line, for a database's secondary statistics.
+	// Thin draws a lighter line, for secondary statistics.
 	Thin bool
 	// Detail marks a series behind another one, such as a trial behind the median. It is in the
 	// CSV, and a page may show it on demand. Pictures omit it.
 	Detail bool
-	// Trial is the detail's trial number, or 0.
+	// Trial is the trial number, or 0.
 	Trial int
 	// Statistic names the meaning of Y in the CSV, such as the "median" of trials; Low and High are
 	// then their extremes. Empty means that Y is an ordinary value.
@@ -136,27 +136,26 @@ type Series struct {
 	// Uncertain, if not nil, marks points with too few samples. They are drawn dotted, with hollow
 	// markers.
 	Uncertain []bool
-	// Labels, if not nil, are short texts next to the points. A loose series shows only its highest
-	// point's label.
+	// Labels, if not nil, are short texts next to the points. A loose series shows only the label
+	// at its highest point.
 	Labels []string
-	// Details, if not nil, are texts that a page shows with the points' values, and nothing else
-	// does.
+	// Details, if not nil, are texts that only a page shows, with the values.
 	Details []string
 	// Boxes, if not nil, replace the bars in Bars: one per category, with Y as the median.
 	Boxes []Box
-	// Hues, if not nil, give each bar its category's colour. Such a figure needs no legend, and its
-	// details are dots on the bars.
+	// Hues, if not nil, give each bar the colour of its category. Such a figure needs no legend,
+	// and its details are dots on the bars.
 	Hues []Hue
 	// Partial, if not nil, marks points that cover only a part of their interval, such as the
 	// second in which a load ended. They are drawn pale.
 	Partial []bool
 }
 
-// Box holds a distribution's bounds, its lower and upper quartiles, and its 99th percentile. Only
-// the bounds may be unknown (NaN).
+// Box holds the bounds of a distribution, its lower and upper quartiles, and its 99th percentile.
+// Only the bounds may be unknown (NaN).
 type Box struct{ Least, Low, High, P99, Most float64 }
 
-// Hue is a bar's colour, as in [Series.Key] and [Series.Variant].
+// Hue is the colour of a bar, as in [Series.Key] and [Series.Variant].
 type Hue struct{ Key, Variant int }
 
 // Boundary marks where the load changes.
@@ -165,7 +164,7 @@ type Boundary struct {
 	X float64
 	// Label names this step, such as "10 clients".
 	Label string
-	// Key is the step's database, as in [Series.Key]; 0 means all databases.
+	// Key is the database, as in [Series.Key]; 0 means all databases.
 	Key int
 	// Panel is an index in Figure.Panels.
 	Panel int
@@ -179,7 +178,7 @@ type Event struct {
 	Kind string
 	// Key is the colour, as in [Series.Key]; 0 is the text colour.
 	Key int
-	// N is how many events the legend counts; 0 means 1.
+	// N is the number of events that the legend counts; 0 means 1.
 	N float64
 	// Panel is an index in Figure.Panels.
 	Panel int
@@ -334,5 +333,5 @@ func (a Axis) title() string {
 	return a.Label + " (" + a.Unit + ")"
 }
 
-// values returns all the box's numbers, which the scale must include.
+// values returns all numbers in the box, which the scale must include.
 func (b Box) values() []float64 { return []float64{b.Least, b.Low, b.High, b.P99, b.Most} }

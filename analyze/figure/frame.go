@@ -34,7 +34,7 @@ func (p *page) drawAxisTitles(d pen) {
 	p.plot.drawHorizontalLabel(d, p.X)
 }
 
-// drawVerticalTitle draws a title's lines from left to right, each centred on the plot.
+// drawVerticalTitle draws the lines of a title from left to right, each centred on the plot.
 func (p *page) drawVerticalTitle(d pen, lines []string) {
 	middle := (p.plot.top + p.plot.bottom) / 2
 	for i, line := range lines {
@@ -110,8 +110,8 @@ func (a *plane) drawHorizontalTicks(d pen, s scale, labelled bool) {
 const mostTickRows = 2
 
 // tickRows places each tick label on a horizontal axis in the first row where it touches no other
-// label, and returns how many rows there are. The last tick is placed first, so it always has a
-// label. Row -1 means no label: for fine ticks, and for labels without room.
+// label, and returns the number of rows. The last tick is placed first, so it always has a label.
+// Row -1 means no label: for fine ticks, and for labels without room.
 func (a *plane) tickRows(s scale) (rows []int, used int) {
 	rows = make([]int, len(s.ticks))
 	type taken struct{ from, to vg.Length }

@@ -10,12 +10,12 @@ type Grid struct {
 	// X and Y are the ascending edges between columns and rows; there is one more edge than columns
 	// or rows.
 	X, Y []float64
-	// Counts holds each column's rows. A cell with 0 is empty and stays white.
+	// Counts holds the rows of each column. A cell with 0 is empty and stays white.
 	Counts [][]float64
-	// Of is the counts' unit, such as "requests".
+	// Of is the unit of the counts, such as "requests".
 	Of string
 	// Least and Most, if Most is not 0, are the counts for the lightest and the darkest shade.
-	// Grids with equal values can be compared. By default they are the grid's own extremes.
+	// Grids with equal values can be compared. By default they are the extremes in the grid.
 	Least, Most float64
 }
 
@@ -53,7 +53,7 @@ func (g *Grid) check() error {
 	return nil
 }
 
-// middle returns the x at a column's centre.
+// middle returns the x at the centre of a column.
 func (g *Grid) middle(column int) float64 { return (g.X[column] + g.X[column+1]) / 2 }
 
 // occupied returns the edges of all rows with counts.

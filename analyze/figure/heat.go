@@ -22,8 +22,8 @@ func shade(i int) color.RGBA {
 	}[i]
 }
 
-// shadeOf selects a count's shade on a logarithmic scale, so that 1 and 10 differ as much as 100
-// and 1,000.
+// shadeOf selects the shade for a count on a logarithmic scale, so that 1 and 10 differ as much as
+// 100 and 1,000.
 func shadeOf(n, least, most float64) int {
 	if most <= least {
 		return heatShades - 1

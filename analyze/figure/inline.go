@@ -9,7 +9,7 @@ import (
 )
 
 // Inline writes f as an svg element for embedding in a page: like [SVG], but without ids, fonts and
-// text widths. Colours are attributes, so the page's style can override them.
+// text widths. Colours are attributes, so the page style can override them.
 func Inline(w io.Writer, f Figure) error {
 	c, err := drawCompact(f, false)
 	if err != nil {
@@ -38,33 +38,33 @@ func merged(paths []styled) (out []styled) {
 	return out
 }
 
-// Color returns a key's colour as #rrggbb: the colour of its family's first series. Keys count from
-// 1.
+// Color returns the colour for a key as #rrggbb: that of the first series in its family. Keys count
+// from 1.
 func Color(key int) string { return hex(hue(max(key, 1))) }
 
-// Look returns a series' colour as #rrggbb and its marker's shape, from 1. A series without a key
-// looks like key 1.
+// Look returns the colour of a series as #rrggbb and the shape of its marker, from 1. A series
+// without a key looks like key 1.
 func (s Series) Look() (color string, shape int) {
 	s.Key = max(s.Key, 1)
 	l := s.look()
 	return hex(l.color), l.shape
 }
 
-// TextColor returns the colour for small text about a series as #rrggbb: its line's colour,
-// darkened until it is legible on white.
+// TextColor returns the colour for small text about a series as #rrggbb: the line colour, darkened
+// until it is legible on white.
 func (s Series) TextColor() string {
 	s.Key = max(s.Key, 1)
 	return hex(dark(s.look().color))
 }
 
 // Marker returns a marker as SVG path data around the origin. shape counts from 1, and radius is
-// the circle marker's.
+// that of the circle marker.
 func Marker(shape int, radius float64) string {
 	return pathData(markerPath(max(shape, 1), vg.Length(radius), vg.Point{}), func(at vg.Point) (x, y float64) { return float64(at.X), -float64(at.Y) })
 }
 
-// Shades returns the colours for a grid's cells, from the lowest count to the highest, and a
-// function that returns a count's index in them, or -1 for an empty cell.
+// Shades returns the colours for grid cells, from the lowest count to the highest, and a function
+// that returns the index for a count, or -1 for an empty cell.
 func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 	least, most, _ := g.extent()
 	for i := range heatShades {

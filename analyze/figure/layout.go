@@ -131,7 +131,7 @@ func (p *page) wrapAxisTitles() bool {
 // black is the key for series in heat maps.
 const black = 7
 
-// keyed assigns keys to all series, and x positions to a heat map's series.
+// keyed assigns keys to all series, and x positions to the series in a heat map.
 func keyed(f Figure) Figure {
 	all := make([]Series, len(f.Series))
 	copy(all, f.Series)
@@ -201,7 +201,7 @@ func (p *page) leftOfPlot() vg.Length {
 	return room
 }
 
-// overhang is how far the last label on the horizontal axis may extend beyond the plot.
+// overhang limits how far the last label on the horizontal axis extends beyond the plot.
 func (p *page) overhang() vg.Length {
 	room := vg.Length(8)
 	for _, t := range p.plot.x.ticks {

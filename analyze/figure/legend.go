@@ -17,7 +17,7 @@ func (p *page) newLegend(width vg.Length) legend {
 	for i, s := range p.Series {
 		name := s.Name
 		if p.inline && s.Panel < len(p.Panels) {
-			continue // named in its panel's title
+			continue // named in the panel title
 		}
 		again := func(o Series) bool { return (p.PanelY != nil || o.Panel != s.Panel) && o.Name == s.Name }
 		if name == "" || s.Hues != nil || slices.ContainsFunc(p.Series[:i], again) {
@@ -54,7 +54,7 @@ func (p *page) shadesText() string {
 func (l *legend) arrange(width vg.Length) {
 	for columns := len(l.entries); columns > 0; columns-- {
 		l.rows = (len(l.entries) + columns - 1) / columns
-		// If possible, keep a database's statistics in one column.
+		// If possible, keep the statistics for a database in one column.
 		if group := l.group(); group > 1 && l.rows < group {
 			continue
 		}
@@ -77,7 +77,7 @@ func (l *legend) arrange(width vg.Length) {
 	}
 }
 
-// group is how many consecutive entries each key has; 0 if the numbers differ.
+// group is the number of consecutive entries for each key; 0 if the numbers differ.
 func (l *legend) group() int {
 	size, run := 0, 0
 	for i, e := range l.entries {
@@ -124,7 +124,7 @@ func sampleWidth(k Kind) vg.Length {
 	return 40
 }
 
-// sample draws an entry's line, band and marker centred vertically at y.
+// sample draws the line, band and marker for an entry, centred vertically at y.
 func (e entry) sample(d pen, x, y vg.Length) {
 	swatch := box{x, x + sampleWidth(e.kind), y - 6, y + 6}
 	if e.band != nil {

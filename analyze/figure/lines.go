@@ -18,7 +18,7 @@ const (
 	fewPoints = 16
 )
 
-// stroke is a series' line. Dense lines are lighter, or noise would turn into a solid area.
+// stroke is the line for a series. Dense lines are lighter, or noise would turn into a solid area.
 func (s Series) stroke(pointsPerLength float64) stroke {
 	width := vg.Length(2)
 	switch {
@@ -101,8 +101,8 @@ func (c *curves) draw(d pen) {
 	}
 }
 
-// drawLabels sets labels to the upper right of their points. A loose series shows only its highest
-// point's label, because it has many.
+// drawLabels sets labels to the upper right of their points. A loose series shows only the label at
+// its highest point, because it has many.
 func (c *curves) drawLabels(d pen, s Series) {
 	small := typeface{size: 11, color: dark(s.look().color)}
 	highest := math.Inf(-1)
@@ -152,7 +152,7 @@ func (c *curves) drawRun(d pen, line stroke, r run) {
 	}
 }
 
-// stairs holds each point's height until the next point.
+// stairs holds the height of each point until the next.
 func stairs(points []vg.Point) []vg.Point {
 	var held []vg.Point
 	for i, at := range points {
@@ -165,7 +165,7 @@ func stairs(points []vg.Point) []vg.Point {
 }
 
 // thinned reduces the points in each column of unit width to the first, the lowest, the highest and
-// the last. The picture looks the same, but its size no longer grows with the run's length.
+// the last. The picture looks the same, but its size no longer grows with the length of the run.
 func thinned(points []vg.Point) []vg.Point {
 	var kept []vg.Point
 	for first := 0; first < len(points); {

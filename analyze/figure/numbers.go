@@ -2,8 +2,8 @@ package figure
 
 import "math"
 
-// extreme bounds a scale's values. No measurement comes near it, and arithmetic with it neither
-// overflows nor loses all digits.
+// extreme bounds the values on a scale. No measurement comes near it, and arithmetic with it
+// neither overflows nor loses all digits.
 const extreme = 1e100
 
 // finite reports whether a linear scale can represent a number.

@@ -7,7 +7,7 @@ import (
 )
 
 // Page size in points, 1/72 inch: type has its natural size on paper, and remains legible on a
-// phone's screen at two thirds of this width. A page with much text is higher.
+// phone screen at two thirds of this width. A page with much text is higher.
 const (
 	pageWidth  = 8 * vg.Inch
 	pageHeight = vg.Inch * 14 / 3
@@ -15,9 +15,8 @@ const (
 	margin     = vg.Length(14)
 	gap        = vg.Length(9) // between blocks
 	tickGap    = vg.Length(6) // between an axis and its labels
-	// spareWidth is the part of the page's width to which text is wrapped, and spread the factor
-	// for text next to other elements. A viewer without the requested fonts may substitute a wider
-	// one.
+	// spareWidth is the part of the page width to which text is wrapped, and spread the factor for
+	// text next to other elements. A viewer without the requested fonts may substitute a wider one.
 	spareWidth = 0.86
 	spread     = 1.12
 )
@@ -34,7 +33,7 @@ var (
 	emptyType    = typeface{size: 24, color: boundary}
 )
 
-// page is a figure's layout: each block's wrapped text and position.
+// page is the layout of a figure: the wrapped text and position of each block.
 type page struct {
 	Figure
 	width, height   vg.Length
@@ -49,16 +48,16 @@ type page struct {
 	empty bool
 	// panels are the small multiples, if any.
 	panels []page
-	// inline means that the panels' titles name their series.
+	// inline means that the panel titles name the series.
 	inline bool
-	// axisTitles has the title lines for each vertical axis: Y's, or PanelY's.
+	// axisTitles has the title lines for each vertical axis, from Y or PanelY.
 	axisTitles [][]string
 	// leastPlot is the height that wrapped titles need, for the plot or for each panel with its own
 	// axis. It is 0 if all titles have one line.
 	leastPlot vg.Length
-	// dots are the bars' details.
+	// dots are the details on bars.
 	dots []Series
-	// eventKinds lists the legend's event kinds.
+	// eventKinds lists the event kinds in the legend.
 	eventKinds []string
 }
 
@@ -77,14 +76,14 @@ type entry struct {
 	lines []string
 	band  color.Color // nil if there is no band
 	line  bool
-	// shades means that the entry is a heat map's.
+	// shades means that the entry is for a heat map.
 	shades bool
-	// symbol is the event kind's number from 1; 0 means no symbol.
+	// symbol is the number of the event kind from 1; 0 means no symbol.
 	symbol int
 }
 
-// steps are a figure's boundaries with positions for their labels: rows above the plot, grouped by
-// database.
+// steps are the boundaries in a figure with positions for their labels: rows above the plot,
+// grouped by database.
 type steps struct {
 	all  []step
 	rows int

@@ -64,10 +64,10 @@ func (s Series) sameRun(o Series) bool {
 	return s.Key == o.Key && s.Variant == o.Variant && s.Marker == o.Marker
 }
 
-// shaded returns a variant's shade of a key's colour. The first two shades for all eight colours,
-// and the first three for the first five, are as far apart as the colours themselves: 18 in CIELAB
-// for every common kind of vision. Further shades are only distinguishable within one colour, at
-// least 6 apart.
+// shaded returns the shade of a key's colour for a variant. The first two shades for all eight
+// colours, and the first three for the first five, are as far apart as the colours themselves: 18
+// in CIELAB for every common kind of vision. Further shades are only distinguishable within one
+// colour, at least 6 apart.
 func shaded(key, variant int) color.RGBA {
 	shades := [...][2]color.RGBA{
 		{{0x0b, 0x23, 0x3d, 0xff}, {0x84, 0xa4, 0xf9, 0xff}},

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// panelHeight is the least height for a panel's plot.
+	// panelHeight is the least height for the plot in a panel.
 	panelHeight = vg.Length(88)
 	panelGap    = vg.Length(12)
 )
 
 var panelType = typeface{size: 13, bold: true, color: ink}
 
-// newPanels makes a page for each panel, with p's scales and sides.
+// newPanels makes a page for each panel, with the scales and sides of p.
 func (p *page) newPanels() (all []page) {
 	for i := range p.Panels {
 		one := *p
@@ -46,7 +46,7 @@ func (f Figure) ofPanel(i int) Figure {
 	return one
 }
 
-// abovePanel is the room above a panel's plot.
+// abovePanel is the room above the plot in a panel.
 func (p *page) abovePanel() vg.Length { return panelType.height() + p.steps.height() + panelGap }
 
 // stack stacks equally high panels from the top of the plot, and returns their total height.
@@ -63,7 +63,7 @@ func (p *page) stack(room vg.Length) vg.Length {
 	return max(above+each*n, p.leastPlot)
 }
 
-// placePanels positions each panel between the plot's top and bottom.
+// placePanels positions each panel between the top and bottom of the plot.
 func (p *page) placePanels() {
 	var above vg.Length
 	for i := range p.panels {
@@ -98,16 +98,16 @@ func (p *page) drawPanels(d pen) {
 	p.plot.drawHorizontalLabel(d, p.X)
 }
 
-// rest is a series' name without its panel's title.
+// rest is the name of a series without the panel title.
 func (p *page) rest(s Series) string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.Name, p.Panels[s.Panel]), ", ")
 }
 
-// panelSample is how wide a line's sample next to its panel's title is.
+// panelSample is the width of a line sample next to the panel title.
 const panelSample = vg.Length(24)
 
-// titlesHaveRoom reports whether the panels' titles have room for their series' names, so that the
-// legend can omit them. A panel with one series needs no name.
+// titlesHaveRoom reports whether the panel titles have room for series names, so that the legend
+// can omit them. A panel with one series needs no name.
 func (p *page) titlesHaveRoom() bool {
 	if len(p.Panels) == 0 || p.PanelY != nil {
 		return false
@@ -132,7 +132,7 @@ func (p *page) titlesHaveRoom() bool {
 	return true
 }
 
-// drawPanelTitle draws a panel's title, followed by its series' names unless the legend has them.
+// drawPanelTitle draws the title of a panel, followed by series names unless the legend has them.
 func (p *page) drawPanelTitle(d pen, i int) {
 	one := &p.panels[i]
 	x, y := one.plot.left, one.plot.top+one.steps.height()+panelType.size*0.45

@@ -10,7 +10,7 @@ import (
 // pen draws on a canvas with its origin at the bottom left.
 type pen struct{ vg.Canvas }
 
-// stroke is a line's style.
+// stroke is a line style.
 type stroke struct {
 	color  color.RGBA
 	width  vg.Length
@@ -94,7 +94,7 @@ func (p pen) rectangle(c color.Color, b box) {
 		vg.Point{X: b.right, Y: b.top}, vg.Point{X: b.left, Y: b.top})
 }
 
-// marker draws a marker with a thin white rim; an uncertain point's marker is hollow.
+// marker draws a marker with a thin white rim; it is hollow for an uncertain point.
 func (p pen) marker(l look, r vg.Length, hollow bool, at vg.Point) {
 	shape := markerPath(l.shape, r, at)
 	p.SetLineDash(nil, 0)

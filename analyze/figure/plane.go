@@ -14,8 +14,8 @@ type plane struct {
 	x, y scale
 }
 
-// newPlane makes both scales from the data. The area is set later, once the surrounding text's size
-// is known.
+// newPlane makes both scales from the data. The area is set later, once the size of the surrounding
+// text is known.
 func newPlane(f Figure) plane {
 	var xs, ys []float64
 	for _, s := range f.Series {
@@ -46,7 +46,7 @@ func newPlane(f Figure) plane {
 	return a
 }
 
-// horizontal and vertical are in points from the page's left and bottom edge.
+// horizontal and vertical are in points from the left and bottom edge of the page.
 func (a *plane) horizontal(x float64) vg.Length {
 	return a.left + vg.Length(a.x.at(x))*a.width()
 }
@@ -66,7 +66,7 @@ func (a *plane) drawable(kind Kind, s Series) bool {
 	return false
 }
 
-// slack allows for rounding at the plot's edge.
+// slack allows for rounding at the edge of the plot.
 const slack = vg.Length(1e-6)
 
 func (a *plane) contains(at vg.Point) bool {

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// dotsPerInch is the PNG pictures' resolution.
+// dotsPerInch is the resolution of PNG pictures.
 const dotsPerInch = 225
 
 // PNG writes f as a picture with 225 dots per inch.
@@ -49,15 +49,15 @@ func (p *page) picture(dots int) (*image.RGBA, error) {
 	return picture, nil
 }
 
-// largestPNG is the size in bytes above which a picture's colours are reduced. Only an hour of
-// noise has so many edges.
+// largestPNG is the size in bytes above which colours are reduced. Only an hour of noise has so
+// many edges.
 const largestPNG = 200_000
 
 // encode makes a PNG file that includes its resolution.
 func encode(picture *image.RGBA) ([]byte, error) {
 	shades := newShades(picture)
 	var b bytes.Buffer
-	// Fast compression takes a fifth of the default's time, and files become a tenth larger.
+	// Fast compression takes a fifth of the time, and files become a tenth larger.
 	for _, try := range []struct {
 		colors int
 		level  png.CompressionLevel
@@ -74,7 +74,7 @@ func encode(picture *image.RGBA) ([]byte, error) {
 	return slices.Insert(b.Bytes(), headerEnd, resolution()...), nil
 }
 
-// headerEnd is where a PNG file's first chunk, which has a fixed size, ends.
+// headerEnd is where the first chunk in a PNG file, which has a fixed size, ends.
 const headerEnd = 8 + 12 + 13
 
 // resolution is the chunk with the dots per metre, which the encoder omits. Without it, a printer
@@ -98,7 +98,7 @@ type raster struct {
 
 var _ vg.Canvas = (*raster)(nil)
 
-// pieceLength is how many points a piece has.
+// pieceLength is the number of points in a piece.
 const pieceLength = 80
 
 // SetLineDash implements [vg.Canvas].
@@ -108,7 +108,7 @@ func (r *raster) SetLineDash(dashes []vg.Length, offset vg.Length) {
 }
 
 // Stroke implements [vg.Canvas]. Pieces overlap by one segment, so that they join properly, and
-// continue the previous piece's dash pattern.
+// continue the dash pattern of the previous piece.
 func (r *raster) Stroke(p vg.Path) {
 	if len(p) <= pieceLength || !polyline(p) {
 		r.Canvas.Stroke(p)

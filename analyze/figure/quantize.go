@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// shades are a picture's colours, in buckets of nearly indistinguishable colours.
+// shades are the colours in a picture, in buckets of nearly indistinguishable colours.
 type shades struct {
 	buckets [1 << 15]bucket
 	// used are the buckets with pixels, the most important first.
@@ -22,7 +22,7 @@ type bucket struct {
 	color       rgb
 }
 
-// weight is how much a colour matters. Text is grey and has few pixels, but a tint in it would be
+// weight is the importance of a colour. Text is grey and has few pixels, but a tint in it would be
 // visible.
 func (b bucket) weight() int {
 	if c := b.color.color(); c.R == c.G && c.G == c.B {
@@ -36,7 +36,7 @@ type rgb uint32
 
 func pixel(p []uint8) rgb { return rgb(p[0])<<16 | rgb(p[1])<<8 | rgb(p[2]) }
 
-// bucket keeps each channel's upper five bits.
+// bucket keeps the upper five bits of each channel.
 func (c rgb) bucket() int { return int(c>>19&31<<10 | c>>11&31<<5 | c>>3&31) }
 
 func (c rgb) color() color.RGBA { return color.RGBA{uint8(c >> 16), uint8(c >> 8), uint8(c), 0xff} }

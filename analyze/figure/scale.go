@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// scale maps an axis's values to [0, 1].
+// scale maps values on an axis to [0, 1].
 type scale struct {
 	min, max float64
 	// warp makes the scale linear: the identity, or a logarithm.
@@ -87,8 +87,8 @@ func rangeScale(a Axis, values []float64, ticks int) scale {
 	return scale{min: low, max: high, warp: identity, has: finite, ticks: evenTicks(a.Unit, low, high, step)}
 }
 
-// fixed replaces the data's ends with those fixed by the axis. An end that is not fixed yields to
-// one that is.
+// fixed replaces the ends of the data with those fixed by the axis. An end that is not fixed yields
+// to one that is.
 func fixed(a Axis, low, high float64) (float64, float64) {
 	if a.Min != nil {
 		low = *a.Min

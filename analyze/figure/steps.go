@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// stepRows limits the rows for one database's labels.
+// stepRows limits the rows of labels for one database.
 const stepRows = 3
 
 func (s steps) height() vg.Length { return vg.Length(s.rows) * stepType.height() }
@@ -48,7 +48,7 @@ func stepKeys(all []Boundary) []int {
 	return slices.Compact(keys)
 }
 
-// drawSteps draws the labels above their lines, which extend up to the labels' rows.
+// drawSteps draws the labels above their lines, which extend up to the label rows.
 func (p *page) drawSteps(d pen) {
 	baseline := func(s step) vg.Length {
 		return p.plot.top + vg.Length(s.row)*stepType.height() + stepType.size*0.35

@@ -16,7 +16,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// typeface is a text's size and style.
+// typeface is the size and style of a text.
 type typeface struct {
 	size  vg.Length
 	bold  bool
@@ -34,7 +34,7 @@ func (t typeface) face() font.Face {
 	return f
 }
 
-// The two fonts in figures. The plotting library's own collection would bring ten more, 3.7 MB.
+// The two fonts in figures. The collection in the plotting library would bring ten more, 3.7 MB.
 var (
 	regular = sync.OnceValue(func() font.Face { return parsed(liberationsansregular.TTF, xfont.WeightNormal) })
 	bold    = sync.OnceValue(func() font.Face { return parsed(liberationsansbold.TTF, xfont.WeightBold) })
@@ -56,7 +56,7 @@ func (t typeface) width(s string) vg.Length {
 	return face.Width(s)
 }
 
-// widest returns how wide the widest string is in points.
+// widest returns the width of the widest string in points.
 func (t typeface) widest(all []string) vg.Length {
 	var most vg.Length
 	for _, s := range all {
@@ -96,7 +96,7 @@ func join(line, word string) string {
 	return line + " " + word
 }
 
-// fit returns how many bytes of word fit into width, at least one character.
+// fit returns the number of bytes in word that fit into width, at least one character.
 func (t typeface) fit(word string, width vg.Length) int {
 	_, fit := utf8.DecodeRuneInString(word)
 	for i := range word {

@@ -45,7 +45,7 @@ func valueText(v float64, unit string) string {
 
 func prefixes() []string { return []string{"", "k", "M", "G", "T", "P", "E"} }
 
-// bytePrefixes are for powers of 1000, as in a report's table.
+// bytePrefixes are for powers of 1000, as in the table of a report.
 func bytePrefixes() []string { return []string{" B", " kB", " MB", " GB", " TB", " PB", " EB"} }
 
 // prefixed formats v with a prefix for a power of 1000: "1.5M", "64 MB".

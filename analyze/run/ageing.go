@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Ageing holds how a run's numbers drift over the measured windows of its steps.
+// Ageing shows how numbers drift over the measured windows.
 type Ageing struct {
 	// Missing is the reason why no step was judged; "" if one was.
 	Missing string
@@ -30,7 +30,7 @@ type AgeingStep struct {
 	// Label distinguishes the step from others; "" if it is the only one.
 	Label string
 	From  time.Time
-	// Requests counts each minute's requests that ended ok.
+	// Requests counts the requests that ended ok in each minute.
 	Requests []int64
 	// Measures are ordered as in [AgeingMeasures].
 	Measures []AgeingMeasure
@@ -43,14 +43,14 @@ type AgeingMeasure struct {
 	Missing string
 	// Drift is in the measure's unit per minute.
 	Drift drift.Drift
-	// P is Drift.P, corrected for how many measures and steps the run has.
+	// P is Drift.P, corrected for all measures and steps.
 	P float64
 }
 
 // Found reports whether chance is excluded.
 func (m *AgeingMeasure) Found() bool { return m.Missing == "" && m.P < drift.Level }
 
-// PerHour returns a slope per hour in percent of the measure's median.
+// PerHour returns a slope per hour in percent of the median.
 func (m *AgeingMeasure) PerHour(slope float64) float64 { return 6000 * slope / m.Drift.Median }
 
 // Change returns the drift over all minutes in percent of the median.
@@ -70,7 +70,7 @@ const (
 // AgeingMeasures names the measures.
 var AgeingMeasures = [...]string{AgeingP50: "p50", AgeingP99: "p99", AgeingMemory: "memory", AgeingStore: "store", AgeingStoreUsed: "store in use"}
 
-// ofStore maps measures to the metrics by which members report their store's size.
+// ofStore maps measures to the metrics by which members report the size of their store.
 var ofStore = map[int]metric.Name{AgeingStore: metric.DBBytes, AgeingStoreUsed: metric.DBUsedBytes}
 
 // newAgeing returns the steps that are long enough, still without values.
@@ -105,7 +105,7 @@ func newAgeing(record *results.DatabaseRun) (a Ageing) {
 	return a
 }
 
-// mostMinutes bounds a step's minutes: thirty days.
+// mostMinutes bounds a step: thirty days.
 const mostMinutes = 30 * 24 * 60
 
 // minute returns the minute that contains a time in unix nanoseconds, and false outside all
@@ -115,8 +115,8 @@ func (s *AgeingStep) minute(unix int64) (int, bool) {
 	return int(i), i >= 0 && i < int64(len(s.Requests))
 }
 
-// minuteOf returns the minute that contains a second's middle, and false outside all minutes. The
-// first second counts whole.
+// minuteOf returns the minute that contains the middle of a second, and false outside all minutes.
+// The first second counts whole.
 func (s *AgeingStep) minuteOf(second time.Time) (int, bool) {
 	return s.minute(max(second.UnixNano()+5e8, s.From.UnixNano()))
 }
@@ -146,7 +146,7 @@ type openMinute struct {
 	sum histogram.Sum
 }
 
-// add adds a second's requests. The second belongs to the minute that contains its middle.
+// add adds the requests of a second. The second belongs to the minute that contains its middle.
 func (r *minuteReader) add(step int, second time.Time, b histogram.Buckets) {
 	at := slices.IndexFunc(r.of.Steps, func(s AgeingStep) bool { return s.Index == step })
 	if at < 0 {
@@ -193,7 +193,7 @@ func (r *minuteReader) close() {
 	}
 }
 
-// closeMinute stores a minute's quantiles, in milliseconds.
+// closeMinute stores the quantiles of a minute, in milliseconds.
 func (s *AgeingStep) closeMinute(o *openMinute) {
 	b := o.sum.Take()
 	s.Requests[o.at] = b.Total()
@@ -201,9 +201,9 @@ func (s *AgeingStep) closeMinute(o *openMinute) {
 	s.Measures[AgeingP99].Values[o.at] = QuantileMillis(b, 0.99)
 }
 
-// minuteMeans returns a gauge's mean in each minute of the step, NaN if unknown. There are n values
-// with ascending times, which values passes in order. Zero means unknown: no process and no store
-// is empty.
+// minuteMeans returns the mean of a gauge per minute, NaN if unknown. There are n values with
+// ascending times, which values passes in order. Zero means unknown: no process and no store is
+// empty.
 func (s *AgeingStep) minuteMeans(times []int64, values func(each func(v float64) bool)) []float64 {
 	sums, counts, i := make([]float64, len(s.Requests)), make([]float64, len(s.Requests)), 0
 	values(func(v float64) bool {
@@ -220,7 +220,7 @@ func (s *AgeingStep) minuteMeans(times []int64, values func(each func(v float64)
 	return sums
 }
 
-// ageingStore returns a member's store sizes in each minute of each step.
+// ageingStore returns the store sizes at a member, by step and minute.
 func (o *Own) ageingStore(steps []AgeingStep) map[int][][]float64 {
 	sizes := map[int][][]float64{}
 	for measure, name := range ofStore {
@@ -233,7 +233,7 @@ func (o *Own) ageingStore(steps []AgeingStep) map[int][][]float64 {
 	return sizes
 }
 
-// setAgeing adds the members' sizes and finds the drifts.
+// setAgeing adds the store sizes and finds the drifts.
 func (r *Run) setAgeing() {
 	a, servers := &r.Ageing, r.Machines.Servers
 	for i := range a.Steps {
@@ -259,8 +259,8 @@ func (r *Run) setAgeing() {
 	a.judge(r.seed(), r.Info.Unattended())
 }
 
-// addMember adds a member's sizes; nil if it reported no sizes. A minute is unknown if it is for any
-// member.
+// addMember adds the sizes from one member; nil if it reported no sizes. A minute is unknown if it
+// is for any member.
 func (m *AgeingMeasure) addMember(member int, sizes []float64) {
 	for i := range m.Values {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Availability describes how much of a stage's load the database answered.
+// Availability describes the part of a stage's load that the database answered.
 type Availability struct {
 	// Success is the percentage of due requests that ended ok.
 	Success Measure
@@ -114,7 +114,7 @@ func availabilityOf(info *Info, g *Stage, s *results.Summary) Availability {
 	return a
 }
 
-// setGap keeps the step's gap if it is the longest so far.
+// setGap keeps the gap if it is the longest so far.
 func (a *Availability) setGap(record *results.DatabaseRun, step results.Step) {
 	gap := step.LargestGap
 	if gap == nil {

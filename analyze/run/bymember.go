@@ -23,7 +23,7 @@ type Place struct {
 	Mean, P99 Measure
 }
 
-// Places splits a load's requests by the member that answered them.
+// Places splits requests by the member that answered them.
 type Places struct {
 	// List has the members in order, followed by the roles.
 	List []Place
@@ -43,7 +43,7 @@ func (p *Places) Of(name string) *Place {
 // rolesP99 explains why roles have no percentile.
 var rolesP99 = Inapplicable("histograms are recorded for each member, and the leader may change")
 
-// placeRecords are a load's records per member and role.
+// placeRecords are the records per member and role.
 type placeRecords struct {
 	members []results.MemberSummary
 	// missing is the reason for having no records.
@@ -52,7 +52,7 @@ type placeRecords struct {
 	roles map[int]results.RoleSums
 }
 
-// readPlaceRecords reads all stages' records at once.
+// readPlaceRecords reads the records for all stages at once.
 func (f *folderReader) readPlaceRecords() *placeRecords {
 	events, err := results.ReadEvents(f.path(results.FileEvents), len(f.record.Members))
 	known := err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, results.ErrTruncated)
@@ -80,7 +80,7 @@ func (f *folderReader) readPlaceRecords() *placeRecords {
 	return p
 }
 
-// placesOf splits a stage's measured requests by member and role.
+// placesOf splits the measured requests of a stage by member and role.
 func (f *folderReader) placesOf(g *Stage) Places {
 	if f.places == nil {
 		f.places = f.readPlaceRecords()
@@ -141,7 +141,7 @@ func (f *folderReader) roles(g *Stage) (out []Place) {
 	return out
 }
 
-// placeOf returns one place's numbers. A nil histogram was not recorded.
+// placeOf returns the numbers for one place. A nil histogram was not recorded.
 func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.Histogram) Place {
 	p := Place{Name: name, OK: sum.OK, Failed: sum.Failed, Unknown: sum.Unknown, Mean: noAnswer, P99: noAnswer}
 	if sum.OK == 0 {
@@ -159,7 +159,7 @@ func placeOf(name string, g *Stage, sum *results.MemberSecond, h *hdrhistogram.H
 	return p
 }
 
-// setShares computes each member's and each role's share.
+// setShares computes the share for each member and each role.
 func (p *Places) setShares() {
 	var all int64
 	sent := func(one *Place) int64 { return one.OK + one.Failed + one.Unknown }

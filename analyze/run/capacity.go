@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 )
 
-// Capacity has a search's result and windows. The run's other records cover only the last window.
+// Capacity has the result and windows of a search. All other records cover only the last window.
 type Capacity struct {
 	*capacity.Result
 	Windows []capacity.Window

@@ -17,8 +17,8 @@ import (
 // unheld explains why a classic run lacks a number.
 const unheld = "classic files cannot record it"
 
-// FromClassic reads one run's classic files, which hold sums per second and for the whole load but
-// no single requests. Numbers that the classic tool is known to get wrong are recomputed or
+// FromClassic reads the classic files of one run, which hold sums per second and for the whole load
+// but no single requests. Numbers that the classic tool is known to get wrong are recomputed or
 // missing. The manifest that control leaves in the folder adds facts that the classic files have no
 // place for.
 func FromClassic(in ClassicFiles) *Run {
@@ -34,7 +34,7 @@ func FromClassic(in ClassicFiles) *Run {
 	return c.run
 }
 
-// readSidecar reads the manifest next to the summary, if there is one: the run's record, its marks
+// readSidecar reads the manifest next to the summary, if there is one: the run record, its marks
 // and its request outcomes. Without a manifest, the classic tool may have written the files.
 func (c *classicReader) readSidecar() {
 	info := &c.run.Info
@@ -66,7 +66,7 @@ func (c *classicReader) readSidecar() {
 	}
 }
 
-// readLoad reads the client's seconds, summary and percentiles.
+// readLoad reads the seconds, summary and percentiles that the client recorded.
 func (c *classicReader) readLoad() {
 	l := &c.run.Load
 	for i, record := range c.records(results.FileClassicTimeseries) {
@@ -90,7 +90,7 @@ func (c *classicReader) readLoad() {
 	l.MaxBacklog = Inapplicable(unheld)
 }
 
-// counts returns the manifest's totals, or the sums from two files if there is no manifest.
+// counts returns the totals in the manifest, or the sums from two files if there is no manifest.
 func (c *classicReader) counts(ok, failures Measure) Counts {
 	counts := uncounted(Missing("a classic run does not record it"))
 	t := c.run.Info.Record.Totals
@@ -214,7 +214,7 @@ func (c *classicReader) marked(d *Distribution) *Distribution {
 }
 
 // setThroughput takes the throughput from the summary. If it is missing there, it divides the ok
-// requests by the load's seconds.
+// requests by the seconds of the load.
 func (c *classicReader) setThroughput(s classicSummary) {
 	t, n := &c.stage.Throughput, c.stage.Latency.Due.N
 	c.run.Load.Elapsed = s.elapsed
@@ -249,7 +249,7 @@ func (c *classicReader) readMachines() {
 	m.Logs.Total = Inapplicable(unheld)
 }
 
-// machine reads one machine's interpolated file.
+// machine reads the interpolated file for one machine.
 func (c *classicReader) machine(path, name string) Machine {
 	m := Machine{Name: name, Missing: name + ": no samples"}
 	if path == "" {

@@ -14,21 +14,21 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// ClassicFiles names one run's files, written by the classic tool or in its format.
+// ClassicFiles names the files of one run, written by the classic tool or in its format.
 type ClassicFiles struct {
 	// Record is derived from the experiment file.
 	Record *results.DatabaseRun
-	// Files maps file names in a tag's folder to paths.
+	// Files maps file names in the tag folder to paths.
 	Files map[string]string
 	// Servers are the interpolated sample files, one per server, in order.
 	Servers []string
 }
 
-// classicReader reads one run's classic files.
+// classicReader reads the classic files for one run.
 type classicReader struct {
 	in    ClassicFiles
 	run   *Run
-	stage *Stage // the run's only stage
+	stage *Stage // the only stage
 }
 
 func (c *classicReader) path(logical string) string { return c.in.Files[logical] }
@@ -75,7 +75,7 @@ func floats(fields []string) ([]float64, error) {
 	return out, nil
 }
 
-// classicSummary holds the summary file's rows. An absent row is a missing measure.
+// classicSummary holds the rows of the summary file. An absent row is a missing measure.
 type classicSummary struct {
 	elapsed, throughput Measure
 	mean, sd, min, max  Measure // ms
@@ -168,7 +168,7 @@ func (c *classicReader) quantiles(n Measure) func(float64) Measure {
 	}
 }
 
-// diskSizes reads the data directories' apparent sizes; nil without any.
+// diskSizes reads the apparent sizes of the data directories; nil without any.
 func (c *classicReader) diskSizes() (sizes []int64) {
 	for i, record := range c.records(results.FileDisk) {
 		if i == 0 || len(record) < 4 {

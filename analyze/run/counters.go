@@ -38,12 +38,12 @@ func (q Quantity) Scaled(scale float64) Quantity {
 	return q
 }
 
-// in returns the sample's value.
+// in returns the value in the sample.
 func (q Quantity) in(s *results.Sample) float64 {
 	return q.value(s.Values.At(q.at), s.PeriodNS, s.Classic)
 }
 
-// value corrects a sampled value, given the sample's period.
+// value corrects a sampled value, given the sampling period.
 func (q Quantity) value(v float64, period int64, classic bool) float64 {
 	switch q.metric {
 	case metric.CPUPercent:
@@ -55,7 +55,7 @@ func (q Quantity) value(v float64, period int64, classic bool) float64 {
 			v = v / 1000 * 1024
 		}
 	case metric.VoluntarySwitches, metric.NonvoluntarySwitches:
-		if classic { // the classic tool wrote how many threads there were
+		if classic { // the classic tool wrote the thread count
 			return metric.Unknown
 		}
 	}
@@ -65,7 +65,7 @@ func (q Quantity) value(v float64, period int64, classic bool) float64 {
 	return v * q.scale
 }
 
-// SourceOf returns the function that names a metric's physical source.
+// SourceOf returns the function that names the physical source of a metric.
 func SourceOf(m metric.Metric) Source {
 	switch m.Scope {
 	case metric.Device:

@@ -8,15 +8,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Counts are a load's requests by outcome, over all phases.
+// Counts are the requests of a load by outcome, over all phases.
 type Counts struct {
 	Offered, Sent, OK, Failed, Unknown Measure
 	Shed, Unsent, Queued, Late         Measure
-	// Clamped counts latencies above the histogram's maximum.
+	// Clamped counts latencies above the histogram maximum.
 	Clamped Measure
 	// Failures is Failed + Unknown.
 	Failures Measure
-	// Reads counts the ok requests that returned values, and BytesRead those values' bytes.
+	// Reads counts the ok requests that returned values, and BytesRead the bytes in those values.
 	Reads, BytesRead Measure
 	// BytesWritten counts the bytes in keys and values written by ok requests.
 	BytesWritten Measure
@@ -42,7 +42,7 @@ func uncounted(why Measure) Counts {
 	}
 }
 
-// countsOf returns a manifest's totals, which do not include reads.
+// countsOf returns the totals in a manifest, which do not include reads.
 func countsOf(t results.Totals, load *results.Load) Counts {
 	return Counts{
 		Offered: Counted(t.Offered), Sent: Counted(t.Sent), OK: Counted(t.OK), Failed: Counted(t.Failed), Unknown: Counted(t.Unknown),
@@ -52,7 +52,7 @@ func countsOf(t results.Totals, load *results.Load) Counts {
 	}
 }
 
-// folderCounts returns the manifest's totals. A killed run has no totals, so its requests are
+// folderCounts returns the totals in the manifest. A killed run has no totals, so its requests are
 // counted from the intervals.
 func folderCounts(record *results.DatabaseRun, intervals []results.Interval, gaps *Gaps) (c Counts) {
 	switch {

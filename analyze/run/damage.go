@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// mostDamaged limits how many files of one kind get a mark each.
+// mostDamaged limits the files of one kind that get a mark each.
 const mostDamaged = 5
 
 // damageOf returns marks on files that differ from the manifest, and on deliberate changes.

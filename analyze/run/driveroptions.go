@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Options returns the driver's settings by name. Nested settings are named OUTER.INNER.
+// Options returns the driver settings by name. Nested settings are named OUTER.INNER.
 func (i *Info) Options() map[string]string {
 	if i.Record.OptionTexts != nil {
 		out := map[string]string{}
@@ -32,7 +32,7 @@ func (i *Info) Options() map[string]string {
 	return out
 }
 
-// OptionTransport is the setting that selects a database's client implementation.
+// OptionTransport is the setting that selects the client implementation.
 const OptionTransport = "transport"
 
 // Transport returns the client implementation, or "" if the database has only one or the records do
@@ -42,7 +42,7 @@ func (i *Info) Transport() string {
 	return cmp.Or(options[OptionTransport], options["Transport"]) // older manifests use Go field names
 }
 
-// Settings describes the settings that differ from the release's defaults; "" if they were not
+// Settings describes the settings that differ from the defaults of the release; "" if they were not
 // recorded.
 func (i *Info) Settings() string {
 	s := i.Record.Settings

@@ -26,14 +26,14 @@ func FromFolder(dir string) ([]*Run, error) {
 	return folders[0].Runs, folders[0].Err
 }
 
-// Folder holds a result folder's databases, or the reason why its manifest is unreadable.
+// Folder holds the databases in a result folder, or the reason why its manifest is unreadable.
 type Folder struct {
 	Runs []*Run
 	Err  error
 }
 
 // FromFolders reads several folders as [FromFolder] does, on all processors. It returns one Folder
-// for each. Its only error is ctx's.
+// for each. It fails only when ctx ends.
 func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	folders := make([]Folder, len(dirs))
 	var readers []*folderReader
@@ -45,7 +45,7 @@ func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 		}
 		readers = append(readers, of...)
 	}
-	// Members' files need the windows of their database's load.
+	// The files about members need the windows of the load.
 	var files []func()
 	if err := each(ctx, len(readers), func(i int) { readers[i].readRequests() }); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	return folders, each(ctx, len(readers), func(i int) { readers[i].finish() })
 }
 
-// each calls do on all processors, and stops with ctx's error when ctx ends.
+// each calls do on all processors, and stops with the error of ctx when ctx ends.
 func each(ctx context.Context, n int, do func(i int)) error {
 	return parallel.Each(n, func(i int) error {
 		if err := ctx.Err(); err != nil {
@@ -91,7 +91,7 @@ func readersOf(dir string) (readers []*folderReader, err error) {
 
 // folderReader reads one database from a result folder.
 type folderReader struct {
-	dir    string // the tag's folder
+	dir    string // the tag folder
 	record *results.DatabaseRun
 	run    *Run
 	// stalled are the steps with their stalls; nil if the requests could not be read.
@@ -107,14 +107,14 @@ type folderReader struct {
 	clock   Gaps
 }
 
-// machineRecord holds the contents of one machine's files.
+// machineRecord holds the files about one machine.
 type machineRecord struct {
 	Machine
 	own               Own
 	samples, reported Gaps
 }
 
-// readRequests fills in the client's records about its requests.
+// readRequests fills in the records that the client made of its requests.
 func (f *folderReader) readRequests() {
 	r, record, gaps := f.run, f.record, &f.run.Gaps
 	f.recorded = read(gaps, f.path(results.FileIntervals), f.readIntervals)
@@ -169,7 +169,7 @@ func (f *folderReader) readLoad(intervals []results.Interval) {
 	l.Elapsed = Missing("%s", f.why("the start and end of the load were not recorded"))
 }
 
-// readStages reads each stage's numbers.
+// readStages reads the numbers for each stage.
 func (f *folderReader) readStages(intervals []results.Interval) {
 	r := f.run
 	requests, why := f.requests(intervals)
@@ -265,7 +265,7 @@ func serviceOf(g *Stage, intervals []results.Interval, totals map[results.Series
 	}))
 }
 
-// merged merges the histograms of measured requests that keep accepts.
+// merged merges the histograms for measured requests that keep accepts.
 func merged(totals map[results.Series]*hdrhistogram.Histogram, keep func(results.Series) bool) *hdrhistogram.Histogram {
 	h := histogram.New()
 	for series, one := range totals {
@@ -309,7 +309,7 @@ func (f *folderReader) machineFiles() []func() {
 	return files
 }
 
-// addMembers adds the members' samples and data directory sizes.
+// addMembers adds member samples and data directory sizes.
 func (f *folderReader) addMembers() {
 	m, gaps := &f.run.Machines, &f.run.Gaps
 	gaps.join(f.clock)

@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Gaps are a run's missing and broken records.
+// Gaps are missing and broken records.
 type Gaps struct {
 	List []string
-	// problems maps a record file's name in the tag's folder to its problem.
+	// problems maps the name of a record file in the tag folder to its problem.
 	problems map[string]string
 }
 
@@ -42,7 +42,7 @@ func (g *Gaps) join(part Gaps) {
 	}
 }
 
-// why returns the file's problem, or otherwise if it has no problem.
+// why returns the problem with the file, or otherwise if it has no problem.
 func (g *Gaps) why(file, otherwise string) string { return cmp.Or(g.problems[file], otherwise) }
 
 // read reads one record file and turns an error into a gap.
@@ -54,7 +54,7 @@ func read[T any](g *Gaps, path string, reader func(string) (T, error)) T {
 	return rows
 }
 
-// problem describes a file's error without its folder, because folders may have been moved.
+// problem describes a file error without the folder, because folders may have been moved.
 func problem(path string, err error) string {
 	name := filepath.Base(path)
 	var syntax *results.SyntaxError

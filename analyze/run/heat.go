@@ -11,18 +11,17 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heat holds ok requests' latencies by end time, over all operations and phases, in bins of equal
-// length.
+// Heat holds ok latencies by end time, over all operations and phases, in bins of equal length.
 type Heat struct {
 	Seconds int64 // bin length
 	Bins    map[int64]histogram.PackedBuckets
 }
 
-// mostBins limits a heat map's columns: narrower columns could not be told apart.
+// mostBins limits the columns of a heat map: narrower columns could not be told apart.
 const mostBins = 120
 
-// heatReader reads a load's histograms into a bounded number of bins, and those of measured
-// requests also into minutes. Bins count from the unix second start.
+// heatReader reads histograms into a bounded number of bins, and those for measured requests also
+// into minutes. Bins count from the unix second start.
 type heatReader struct {
 	heat    Heat
 	start   int64
@@ -38,10 +37,10 @@ func newHeatReader(record *results.DatabaseRun, load Span, start int64, minutes 
 	return &heatReader{heat: h, start: start, record: record, minutes: minutes, open: -1}
 }
 
-// readHeat reads the latencies in a tag's folder for the table's clock. It reads the log by minute
-// if that has the rows' requests and each line lies in one bin and one minute, else the log by
-// second: one line after the other, because a log may span hours. A missing log is a gap only if
-// there are interval rows. If lines by second contradict the rows, that is a gap.
+// readHeat reads the latencies in a tag folder for the clock of the table. It reads the log by
+// minute if that has the requests in the rows and each line lies in one bin and one minute, else
+// the log by second: one line after the other, because a log may span hours. A missing log is a gap
+// only if there are interval rows. If lines by second contradict the rows, that is a gap.
 func readHeat(dir string, intervals []results.Interval, record *results.DatabaseRun, load Span, start int64, ageing *Ageing, gaps *Gaps) Heat {
 	r := newHeatReader(record, load, start, &minuteReader{of: ageing})
 	if r.heat.Seconds >= 60 && r.readMinutes(filepath.Join(dir, results.FileMinutes), intervals) {
@@ -110,12 +109,12 @@ func (r *heatReader) readSeconds(path string, intervals []results.Interval, gaps
 	checkLog(intervals, logged, gaps)
 }
 
-// bin returns a second's bin.
+// bin returns the bin for a second.
 func (r *heatReader) bin(second time.Time) int64 {
 	return floorDiv(second.Unix()-r.start, r.heat.Seconds)
 }
 
-// add adds a series' requests that ended at or after from, all within one bin and one minute.
+// add adds the requests in a series that ended at or after from, all within one bin and one minute.
 func (r *heatReader) add(s results.Series, from time.Time, b histogram.Buckets) {
 	if s.Phase == results.PhaseMeasure {
 		r.minutes.add(s.Step, from, b)

@@ -12,7 +12,7 @@ import (
 // group is one physical counter source and the machines that read it.
 type group struct {
 	members []int  // server indexes
-	client  string // the load's issuer on this machine: "client", "generator" or ""
+	client  string // the load issuer on this machine: "client", "generator" or ""
 }
 
 // shared describes which machines share the source; "" if only one machine reads it.
@@ -50,8 +50,8 @@ func (s sharing) groups(key Source) []group {
 	})
 }
 
-// groupBy groups the servers by name; client is the client's name. A server without a name is a
-// group by itself.
+// groupBy groups the servers by name; client is the name of the client. A server without a name is
+// a group by itself.
 func (s sharing) groupBy(client string, nameOf func(server int) string) []group {
 	var out []group
 	place := map[string]int{}
@@ -73,8 +73,8 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt returns the load's issuer on a server's machine, or "". In a run with generators control
-// issues no load, so its machine does not count.
+// issuerAt returns the load issuer on the machine of a server, or "". In a run with generators
+// control issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
 	boot := s.bootOf(server)
@@ -87,8 +87,8 @@ func (s sharing) issuerAt(server int, client bool) string {
 	return ""
 }
 
-// ServerSum sums a counter's growth over the servers. A physical source shared by several servers
-// is counted once, and the sum is marked.
+// ServerSum sums the growth of a counter over the servers. A physical source shared by several
+// servers is counted once, and the sum is marked.
 func (r *Run) ServerSum(key Source, get Counter) Measure {
 	if len(r.Machines.Servers) == 0 {
 		return noServer
@@ -129,7 +129,7 @@ func (m *Machines) growthOfAny(members []int, load Span, get Counter) Measure {
 // hosts groups the members by machine.
 func (s sharing) hosts() []group { return s.groupBy(s.clientBoot(), s.bootOf) }
 
-// clientBoot is the boot id of the client's machine; "" if not recorded.
+// clientBoot is the boot id of the client machine; "" if not recorded.
 func (s sharing) clientBoot() string {
 	if last, ok := s.machines.Client.Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -140,8 +140,8 @@ func (s sharing) clientBoot() string {
 	return ""
 }
 
-// bootOf identifies a member's machine: the boot id from the member's samples or agent, or the
-// client's if the member has a loopback address; "" if unknown.
+// bootOf identifies the machine of a member: the boot id from its samples or agent, or the client's
+// if the member has a loopback address; "" if unknown.
 func (s sharing) bootOf(server int) string {
 	if last, ok := s.machines.Servers[server].Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -160,7 +160,7 @@ func (s sharing) bootOf(server int) string {
 }
 
 // SharedHost describes which members share a host with one another, the client or a generator; ""
-// if no member does. known is false if the records identify no member's machine.
+// if no member does. known is false if the records do not identify the machine of any member.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
 	for _, g := range r.sharing().hosts() {

@@ -11,9 +11,9 @@ import (
 // Info identifies a run and holds its manifest.
 type Info struct {
 	Tag string // unique within a report
-	// Label is the run folder's label, set with --label, or "".
+	// Label is the label of the run folder, set with --label, or "".
 	Label string
-	// Key numbers a report's databases from 1. All runs of a database share its colour.
+	// Key numbers the databases in a report from 1. All runs of a database share its colour.
 	Key int
 	// Repeat counts earlier runs with the same tag.
 	Repeat int
@@ -66,8 +66,8 @@ func (i *Info) Name() string { return i.Tag + i.Ran() }
 // BuiltIn is how manifests name a server that is part of dbtester.
 const BuiltIn = "built-in"
 
-// Releases returns how each member's binaries were obtained, in member order. If a database has
-// several parts, each entry also names the release.
+// Releases returns the way in which the binaries of each member were obtained, in member order. If
+// a database has several parts, each entry also names the release.
 func (i *Info) Releases() (out []string) {
 	for _, m := range i.Record.Members {
 		switch {
@@ -80,8 +80,7 @@ func (i *Info) Releases() (out []string) {
 	return out
 }
 
-// SelfCheck returns the self-check for the run's client; nil without one or if it ran on another
-// machine.
+// SelfCheck returns the self-check of the client; nil without one or if it ran on another machine.
 func (i *Info) SelfCheck() *results.SelfCheck {
 	if i.Manifest == nil || i.Manifest.SelfCheck == nil || i.Manifest.SelfCheck.Elsewhere(i.Manifest.Client) != "" {
 		return nil
@@ -89,12 +88,12 @@ func (i *Info) SelfCheck() *results.SelfCheck {
 	return i.Manifest.SelfCheck
 }
 
-// SteppedRates reports whether the load's steps had different rates.
+// SteppedRates reports whether the steps had different rates.
 func (i *Info) SteppedRates() bool {
 	return slices.ContainsFunc(i.Record.Steps, func(s results.Step) bool { return rateOf(s) != rateOf(i.Record.Steps[0]) })
 }
 
-// rateOf returns a step's rate at its start and end, in requests per second.
+// rateOf returns the rate at the start and end of a step, in requests per second.
 func rateOf(s results.Step) [2]float64 { return [2]float64{s.Rate, s.RateEnd} }
 
 // highestRate returns the most requests due in one second; 0 in a closed loop.

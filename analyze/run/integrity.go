@@ -70,7 +70,8 @@ func repeatedRows(intervals []results.Interval, gaps *Gaps) {
 	}
 }
 
-// checkTotals compares the rows' sums with the manifest's totals, which were counted independently.
+// checkTotals compares the sums of the rows with the totals in the manifest, which were counted
+// independently.
 func checkTotals(want, got results.Totals, gaps *Gaps) {
 	for _, c := range []struct {
 		name      string
@@ -87,7 +88,7 @@ func checkTotals(want, got results.Totals, gaps *Gaps) {
 	}
 }
 
-// checkLatencyTotals compares the whole load's histograms with the rows.
+// checkLatencyTotals compares the histograms for the whole load with the rows.
 func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]*hdrhistogram.Histogram, gaps *Gaps) {
 	var rows, histograms int64
 	for i := range intervals {
@@ -104,7 +105,7 @@ func checkLatencyTotals(intervals []results.Interval, totals map[results.Series]
 }
 
 // checkProgress compares the requests in progress.csv, from which throughput is computed, with the
-// manifest's totals. A killed run has no totals.
+// totals in the manifest. A killed run has no totals.
 func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps *Gaps) {
 	recorded := slices.ContainsFunc(record.Steps, func(s results.Step) bool { return s.LargestGap != nil })
 	switch {
@@ -117,7 +118,7 @@ func checkProgress(record *results.DatabaseRun, requests *results.Requests, gaps
 	}
 }
 
-// checkLog compares the latency log's requests with the rows, second by second.
+// checkLog compares the requests in the latency log with the rows, second by second.
 func checkLog(intervals []results.Interval, logged map[int64]int64, gaps *Gaps) {
 	rows := map[int64]int64{}
 	for i := range intervals {

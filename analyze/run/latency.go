@@ -23,7 +23,7 @@ const (
 	FromSentAtRate
 )
 
-// clockOf returns a step's clock; it is for our own records only.
+// clockOf returns the clock of a step; it is for our own records only.
 func clockOf(record *results.DatabaseRun, step int) Clock {
 	if record.Timing(step) == results.TimingResponse {
 		return FromDue
@@ -31,7 +31,7 @@ func clockOf(record *results.DatabaseRun, step int) Clock {
 	return FromSent
 }
 
-// Latency holds measured requests' latencies, all by one clock.
+// Latency holds latencies for measured requests, all by one clock.
 type Latency struct {
 	Clock Clock
 	// Due covers all requests due (in a closed loop: sent) in the measured window. Unanswered
@@ -55,7 +55,7 @@ func unknownLatency(clock Clock, why Measure) Latency {
 	return Latency{Clock: clock, Due: d, OK: d, Service: d}
 }
 
-// latencyOf returns a summary's latencies. A nil service means a closed loop.
+// latencyOf returns the latencies in a summary. A nil service means a closed loop.
 func latencyOf(clock Clock, s *results.Summary, service *Distribution) Latency {
 	ok := DistributionOf(s.Latency, s.Histogram)
 	if s.Unanswered.N+s.Declined.TotalCount() > 0 {
@@ -85,13 +85,13 @@ const (
 	PooledMark = "all steps together: the classic files do not separate the numbers of clients"
 )
 
-// Distribution holds latencies of measured requests in ms.
+// Distribution holds latencies for measured requests in ms.
 type Distribution struct {
 	N                  Measure // requests
 	Mean, SD, Min, Max Measure
 	// Quantile returns the latency that a share q of the requests did not exceed.
 	Quantile func(q float64) Measure
-	// answered holds answered requests' latencies, or nil.
+	// answered holds the latencies for answered requests, or nil.
 	answered *hdrhistogram.Histogram
 }
 
@@ -136,7 +136,7 @@ func unknownDistribution(why Measure) *Distribution {
 	return &Distribution{N: why, Mean: why, SD: why, Min: why, Max: why, Quantile: func(float64) Measure { return why }}
 }
 
-// Unmeasured returns a distribution without numbers because of reason.
+// Unmeasured returns a distribution without numbers, for reason.
 func Unmeasured(reason string) *Distribution { return unknownDistribution(Inapplicable("%s", reason)) }
 
 // known reports whether the distribution has any number.
@@ -150,8 +150,8 @@ var notAnswered = Measure{
 	Missing: "the request at this rank failed, was refused or was shed: it has no response time and ranks above all others",
 }
 
-// DueDistribution returns the distribution over a summary's due requests. An unanswered request
-// ranks above every answered one, no matter how soon it failed: see [results.Ranking].
+// DueDistribution returns the distribution over the due requests in a summary. An unanswered
+// request ranks above every answered one, no matter how soon it failed: see [results.Ranking].
 func DueDistribution(s *results.Summary) *Distribution {
 	n := s.Population()
 	ranking := s.Ranking()
@@ -181,7 +181,7 @@ func DueDistribution(s *results.Summary) *Distribution {
 		return m
 	}
 	if d.Min, d.Max = d.Quantile(0), d.Quantile(1); s.Latency.Count > 0 && (s.Declined.TotalCount() == 0 || s.Declined.Min() >= s.Latency.MinNS) {
-		d.Min = Measured(float64(s.Latency.MinNS)/1e6, s.Latency.Count) // exact, unlike a histogram's minimum
+		d.Min = Measured(float64(s.Latency.MinNS)/1e6, s.Latency.Count) // exact, unlike the minimum of a histogram
 	}
 	return d
 }

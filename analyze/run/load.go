@@ -8,22 +8,22 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load holds a load's requests by second and by outcome.
+// Load holds requests by second and by outcome.
 type Load struct {
-	// Elapsed is all measured windows' total length, in seconds.
+	// Elapsed is the total of all measured windows, in seconds.
 	Elapsed Measure
 	Counts  Counts
 	// Errors are sorted by count, largest first.
 	Errors []ErrorCount
 	// Seconds ascend, with one entry per second and client count.
 	Seconds []Second
-	// Gauges hold the load's state at each second's end.
+	// Gauges hold the state at the end of each second.
 	Gauges []results.Gauge
-	// MaxBacklog is the largest number of due but unsent requests at the end of a second.
+	// MaxBacklog is the most requests due but unsent at the end of a second.
 	MaxBacklog Measure
 }
 
-// ClientNumbers returns the load's client counts in order.
+// ClientNumbers returns the client counts in order.
 func (l *Load) ClientNumbers() []int { return clientNumbers(l.Seconds) }
 
 // Stepped reports whether the client count varied.
@@ -32,7 +32,7 @@ func (l *Load) Stepped() bool { return len(l.ClientNumbers()) > 1 }
 // PerSecond merges both parts of a second shared by two steps.
 func (l *Load) PerSecond() []Second { return perSecond(l.Seconds) }
 
-// maxBacklog returns a load's largest backlog. If there are no gauges, the reason is unrecorded.
+// maxBacklog returns the largest backlog. If there are no gauges, the reason is unrecorded.
 func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	if len(gauges) == 0 {
 		return Missing("%s", unrecorded)
@@ -41,7 +41,7 @@ func maxBacklog(gauges []results.Gauge, unrecorded string) Measure {
 	return Measured(float64(most.Backlog), int64(len(gauges)))
 }
 
-// Second sums up all phases' requests in a unix second at one client count.
+// Second sums up the requests of all phases in a unix second at one client count.
 type Second struct {
 	Unix    int64
 	Clients int

@@ -14,14 +14,14 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// Logs counts the lines in member logs that match the driver's rules.
+// Logs counts the lines in member logs that match the rules of the driver.
 type Logs struct {
 	Total Measure
 	// Events are in rule order, including events without a matching line.
 	Events []LogEvent
 }
 
-// LogEvent counts the lines that one event's rules matched.
+// LogEvent counts the lines that the rules for one event matched.
 type LogEvent struct {
 	Event string
 	Count int64
@@ -89,7 +89,7 @@ func logFiles(dir string) (files []string, err error) {
 	return files, err
 }
 
-// count counts one log's events. A log that was cut is a gap.
+// count counts the events in one log. A log that was cut is a gap.
 func (l *Logs) count(path string, rules *logrule.Matcher, gaps *Gaps) error {
 	f, err := regularfile.Open(path)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Machine holds samples for a machine and for a process tree on it, with times by the client's
-// clock.
+// Machine holds samples for a machine and for a process tree on it, with times by the client clock.
 type Machine struct {
 	Name    string // "member 1", "client"
 	Samples packed.Samples
@@ -18,7 +17,7 @@ type Machine struct {
 	Own Own
 	// Missing is the reason for having no samples; "" if there are some.
 	Missing string
-	// growths caches results of Growth, which outlive the samples.
+	// growths caches results from Growth, which outlive the samples.
 	growths map[grownOver]Measure
 }
 
@@ -50,7 +49,7 @@ func inside(w Span, times []int64) (first, end int) {
 }
 
 // during returns the samples whose counters enclose the window. If the second that ends the window
-// has several samples, the last one counts, as in interpolated files: a run's final sample may
+// has several samples, the last one counts, as in interpolated files: the final sample of a run may
 // follow the regular one in the same second.
 func (m *Machine) during(w Span) (first, end int) {
 	first, end = enclosing(w, m.Samples.Len(), func(i int) int64 { return m.Samples.Times[i] })
@@ -60,13 +59,13 @@ func (m *Machine) during(w Span) (first, end int) {
 	return first, end
 }
 
-// SamplesWithin counts the samples in the window's seconds.
+// SamplesWithin counts the samples in the window, by second.
 func (m *Machine) SamplesWithin(w Span) int {
 	first, end := m.within(w)
 	return end - first
 }
 
-// within returns the samples in the window's seconds.
+// within returns the samples in the window, by second.
 func (m *Machine) within(w Span) (from, end int) {
 	if w.empty() {
 		return 0, 0
@@ -92,7 +91,7 @@ func (m *Machine) each(q Quantity, first, end int, do func(v float64) bool) {
 	}
 }
 
-// Growth is a counter's last value minus its first value in the window, so a missed second is
+// Growth is the last value of a counter minus its first value in the window, so a missed second is
 // neither lost nor counted twice.
 func (m *Machine) Growth(w Span, get Counter) Measure {
 	if m.Missing != "" {
@@ -151,8 +150,8 @@ func (m *Machine) growth(w Span, get Counter) (grown Measure) {
 	return grown
 }
 
-// unseen returns how much of the window, in nanoseconds, lies between the last sample that saw the
-// processes running and the first that found them ended, over samples [first, end).
+// unseen returns the part of the window, in nanoseconds, that lies between the last sample that saw
+// the processes running and the first that found them ended, over samples [first, end).
 func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 	for _, s := range m.endings(first, end) {
 		lost += max(0, min(s.To, w.To)-max(s.From, w.From))
@@ -161,8 +160,8 @@ func (m *Machine) unseen(w Span, first, end int) (lost int64) {
 }
 
 // endings returns the times between the last sample that saw the processes running and the first
-// that found them ended, over samples [first, end). The second sample repeats the first one's
-// counters.
+// that found them ended, over samples [first, end). The second sample repeats the counters of the
+// first.
 func (m *Machine) endings(first, end int) (list []Span) {
 	i, ran := first, false
 	m.each(Of(metric.Processes), first, end, func(n float64) bool {
@@ -176,8 +175,8 @@ func (m *Machine) endings(first, end int) (list []Span) {
 	return list
 }
 
-// Throttled is the percentage of CPU limit periods in which the machine's processes were stopped
-// because they had used up their quota.
+// Throttled is the percentage of CPU limit periods in which the processes were stopped because they
+// had used up their quota.
 func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 	grown := m.Growth(w, Of(metric.GroupThrottledPeriods))
 	if !grown.Known() {
@@ -191,8 +190,8 @@ func (m *Machine) Throttled(w Span, period time.Duration) Measure {
 	return grown.Times(100 * float64(period) / float64(elapsed))
 }
 
-// PageCache is the page cache's part of the control group's memory, taken when that memory peaked
-// in the window.
+// PageCache is the part of control group memory in the page cache, taken when that memory peaked in
+// the window.
 func (m *Machine) PageCache(w Span) Measure {
 	peak := m.Peak(w, Of(metric.GroupMemoryBytes))
 	if !peak.Known() {
@@ -219,14 +218,14 @@ func (m *Machine) PageCache(w Span) Measure {
 	return cache
 }
 
-// Trough is a gauge's smallest value in the window.
+// Trough is the smallest value of a gauge in the window.
 func (m *Machine) Trough(w Span, get Gauge) Measure {
 	return m.extreme(w, get, func(a, b float64) float64 { return min(a, b) })
 }
 
-// GrowthWithin is a counter's growth in exactly the window: the counter is interpolated between
-// samples at both ends. Use it for windows that last a few seconds, where Growth's surrounding
-// samples would add a considerable part.
+// GrowthWithin is the growth of a counter in exactly the window: the counter is interpolated
+// between samples at both ends. Use it for windows that last a few seconds, where the surrounding
+// samples in Growth would add a considerable part.
 func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	whole := m.Growth(w, get)
 	if !whole.Known() {
@@ -247,7 +246,7 @@ func (m *Machine) GrowthWithin(w Span, get Counter) Measure {
 	return within
 }
 
-// Inside is a counter's growth from the first to the last sample inside each window, as
+// Inside is the growth of a counter from the first to the last sample inside each window, as
 // [Own.Inside]. Where a window has fewer than three, it is [Machine.GrowthWithin].
 func (m *Machine) Inside(windows []Span, n metric.Name) Measure {
 	sum := Measured(0, 0)
@@ -269,12 +268,12 @@ func (m *Machine) Inside(windows []Span, n metric.Name) Measure {
 	return sum
 }
 
-// Peak is a gauge's largest value in the window.
+// Peak is the largest value of a gauge in the window.
 func (m *Machine) Peak(w Span, get Gauge) Measure {
 	return m.extreme(w, get, func(a, b float64) float64 { return max(a, b) })
 }
 
-// extreme reduces a gauge's values in the window with keep, which selects one of two values.
+// extreme reduces gauge values in the window with keep, which selects one of two.
 func (m *Machine) extreme(w Span, get Gauge, keep func(a, b float64) float64) Measure {
 	if m.Missing != "" {
 		return Missing("%s", m.Missing)

@@ -9,18 +9,18 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Machines holds all machines' samples, and the members' disks, logs and leaders.
+// Machines holds samples from all machines, and the disks, logs and leaders.
 type Machines struct {
 	Servers []Machine
 	Client  Machine
-	// Apparent and Allocated are the members' mean data directory sizes after the stop, in bytes.
+	// Apparent and Allocated are the mean sizes of the data directories after the stop, in bytes.
 	Apparent, Allocated Measure
 	Logs                Logs
 	// Leaders are the members that led during the load, by index, in order.
 	Leaders []int
-	// Events happened during the load. They are sorted and use the client's clock.
+	// Events happened during the load. They are sorted and use the client clock.
 	Events []results.Event
-	// peaks caches results of MeanPeak, which needs all samples.
+	// peaks caches results from MeanPeak, which needs all samples.
 	peaks map[peak]Measure
 	// diskFile means that the data directory sizes came from a separate file.
 	diskFile bool
@@ -44,8 +44,8 @@ func (r *Run) Leader() (leader *Machine, why string) {
 	}
 }
 
-// EachRow calls each with the servers' readings for seconds consecutive seconds starting at first;
-// i counts from 0. A row is valid until the next call.
+// EachRow calls each with the server readings for seconds consecutive seconds starting at first; i
+// counts from 0. A row is valid until the next call.
 func (m *Machines) EachRow(first int64, seconds int, each func(i int, row Row)) {
 	all := make([]*readings, len(m.Servers))
 	for n := range m.Servers {
@@ -132,7 +132,7 @@ func (m *Machines) meanPeak(load Span, get Gauge) Measure {
 
 var noServer = Missing("no server was sampled")
 
-// Largest returns the largest measure over the servers, and that server's name.
+// Largest returns the largest measure over the servers, and the name of that server.
 func (m *Machines) Largest(of func(*Machine) Measure) (largest Measure, name string) {
 	largest = noServer
 	for i := range m.Servers {
@@ -180,8 +180,8 @@ func (m *Machines) meanSize(info *Info, sizes []int64) Measure {
 	return Measured(sum/float64(len(sizes)), int64(len(sizes)))
 }
 
-// readMachine reads a machine's samples, one per second, and converts their times to the client's
-// clock.
+// readMachine reads the samples of a machine, one per second, and converts their times to the
+// client clock.
 func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	samples, err := packed.Read(path)
 	if err != nil {
@@ -195,8 +195,8 @@ func readMachine(path, name string, track clocks.Track, gaps *Gaps) Machine {
 	return m
 }
 
-// readEvents reads the load's events and the leaders in order, starting with the member that led
-// when the load began. A missing file is a gap, because every run has events.
+// readEvents reads the events and the leaders in order, starting with the member that led when the
+// load began. A missing file is a gap, because every run has events.
 func (m *Machines) readEvents(path string, members int, load Span, gaps *Gaps) {
 	events, err := results.ReadEvents(path, members)
 	if err != nil {

@@ -15,7 +15,7 @@ type Joined[K comparable] struct {
 	Worst Mark
 }
 
-// JoinMarks joins marks that have the same key, ordered by each key's first mark.
+// JoinMarks joins marks that have the same key, ordered by the first mark with each key.
 func JoinMarks[K comparable](marks []Mark, by func(Mark) K) (list []Joined[K]) {
 	at := map[K]int{}
 	for _, m := range marks {

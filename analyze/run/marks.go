@@ -9,15 +9,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mark adds the marked run's tag. Tag is "" for a mark on a whole result folder.
+// Mark adds the tag of the marked run. Tag is "" for a mark on a whole result folder.
 type Mark struct {
 	Tag string `json:"tag,omitempty"`
 	results.Mark
 }
 
 // Marks returns the marks that control recorded, followed by those found here: wrong values, a
-// shared host, a rate above the self-check's, files that differ from the records, a changed level,
-// gaps.
+// shared host, a rate above that of the self-check, files that differ from the records, a changed
+// level, gaps.
 func (r *Run) Marks() (marks []Mark) {
 	for _, m := range r.Info.Record.Validity {
 		marks = append(marks, Mark{r.Info.Tag, m.Told()})
@@ -36,8 +36,8 @@ func (r *Run) Marks() (marks []Mark) {
 	return marks
 }
 
-// MarksOfManifest returns the marks on a whole result folder. They include the folder's name if
-// there are several folders.
+// MarksOfManifest returns the marks on a whole result folder. They include the folder name if there
+// are several folders.
 func MarksOfManifest(m *results.Manifest, dir string, several bool) (marks []Mark) {
 	for _, v := range m.Validity {
 		one := Mark{Mark: v.Told()}
@@ -109,8 +109,8 @@ func (m Mark) String() string {
 	return s
 }
 
-// rateMark marks a load whose rate was higher than its client's self-check found accurate.
-// Otherwise it returns nil.
+// rateMark marks a load whose rate was higher than the client self-check found accurate. Otherwise
+// it returns nil.
 func (i *Info) rateMark() *results.Mark {
 	s, most := i.SelfCheck(), i.highestRate()
 	if s == nil || most <= s.HighestRate {

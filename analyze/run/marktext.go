@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// Marks in older records have no values. The functions below extract them from the marks' texts.
+// Marks in older records have no values. The functions below extract them from the texts.
 
 // Step returns the number of the step that a mark is about, counted from 1; 0 means the whole load.
 func (m Mark) Step() int {

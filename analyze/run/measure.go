@@ -15,7 +15,7 @@ type Measure struct {
 	// Low and High bound the true value if the records do not give it exactly. Both are 0 for an
 	// exact value. High is +Inf if only a lower bound is known.
 	Low, High float64
-	// Digits counts Value's significant digits, as kept by a histogram; 0 means all.
+	// Digits counts the significant digits of Value, as kept by a histogram; 0 means all.
 	Digits int
 	// Marks are footnotes.
 	Marks []string

@@ -19,23 +19,23 @@ import (
 const (
 	// KindClient: this client did not run for 100 ms or longer.
 	KindClient = "client stopped"
-	// KindOther: other programs used much of a machine's processors.
+	// KindOther: other programs kept the processors on a machine busy.
 	KindOther = "other load on the machine"
 	// KindCollector: a member's runtime stopped its threads.
 	KindCollector = "runtime pauses of a member"
 )
 
 const (
-	// otherShare is the share of a machine's processors that other programs use in a second with
-	// other load. longPauses is how long a runtime stops its threads in a second with pauses.
+	// otherShare is the share of the processors on a machine that other programs use in a second
+	// with other load. longPauses is how long a runtime stops its threads in a second with pauses.
 	otherShare = 0.25
 	longPauses = 50 * time.Millisecond
 	// mostKinds bounds the kinds, and mostKind the characters in one.
 	mostKinds, mostKind = 200, 60
 )
 
-// occurrence is something that happened in [from, to], in unix nanoseconds. margin bounds how far
-// its times differ from the client's clock. asked means that the run caused it on purpose.
+// occurrence is something that happened in [from, to], in unix nanoseconds. margin bounds the
+// difference between its times and the client clock. asked means that the run caused it on purpose.
 type occurrence struct {
 	from, to, margin int64
 	asked            bool
@@ -72,8 +72,8 @@ func (r *Run) occurrences(steps []stalls.Step) map[string][]occurrence {
 	return byKind
 }
 
-// Happening is something that happened in [From, To], in unix nanoseconds by the client's clock.
-// Its event has the details; happenings outside the events have one with only a member.
+// Happening is something that happened in [From, To], in unix nanoseconds by the client clock. Its
+// event has the details; happenings outside the events have one with only a member.
 type Happening struct {
 	results.Event
 	// Name is the kind as stalls name it.
@@ -81,12 +81,12 @@ type Happening struct {
 	From, To int64
 	// Asked means that the run caused it on purpose and that its end was recorded.
 	Asked bool
-	// Effect means that it only describes the run's actions or its clients' observations, so that
-	// it cannot coincide with a stall.
+	// Effect means that it only describes actions by the run or observations by its clients, so
+	// that it cannot coincide with a stall.
 	Effect bool
 }
 
-// Pauses yields the times in which this client or a member's runtime did not run.
+// Pauses yields the times in which this client or the runtime of a member did not run.
 func (r *Run) Pauses() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, s := range r.Info.Record.Stopped() {
@@ -108,7 +108,7 @@ func (r *Run) Pauses() iter.Seq[Happening] {
 }
 
 // OtherLoad yields the seconds in spans in which programs other than this client and the members
-// used much of a machine's processors.
+// used much of the processors on a machine.
 func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, h := range r.hostsUsed() {
@@ -124,8 +124,8 @@ func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	}
 }
 
-// noCandidates returns event kinds that only describe the run's actions or its clients'
-// observations.
+// noCandidates returns event kinds that only describe actions by the run or observations by its
+// clients.
 func noCandidates() []string {
 	return []string{
 		"start", "ready", "load start", "load end", "client step", "stop", "preloaded", "cleanup",
@@ -139,9 +139,9 @@ const (
 	endSeen = " read back"
 )
 
-// Happenings yields the load's events, the last one first. An event lasts until a later event at
-// the same member ends it; that event is not yielded. A log line's time is when its happening
-// ended.
+// Happenings yields the events during the load, the last one first. An event lasts until a later
+// event at the same member ends it; that event is not yielded. The time of a log line is when its
+// happening ended.
 func (r *Run) Happenings() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		type of struct {
@@ -186,7 +186,7 @@ func (r *Run) Happenings() iter.Seq[Happening] {
 	}
 }
 
-// clockError bounds the error of a member's clock in nanoseconds.
+// clockError bounds the error in a member clock in nanoseconds.
 func (r *Run) clockError(member int) int64 {
 	if members := r.Info.Record.Members; member >= 0 && member < len(members) && members[member].Clock != nil {
 		return max(int64(members[member].Clock.Error), 0)
@@ -211,7 +211,7 @@ func (o *Own) pauses() (list []Span) {
 	return list
 }
 
-// hostUsed holds the CPU time that a machine and the run's processes on it used.
+// hostUsed holds the CPU time that a machine and the processes of the run on it used.
 type hostUsed struct {
 	cpus  int
 	host  used
@@ -252,8 +252,8 @@ func (r *Run) hostsUsed() (hosts []hostUsed) {
 	return hosts
 }
 
-// sampled returns the seconds in a span between the machine's first and last sample: broken records
-// may have spans of centuries.
+// sampled returns the seconds in a span between the first and the last sample from the machine:
+// broken records may have spans of centuries.
 func (h *hostUsed) sampled(s Span) Span {
 	first, last := h.host.times[0], h.host.times[len(h.host.times)-1]
 	if s.From < first {
@@ -262,14 +262,14 @@ func (h *hostUsed) sampled(s Span) Span {
 	return Span{min(s.From, last), min(s.To, last)}
 }
 
-// usedCPU returns a machine's CPU time counter.
+// usedCPU returns the CPU time counter of a machine.
 func (m *Machine) usedCPU(n metric.Name) (u used) {
 	u.times = m.Samples.Times
 	m.each(Of(n), 0, m.Samples.Len(), func(v float64) bool { u.values = append(u.values, v); return true })
 	return u
 }
 
-// other is the share of the machine's processors that other programs used; 0 if unknown.
+// other is the share of the processors on the machine that other programs used; 0 if unknown.
 func (h *hostUsed) other(from, to int64) float64 {
 	sum, ok := h.host.grown(from, to)
 	if !ok || slices.ContainsFunc(h.ended, func(s Span) bool { return s.From < to && from < s.To }) {

@@ -7,9 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// DuringPause returns the event kinds that covered at least half of a stage's longest gap without
-// an ok answer: actions by control, and events in member logs, where a line's time is the event's
-// end.
+// DuringPause returns the event kinds that covered at least half of the longest gap without an ok
+// answer in a stage: actions by control, and events in member logs, where a line has the time at
+// which the event ended.
 func (r *Run) DuringPause(g *Stage) (kinds []string) {
 	var gap *results.Gap
 	var start time.Time

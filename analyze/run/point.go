@@ -20,7 +20,7 @@ func Largest(stages []*Stage) int {
 	return best
 }
 
-// asked returns a stage's highest rate in requests per second, infinite for a closed loop.
+// asked returns the highest rate of a stage in requests per second, infinite for a closed loop.
 func (g *Stage) asked() float64 {
 	if g.Rate == [2]float64{} {
 		return math.Inf(1)
@@ -39,7 +39,7 @@ func Like(stages []*Stage, other *Stage) *Stage {
 	return stages[at]
 }
 
-// At returns a function that applies of to a run's stage at the same point in the load as like.
+// At returns a function that applies of to the stage at the same point in the load as like.
 func At(like *Stage, of func(*Run, *Stage) Measure) func(*Run) Measure {
 	return func(r *Run) Measure {
 		if g := Like(r.Stages, like); g != nil {

@@ -4,9 +4,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Pooled merges several distributions' histograms. Distributions without a histogram are left out,
-// so N may be smaller than their sum. Unanswered requests rank above all others. Mean and deviation
-// are unknown.
+// Pooled merges the histograms of several distributions. Distributions without a histogram are left
+// out, so N may be smaller than their sum. Unanswered requests rank above all others. Mean and
+// deviation are unknown.
 func Pooled(all []*Distribution) *Distribution {
 	d, h, n := unknownDistribution(noHistogram), histogram.New(), int64(0)
 	for _, one := range all {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Reading is a machine's sample for one second.
+// Reading is the sample from a machine for one second.
 type Reading struct {
 	results.Sample
 	// before is the last sample in an earlier second, or nil; period is the number of seconds in
@@ -21,7 +21,7 @@ type Reading struct {
 	period float64
 }
 
-// Rate is a counter's growth per second since the previous reading.
+// Rate is the growth of a counter per second since the previous reading.
 func (r *Reading) Rate(get Counter) Measure {
 	if r.period <= 0 || r.before == nil {
 		return unread
@@ -33,7 +33,7 @@ func (r *Reading) Rate(get Counter) Measure {
 	return Measured((now-before)/r.period, 1)
 }
 
-// Value returns a gauge's value.
+// Value returns the value of a gauge.
 func (r *Reading) Value(get Gauge) Measure {
 	if v := get.in(&r.Sample); v >= 0 {
 		return Measured(v, 1)
@@ -43,8 +43,8 @@ func (r *Reading) Value(get Gauge) Measure {
 
 var unread = Missing("not recorded in this second")
 
-// readings yields a machine's readings in time order. They are made in batches, because a whole
-// day's readings take much memory.
+// readings yields the readings from a machine in time order. They are made in batches, because
+// those for a whole day take much memory.
 type readings struct {
 	samples *packed.Cursor
 	// window holds the unpacked samples needed for readings after done; more means that further
@@ -60,7 +60,7 @@ type timedReading struct {
 	*Reading
 }
 
-// readingsAtOnce is how many samples are unpacked per batch.
+// readingsAtOnce is the batch size in samples.
 const readingsAtOnce = 1024
 
 func (m *Machine) readings() *readings {
@@ -119,9 +119,9 @@ func (rs *readings) fill() bool {
 }
 
 // readingsOf returns one reading per sampled second. A sample belongs to the second at the middle
-// of its period, because its rates describe the period. After a missed sample, only the period's
-// last second gets a reading; the other seconds are gaps. Gauges also count for the second in which
-// they were sampled.
+// of its period, because its rates describe the period. After a missed sample, only its last second
+// gets a reading; the other seconds are gaps. Gauges also count for the second in which they were
+// sampled.
 func readingsOf(samples []results.Sample) map[int64]*Reading {
 	out := make(map[int64]*Reading, len(samples))
 	for i := range samples {
@@ -142,7 +142,7 @@ func readingsOf(samples []results.Sample) map[int64]*Reading {
 			if r.before != nil {
 				before = *r.before
 			}
-			r.Values = r.Values.Clone() // leave the sample's values unchanged
+			r.Values = r.Values.Clone() // leave the values in the sample unchanged
 			r.Join(&earlier.Sample, &before, time.Duration(r.period*1e9))
 		}
 		out[second] = r
@@ -154,9 +154,9 @@ func readingsOf(samples []results.Sample) map[int64]*Reading {
 	return out
 }
 
-// fillShort also uses a reading for the second before its own if that second has no reading, the
-// reading's period covers the middle of both seconds, and no sample was missed. This happens with
-// the last row of an interpolated file, which joins a run's last two samples.
+// fillShort also uses a reading for the second before its own if that second has no reading, its
+// period covers the middle of both seconds, and no sample was missed. This happens with the last
+// row in an interpolated file, which joins the last two samples.
 func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 	second := floorDiv(begin, 1e9)
 	if _, known := out[second]; known || begin > second*1e9+5e8 || floorDiv(r.UnixNano, 1e9) != second+1 {
@@ -166,10 +166,10 @@ func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 	out[second] = &also
 }
 
-// keepGauges fills in the gauges that a second's reading lacks, from the last sample in that second
-// that has them: a gauge describes a moment, not a period. A run's last sample may find the
-// processes ended although the sample before it, in the same second, did not. A second without a
-// reading gets one with gauges only.
+// keepGauges fills in the gauges that the reading for a second lacks, from the last sample in that
+// second that has them: a gauge describes a moment, not a period. The last sample of a run may find
+// the processes ended although the sample before it, in the same second, did not. A second without
+// a reading gets one with gauges only.
 func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	for i := range samples {
 		s := &samples[len(samples)-1-i]
@@ -184,7 +184,7 @@ func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	}
 }
 
-// secondOf returns the unix second in the middle of a sample's period.
+// secondOf returns the unix second in the middle of a sampling period.
 func secondOf(unixNano, period int64, classic bool) int64 {
 	if classic || period <= 0 {
 		return floorDiv(unixNano, 1e9)
@@ -192,7 +192,7 @@ func secondOf(unixNano, period int64, classic bool) int64 {
 	return floorDiv(unixNano-min(period, 1e9)/2, 1e9)
 }
 
-// Row holds all servers' readings for one second; nil for a server without a reading.
+// Row holds the readings of all servers for one second; nil for a server without a reading.
 type Row []*Reading
 
 // Mean averages over all servers. It needs a reading from every server, because an average over

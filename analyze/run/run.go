@@ -28,7 +28,7 @@ type Run struct {
 	Unsteady []results.Mark
 	// Stalls are the stretches in which far fewer requests ended ok than were due.
 	Stalls Stalls
-	// Ageing holds how numbers drift during the load.
+	// Ageing shows how numbers drift during the load.
 	Ageing Ageing
 	// damage holds the marks on files that differ from the records.
 	damage []results.Mark
@@ -82,7 +82,7 @@ func (r *Run) StepLabel(s results.Step) string {
 	return stageLabel(s.Clients, rateOf(s), r.Load.Stepped() || !rates, rates) + downText(s.Down)
 }
 
-// ForgetSamples drops all samples except each machine's last one. Tables and series need them;
+// ForgetSamples drops all samples except the last one of each machine. Tables and series need them;
 // numbers already computed remain known.
 func (r *Run) ForgetSamples() {
 	m := &r.Machines
@@ -92,7 +92,8 @@ func (r *Run) ForgetSamples() {
 	}
 }
 
-// Forget also drops the data that only figures need: heat maps and the members' own reports.
+// Forget also drops the data that only figures need: heat maps and the metrics that members
+// reported.
 func (r *Run) Forget() {
 	r.ForgetSamples()
 	r.Heat.Bins = nil

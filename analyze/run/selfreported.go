@@ -9,22 +9,22 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Own holds the metrics that a member reported about itself, by the client's clock.
+// Own holds the metrics that a member reported about itself, by the client clock.
 type Own struct {
 	// Answers are the answered questions.
 	Answers packed.Answers
-	// lostAt has the times of unanswered questions.
+	// lostAt has the times at which questions were not answered.
 	lostAt []int64
-	// windows lists those for which known has metrics' numbers after their answers were dropped.
+	// windows lists those for which known has metric numbers after their answers were dropped.
 	windows []Span
 	known   map[metric.Name]ownNumbers
-	// stages hold the same for each stage's windows in a load with several.
+	// stages hold the same for the windows of each stage in a load with several.
 	stages []settled
-	// sizes has the store's sizes by ageing measure, step and minute.
+	// sizes has the store sizes by ageing measure, step and minute.
 	sizes map[int][][]float64
 }
 
-// ownNumbers are a metric's numbers that tables show.
+// ownNumbers are the numbers for a metric that tables show.
 type ownNumbers struct {
 	reported       bool
 	growth, inside Measure
@@ -33,14 +33,14 @@ type ownNumbers struct {
 	histogramN     Measure
 }
 
-// settled holds all metrics' numbers for some windows.
+// settled holds the numbers for all metrics in some windows.
 type settled struct {
 	windows []Span
 	known   map[metric.Name]ownNumbers
 }
 
-// settle computes every metric's numbers for the windows. It then drops the answers that neither
-// per-second figures nor the comparison with stalls need. Answers take most of a run's memory.
+// settle computes the numbers for every metric in the windows. It then drops the answers that
+// neither per-second figures nor the comparison with stalls need. Answers take most of the memory.
 func (o *Own) settle(windows []Span, stages ...[]Span) {
 	known := o.numbers(windows)
 	for _, of := range stages {
@@ -50,7 +50,7 @@ func (o *Own) settle(windows []Span, stages ...[]Span) {
 	o.windows, o.known = windows, known
 }
 
-// numbers computes every metric's numbers for the windows.
+// numbers computes the numbers for every metric in the windows.
 func (o *Own) numbers(windows []Span) map[metric.Name]ownNumbers {
 	known := map[metric.Name]ownNumbers{}
 	for _, m := range metric.OfDatabase().Metrics() {
@@ -63,7 +63,7 @@ func (o *Own) numbers(windows []Span) map[metric.Name]ownNumbers {
 	return known
 }
 
-// of returns a metric's numbers for the windows; nil if not computed yet.
+// of returns the numbers for a metric in the windows; nil if not computed yet.
 func (o *Own) of(windows []Span, n metric.Name) *ownNumbers {
 	if one, ok := o.known[n]; ok && slices.Equal(windows, o.windows) {
 		return &one
@@ -127,8 +127,8 @@ func (o *Own) LostWithin(w Span) (n int) {
 	return n
 }
 
-// Cost returns the answers' total time in nanoseconds, their total size in bytes and their number
-// within the window.
+// Cost returns the total time of the answers in nanoseconds, their total size in bytes and their
+// number within the window.
 func (o *Own) Cost(w Span) (asked, bytes float64, n int) {
 	first, end := o.Within(w)
 	took, size := o.Answers.Asked.Reader(), o.Answers.Bytes.Reader()
@@ -148,10 +148,10 @@ func (o *Own) Reports(n metric.Name) bool {
 	return o.Answers.Reports(n)
 }
 
-// answeredTooLittle explains why a counter's or histogram's growth is unknown.
+// answeredTooLittle explains why the growth of a counter or histogram is unknown.
 const answeredTooLittle = "the member answered fewer than twice during the load"
 
-// Growth returns by how much a counter grew over the ascending windows, each from the last answer
+// Growth returns the growth of a counter over the ascending windows, each from the last answer
 // before the window to the first one after it. An interval shared by two windows counts once.
 func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
@@ -164,13 +164,13 @@ func (o *Own) Growth(windows []Span, n metric.Name) Measure {
 	return o.grown(enclosed, n)
 }
 
-// fewestInside is how many samples a window must contain for the first and the last to give its
-// counter growth.
+// fewestInside is the number of samples that a window must contain for the first and the last to
+// give its counter growth.
 const fewestInside = 3
 
-// Inside returns a counter's growth from the first to the last answer inside each window. Two
-// counters' growths then cover the same events, and their ratio describes the window alone. If a
-// window has fewer than three answers, Inside returns [Own.Growth].
+// Inside returns a counter's growth from the first to the last answer inside each window. The
+// growths of two counters then cover the same events, and their ratio describes the window alone.
+// If a window has fewer than three answers, Inside returns [Own.Growth].
 func (o *Own) Inside(windows []Span, n metric.Name) Measure {
 	if one := o.of(windows, n); one != nil {
 		return one.inside

@@ -14,8 +14,9 @@ func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
 }
 
-// UsedAt returns how many processors this run used on a member's machine, on average over the
-// windows: the sum over all members there, and the client if it is there, without generators.
+// UsedAt returns the number of processors that this run used on the machine of a member, on average
+// over the windows: the sum over all members there, and the client if it is there, without
+// generators.
 func (r *Run) UsedAt(server int, windows []Span) Measure {
 	sum := Measured(0, 0)
 	for _, g := range r.sharing().hosts() {
@@ -62,7 +63,7 @@ func shareWithin(windows []Span, growth func(Span) Measure) Measure {
 	return Measured(sum.Value/seconds, sum.N)
 }
 
-// growthWithin interpolates a counter at both ends of a window.
+// growthWithin interpolates a counter at both window ends.
 func (o *Own) growthWithin(w Span, n metric.Name) Measure {
 	whole := o.Growth([]Span{w}, n)
 	if !whole.Known() {
@@ -80,15 +81,15 @@ func (o *Own) growthWithin(w Span, n metric.Name) Measure {
 	return Measured(interpolated(o.Answers.Times[first:end], values, w.To)-interpolated(o.Answers.Times[first:end], values, w.From), whole.N)
 }
 
-// interpolated returns a counter at a time; outside all samples, the nearest sample's value.
+// interpolated returns a counter at a time; outside all samples, the value of the nearest sample.
 func interpolated(times []int64, values []float64, t int64) float64 {
 	i := sort.Search(len(times)-2, func(i int) bool { return times[i+1] >= t })
 	part := float64(t-times[i]) / float64(max(times[i+1]-times[i], 1))
 	return values[i] + min(max(part, 0), 1)*(values[i+1]-values[i])
 }
 
-// ClientPart is the part of the mean response time that the client itself caused, in ms, over a
-// stage's ok requests: [results.Step.ClientDelayNS].
+// ClientPart is the part of the mean response time that the client itself caused, in ms, over the
+// ok requests in a stage: [results.Step.ClientDelayNS].
 func (r *Run) ClientPart(g *Stage) Measure {
 	ok := g.Latency.OK.N
 	if unrecorded := r.Info.Unrecorded(); unrecorded.Words != "" || !ok.Known() || ok.Value == 0 {

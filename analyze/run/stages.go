@@ -18,7 +18,7 @@ type Stage struct {
 	Label   string
 	Clients int
 	Rate    [2]float64 // at start and end, requests per second; 0: closed loop
-	// Down means that the stage is on a sweep's way back.
+	// Down means that the stage is on the way back of a sweep.
 	Down bool
 	// Steps are step indexes.
 	Steps      []int
@@ -27,7 +27,7 @@ type Stage struct {
 	// Availability and Places cover the same requests.
 	Availability Availability
 	Places       Places
-	// Operations split the stage's requests by operation; empty in a classic run.
+	// Operations split the requests in the stage by operation; empty in a classic run.
 	Operations []results.OperationSummary
 }
 
@@ -63,7 +63,7 @@ func stageLabel(clients int, rate [2]float64, clientsDiffer, ratesDiffer bool) s
 	return strings.Join(parts, ", ")
 }
 
-// downText is the label suffix for a sweep's way back.
+// downText is the label suffix for the way back of a sweep.
 func downText(down bool) string {
 	if down {
 		return ", down"
@@ -84,8 +84,8 @@ func (r *Run) Closed() bool {
 	return slices.ContainsFunc(r.Stages, func(g *Stage) bool { return !g.Latency.Rated() })
 }
 
-// stepsOf returns a record's steps. Steps that a killed run lists only in its summary are returned
-// as planned.
+// stepsOf returns the steps in a record. Steps that a killed run lists only in its summary are
+// returned as planned.
 func stepsOf(record *results.DatabaseRun, summaries []results.StepSummary) []results.Step {
 	steps := slices.Clone(record.Steps)
 	planned := record.Load.Stretches()
@@ -118,7 +118,7 @@ func (r *Run) SpansOf(g *Stage) (spans []Span) {
 	return spans
 }
 
-// stageSpans returns each stage's measured windows in a load with several.
+// stageSpans returns the measured windows of each stage in a load with several.
 func (r *Run) stageSpans() (spans [][]Span) {
 	if !r.Staged() {
 		return nil
@@ -129,8 +129,8 @@ func (r *Run) stageSpans() (spans [][]Span) {
 	return spans
 }
 
-// ServerRate is a counter's growth per second over all members' processes in a stage's measured
-// windows.
+// ServerRate is a counter's growth per second over all member processes in the measured windows of
+// a stage.
 func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	sum, seconds := Measured(0, 0), 0.0
 	switch {
@@ -160,7 +160,7 @@ func (r *Run) ServerRate(g *Stage, n metric.Name) Measure {
 	return sum.Times(1 / seconds)
 }
 
-// CPUPer1000 is the CPU time that all members' processes used in a stage's measured windows, in
+// CPUPer1000 is the CPU time that all member processes used in a stage's measured windows, in
 // seconds per thousand ok requests in those windows.
 func (r *Run) CPUPer1000(g *Stage) Measure {
 	cpu, ok := r.ServerRate(g, metric.CPUSeconds), g.Throughput.Average
@@ -196,12 +196,13 @@ type ClientStage struct {
 	Clients int
 	// Throughput is in ok requests per second. Latency is their mean in ms.
 	Throughput, Latency Measure
-	// Unix are the whole seconds inside the stage, except on a sweep's way back.
+	// Unix are the whole seconds inside the stage, except on the way back of a sweep.
 	Unix map[int64]bool
 }
 
 // ByClients groups a load by client count, ascending. The numbers come from the stages or, for
-// classic files, from the seconds that belong to one step alone. A sweep's way back is left out.
+// classic files, from the seconds that belong to one step alone. The way back of a sweep is left
+// out.
 func (r *Run) ByClients() []ClientStage {
 	there := func(s Second) bool { return !r.Windows.WayBack(s.Unix) }
 	stages := byClients(r.Load.Seconds, func(s Second) bool { return r.Windows.Whole(s.Unix) && there(s) })
@@ -262,7 +263,7 @@ func byClients(seconds []Second, keep func(Second) bool) []ClientStage {
 	return out
 }
 
-// stepChanges returns every step's start if the load had several steps.
+// stepChanges returns the start of every step if the load had several steps.
 func (r *Run) stepChanges() (out []Change) {
 	for i, s := range r.Info.Record.Steps {
 		if s.Start.IsZero() || len(r.Info.Record.Steps) < 2 {

@@ -78,7 +78,7 @@ func (k StallKind) Excludes() bool { return k.Why == "" && k.P < coincidence.Lev
 // density compares the stalled time with an event to all time with one.
 func (k StallKind) density() float64 { return float64(k.Overlap) / float64(max(k.Covered, 1)) }
 
-// Total returns all stalls' total length and the longest stall, or nil.
+// Total returns the total length of all stalls and the longest stall, or nil.
 func (s *Stalls) Total() (total time.Duration, longest *Stall) {
 	for i := range s.List {
 		total += s.List[i].Length
@@ -116,8 +116,8 @@ const (
 	mostStalls = 5000
 )
 
-// stallsOf finds a run's stalls and the events that coincided with them. Steps that are nil are read
-// from the records.
+// stallsOf finds the stalls in a run and the events that coincided with them. Steps that are nil
+// are read from the records.
 func stallsOf(r *Run, steps []stalls.Step) (s Stalls) {
 	var err error
 	if steps == nil {
@@ -260,7 +260,7 @@ func (s *Stalls) test(r *Run, steps []stalls.Step, kinds map[string]*StallKind, 
 	}
 }
 
-// seed derives a seed from the run's id and the database's tag.
+// seed derives a seed from the run id and the database tag.
 func (r *Run) seed() uint64 {
 	h := fnv.New64a()
 	if r.Info.Manifest != nil {
@@ -299,8 +299,8 @@ func (s *Stalls) overlap(steps []stalls.Step, kinds map[string]*StallKind, slots
 	}
 }
 
-// slotsOf returns the slots of a step with an event of one kind, joined and in order, and how many
-// events there were. An event may have begun a slot earlier and ended a slot later.
+// slotsOf returns the slots of a step with an event of one kind, joined and in order, and the
+// number of events. An event may have begun a slot earlier and ended a slot later.
 func slotsOf(step *stalls.Step, all []occurrence) (list []coincidence.Stretch, events int) {
 	from := step.From.UnixNano()
 	for _, o := range all {

@@ -100,7 +100,8 @@ func (r *Run) unsteady(w Window, cut []results.Stretch) mark.Values {
 	return values
 }
 
-// levels returns the series over a window's whole seconds that no cut time touches, and those seconds.
+// levels returns the series over the whole seconds in a window that no cut time touches, and those
+// seconds.
 func (r *Run) levels(w Window, cut []results.Stretch) (s stationary.Series, seconds []int64) {
 	first, last := -floorDiv(-w.From, 1e9), floorDiv(w.To, 1e9) // half-open
 	s.Change = throughputChange

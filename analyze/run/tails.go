@@ -18,8 +18,8 @@ func QuantileMillis(b histogram.Buckets, q float64) float64 {
 }
 
 // SecondQuantiles returns latency quantiles for the ok requests that ended in each unix second, in
-// ms, over all operations and phases, by their step's timing; NaN for a second with too few
-// requests. An unreadable log ends it, and is among the run's gaps.
+// ms, over all operations and phases, by the timing of their step; NaN for a second with too few
+// requests. An unreadable log ends it, and is among the gaps.
 func (r *Run) SecondQuantiles(quantiles ...float64) map[int64][]float64 {
 	out := map[int64][]float64{}
 	if r.Dir == "" {

@@ -60,7 +60,7 @@ func RangeText[T cmp.Ordered](values []T, text func(T) string) string {
 	return least + " to " + most
 }
 
-// FileTag makes a tag safe for use in a file name. Tags may contain a user's label.
+// FileTag makes a tag safe for use in a file name. Tags may contain a label that a user chose.
 func FileTag(tag string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("-_.,+@#~", r) {

@@ -6,11 +6,11 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Throughput holds a stage's ok requests per second, in its measured windows.
+// Throughput holds ok requests per second in the measured windows of a stage.
 type Throughput struct {
 	// Average covers the whole windows, or is the number in a classic summary.
 	Average Measure
-	// Most and Least are per whole second, counted from a window's start. A window's remainder
+	// Most and Least are per whole second, counted from the start of a window. The remainder
 	// belongs to its last second.
 	Most, Least Measure
 }

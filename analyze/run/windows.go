@@ -8,15 +8,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Span is half-open, in unix nanoseconds by the client's clock.
+// Span is half-open, in unix nanoseconds by the client clock.
 type Span struct{ From, To int64 }
 
 func (s Span) empty() bool      { return s.To <= s.From }
 func (s Span) seconds() float64 { return float64(s.To-s.From) / 1e9 }
 
-// Windows are a load's times.
+// Windows are the times in a load.
 type Windows struct {
-	// Load reaches from the first step's start to the last step's end.
+	// Load reaches from the start of the first step to the end of the last.
 	Load Span
 	// Measured are the parts that count: one per step or, for classic files without a manifest, one
 	// per client count.
@@ -26,14 +26,14 @@ type Windows struct {
 	Changes []Change
 }
 
-// Window is one step's measured part.
+// Window is the measured part of one step.
 type Window struct {
 	Span
 	// Issued is the step including warm-up and cool-down, until its last request was sent.
 	Issued  Span
 	Clients int
 	Rated   bool // requests were due at a rate
-	Down    bool // on a sweep's way back
+	Down    bool // on the way back of a sweep
 	// Inside is the time that clients spent inside calls, in nanoseconds, clipped to Issued.
 	Inside Measure
 	// Waiting is the time that clients had no server, in nanoseconds, clipped to the measured part.
@@ -55,13 +55,13 @@ func (w Window) InsidePercent() Measure {
 
 var notInside = Missing("the time inside calls was not recorded")
 
-// Change is a step's start in unix nanoseconds.
+// Change is when a step started, in unix nanoseconds.
 type Change struct {
 	At    int64
 	Label string
 }
 
-// Closed returns the closed-loop steps' windows.
+// Closed returns the windows from closed-loop steps.
 func (w *Windows) Closed() []Window {
 	return slices.DeleteFunc(slices.Clone(w.Measured), func(one Window) bool { return one.Rated })
 }
@@ -83,8 +83,8 @@ func (w *Windows) InsidePercent() Measure {
 	return Measured(100*inside/capacity, int64(len(closed)))
 }
 
-// Whole reports whether a second lies inside one step's measured window, so that its throughput
-// belongs to one client count.
+// Whole reports whether a second lies inside the measured window of one step, so that its
+// throughput belongs to one client count.
 func (w *Windows) Whole(unix int64) bool {
 	from, to := unix*1e9, (unix+1)*1e9
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.From <= from && to <= one.To })
@@ -101,8 +101,8 @@ func (w *Windows) Inside(unix int64) bool {
 	return inside >= 95e7
 }
 
-// WayBack reports whether a second touches a sweep's way back, which ends the load, or comes after
-// it.
+// WayBack reports whether a second touches the way back of a sweep, which ends the load, or comes
+// after it.
 func (w *Windows) WayBack(unix int64) bool {
 	return slices.ContainsFunc(w.Measured, func(one Window) bool { return one.Down && one.Issued.From < (unix+1)*1e9 })
 }
@@ -115,8 +115,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// recordedWindows returns the recorded steps' windows. Times that a killed run did not write are
-// derived from the recorded seconds.
+// recordedWindows returns the windows of the recorded steps. Times that a killed run did not write
+// are derived from the recorded seconds.
 func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Windows {
 	w := Windows{Load: recorded}
 	if !record.LoadStart.IsZero() {
@@ -142,8 +142,8 @@ func recordedWindows(record *results.DatabaseRun, recorded Span, gaps *Gaps) Win
 	return w
 }
 
-// measuredPart returns a step's measured part. A step without an end lasts until the load's end,
-// and no cool-down is subtracted.
+// measuredPart returns the measured part of a step. A step without an end lasts until the load
+// ends, and no cool-down is subtracted.
 func measuredPart(record *results.DatabaseRun, s results.Step, loadEnd int64) Window {
 	w := Window{Issued: Span{s.Start.UnixNano(), loadEnd}, Clients: s.Clients, Rated: record.Timing(s.Index) == results.TimingResponse, Down: s.Down, Inside: notInside, Waiting: s.WaitingNS}
 	if s.InsideNS >= 0 {
@@ -160,7 +160,7 @@ func measuredPart(record *results.DatabaseRun, s results.Step, loadEnd int64) Wi
 	return w
 }
 
-// recordedSpan covers the intervals' seconds.
+// recordedSpan covers the recorded seconds.
 func recordedSpan(intervals []results.Interval) Span {
 	if len(intervals) == 0 {
 		return Span{}

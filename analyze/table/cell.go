@@ -20,7 +20,7 @@ type Cell struct {
 	Text string `json:"text"`
 	// Value is nil if the cell holds no number or was not measured.
 	Value *float64 `json:"value"`
-	// N is how many requests, samples or members are behind the value; 0 if such a count is
+	// N is the number of requests, samples or members behind the value; 0 if such a count is
 	// meaningless.
 	N int64 `json:"n,omitempty"`
 	// Low and High bound the true value if the records do not give it exactly; nil means no bound.
@@ -30,7 +30,7 @@ type Cell struct {
 	// single run. Spread formats the bounds if the trials differ.
 	Trials int    `json:"trials,omitempty"`
 	Spread string `json:"spread,omitempty"`
-	// Marks are this cell's footnotes; Footnotes are their numbers below the table.
+	// Marks are the footnotes on this cell; Footnotes are their numbers below the table.
 	Marks     []string `json:"marks,omitempty"`
 	Footnotes []int    `json:"footnotes,omitempty"`
 	// Missing is the reason why there is no value. Text then holds words such as "not measured", or
@@ -55,7 +55,7 @@ type Part struct {
 	Cell
 }
 
-// signs returns the signs for the number's marks, which follow its text.
+// signs returns the signs for the marks on a number, which follow its text.
 func (c Cell) signs() string {
 	signs := ""
 	if slices.Contains(c.Marks, run.FewMark) {
@@ -219,11 +219,11 @@ type Row struct {
 	Raw bool
 	// Ours means that classic files cannot fill the row: their cells show "-".
 	Ours bool
-	// Cell returns the row's cell for one run.
+	// Cell returns the cell for one run.
 	Cell func(*run.Run) Cell
 }
 
-// partSeparator separates several stages' numbers in a cell's text.
+// partSeparator separates the numbers for several stages in a cell.
 const partSeparator = "; "
 
 // worst returns the cell for the client with the largest value, with its number if there are

@@ -65,7 +65,7 @@ func MachineText(h results.Host) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// cpusText formats how many processors there are, and how many were usable if fewer.
+// cpusText formats the number of processors, and the usable number if lower.
 func cpusText(h results.Host) string {
 	allowed := h.AllowedCPUs()
 	if all := h.AllCPUs(); allowed < float64(all) {

@@ -29,20 +29,20 @@ func (t *Table) CSV() ([]byte, error) {
 	return EncodeCSV(records)
 }
 
-// tidyHeader names the tidy file's columns.
+// tidyHeader names the columns in the tidy file.
 func tidyHeader() []string {
 	return []string{"run", "trial", "database", "step", "operation", "metric", "unit", "value", "n", "low", "high", "note"}
 }
 
 // Tidy returns every number of every run as CSV, one number per row. The column value never
 // contains text; note contains the qualifications or the reason for a missing value. The column run
-// is the run's id, empty for classic files. The columns low and high bound the true value if the
+// is the run id, empty for classic files. The columns low and high bound the true value if the
 // records do not give it exactly, and are empty otherwise. Rows that repeat another row are left
-// out, and so are rows for a step that repeat the step's number in the row for the whole load.
+// out, and so are rows for a step that repeat its number in the row for the whole load.
 func Tidy(runs []*run.Run) ([]byte, error) {
 	t := filled(runs)
 	records := [][]string{tidyHeader()}
-	written := map[string]bool{} // the steps' numbers
+	written := map[string]bool{} // the numbers for steps
 	add := func(i int, row Line, step string, c Cell) {
 		record := tidyRecord(runs[i], row, step, c)
 		key := fmt.Sprintf("%d %q", i, record)
@@ -88,8 +88,8 @@ func plain(v *float64) string {
 	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
-// tidyNote returns a value's qualifications: its footnotes, the reason why it is missing, or the
-// text that replaces it.
+// tidyNote returns the qualifications of a value: its footnotes, the reason why it is missing, or
+// the text that replaces it.
 func tidyNote(c Cell) string {
 	notes := c.Marks
 	switch {

@@ -11,8 +11,8 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// bucket is one bar in a histogram: the latencies above the previous bucket's end, up to its own
-// end in ms.
+// bucket is one bar in a histogram: the latencies above the end of the previous bucket, up to its
+// own end in ms.
 type bucket struct {
 	to    float64
 	count int64
@@ -49,7 +49,7 @@ func buckets(l *run.Latency) []bucket {
 	return list
 }
 
-// fill counts the values in h. Each value counts as its histogram bucket's upper end, as in
+// fill counts the values in h. Each value counts as the upper end of its histogram bucket, as in
 // percentiles, clipped to the exact bounds.
 func fill(list []bucket, h *hdrhistogram.Histogram, least float64) {
 	most := list[len(list)-1].to
@@ -63,7 +63,7 @@ func fill(list []bucket, h *hdrhistogram.Histogram, least float64) {
 	}
 }
 
-// barWidth is the longest bar's length in characters.
+// barWidth is the greatest bar length in characters.
 const barWidth = 40
 
 // drawBuckets draws a histogram, one line per bucket.

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Merged makes the table with one column for all trials of a database, showing the trials' median
-// and spread.
+// Merged makes the table with one column for all trials of a database, showing the median and
+// spread.
 func Merged(runs []*run.Run) *Table {
 	groups := trials.Groups(runs)
 	single := filled(runs)
@@ -48,7 +48,7 @@ func Merged(runs []*run.Run) *Table {
 	return t
 }
 
-// merged summarizes one row's cells over a database's trials.
+// merged summarizes the cells in one row over the trials of a database.
 func merged(cells []Cell) Cell {
 	if len(cells) == 1 {
 		return cells[0]
@@ -102,12 +102,11 @@ func spread(known []Cell, s trials.Spread, marks []string, same bool) Cell {
 	return c
 }
 
-// longestBound limits how many characters a bound has whose text is more than a number with its
-// unit.
+// longestBound limits the characters in a bound whose text is more than a number with its unit.
 const longestBound = 24
 
-// SpreadText formats a median's bounds from their texts, with the unit printed once, and the trial
-// count: "846 .. 2,395 req/sec, n 3".
+// SpreadText formats the bounds of a median from their texts, with the unit printed once, and the
+// trial count: "846 .. 2,395 req/sec, n 3".
 func SpreadText(low, high string, s trials.Spread) string {
 	kind := ""
 	if s.Interval() {

@@ -152,8 +152,8 @@ func (t *Table) Render() string {
 	return Frame(header, parts)
 }
 
-// Frame draws row groups, with a line between groups. A row's first cell is its name. Long cells
-// wrap; line breaks within cells are kept.
+// Frame draws row groups, with a line between groups. The first cell in a row is its name. Long
+// cells wrap; line breaks within cells are kept.
 func Frame(header []string, parts [][][]string) string {
 	w := table.NewWriter()
 	w.SetStyle(table.StyleDefault)
@@ -191,7 +191,8 @@ func Frame(header []string, parts [][][]string) string {
 	return w.Render() + "\n"
 }
 
-// longestPiece is how long the longest part of a name is that Fold would have to cut inside a word.
+// longestPiece is the length of the longest part of a name that Fold would have to cut inside a
+// word.
 func longestPiece(name string) int {
 	longest := 0
 	for _, piece := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '\n' || strings.ContainsRune(breaks, r) }) {

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// sections lists the sections in display order. Abilities' sections come first or before the
-// machines' details.
+// sections lists the sections in display order. Sections of abilities come first or before the
+// machine details.
 func sections() (list []string) {
 	for _, own := range abilitylist.Sections() {
 		list = append(list, own.Section())
@@ -25,10 +25,9 @@ func sections() (list []string) {
 	return append(list, details...)
 }
 
-// All returns the table's rows in file order: the classic tables' rows come first, with their
-// classic order and names. Operations and steps add their own rows. To add a row, add it to its
-// section's list. A row that describes another part of the run than its neighbours names its own
-// section.
+// All returns the rows in file order: first those in the classic tables, with their classic order
+// and names. Operations and steps add their own rows. To add a row, add it to the list for its
+// section. A row that describes another part of the run than its neighbours names its own section.
 func All(runs []*run.Run) []Row {
 	var all []Row
 	for _, part := range []struct {
@@ -57,7 +56,7 @@ func All(runs []*run.Run) []Row {
 	return withAbilities(append(all, sectionRows(runs)...))
 }
 
-// sectionRows returns the rows in abilities' own sections.
+// sectionRows returns the rows in sections that abilities add.
 func sectionRows(runs []*run.Run) (rows []Row) {
 	for _, own := range abilitylist.Sections() {
 		for _, row := range own.SectionRows(runs) {
@@ -67,7 +66,7 @@ func sectionRows(runs []*run.Run) (rows []Row) {
 	return rows
 }
 
-// sectionCell prints a row's number, with the row's text below it.
+// sectionCell prints the number in a row, with the text below it.
 func sectionCell(own abilities.Row) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		m, below := own.Cell(r)
@@ -79,7 +78,7 @@ func sectionCell(own abilities.Row) func(*run.Run) Cell {
 	}
 }
 
-// withAbilities inserts abilities' rows, each after the row that it names.
+// withAbilities inserts the rows of abilities, each after the row that it names.
 func withAbilities(rows []Row) []Row {
 	for _, own := range abilitylist.Rows() {
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == own.After })
@@ -91,7 +90,7 @@ func withAbilities(rows []Row) []Row {
 	return rows
 }
 
-// abilityCell prints the number in an ability's row: one, or one for each stage.
+// abilityCell prints the number in a row that an ability adds: one, or one for each stage.
 func abilityCell(own abilities.Row) func(*run.Run) Cell {
 	print := func(m run.Measure, text string) Cell {
 		return cellOf(m, func(float64) string { return text }).verbatim()

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clockRows show how accurately the members' times are known.
+// clockRows show the accuracy of member times.
 func clockRows() []Row {
 	return []Row{
 		{Name: "CLOCK-OFFSET", Unit: "ms", Definition: "how far each member's clock was ahead of the client's clock, within half the shortest round trip of a heartbeat; samples and logs are converted with the offsets over time; moved is the change that these errors do not explain", Ours: true,
@@ -20,7 +20,7 @@ func clockRows() []Row {
 	}
 }
 
-// clockOffset formats each member's clock offset. The cell's number is the largest offset.
+// clockOffset formats the clock offset of each member. The number in the cell is the largest.
 func clockOffset(r *run.Run) Cell {
 	var parts []string
 	furthest, heartbeats := 0.0, int64(0)

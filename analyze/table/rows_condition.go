@@ -64,7 +64,7 @@ func conditionRows() []Row {
 	}
 }
 
-// transport names the client implementation and how many requests it retried by itself.
+// transport names the client implementation and the number of requests that it retried by itself.
 func transport(r *run.Run) Cell {
 	name := r.Info.Transport()
 	if name == "" {
@@ -156,7 +156,7 @@ func rate(r *run.Run) Cell {
 	return Cell{Text: text}
 }
 
-// A latency's two clocks, as printed in the row TIMED-FROM.
+// The two clocks for latency, as printed in the row TIMED-FROM.
 const (
 	FromDue  = "due (response time)"
 	FromSent = "sent (service time)"
@@ -288,8 +288,8 @@ func durable(r *run.Run) Cell {
 	return words(strings.Join(order, "; "), "the file systems of the data directories were not recorded")
 }
 
-// durability states whether a member's data survives a power cut. unsynced means that the driver
-// declares no fsync at all.
+// durability states whether the data of a member survives a power cut. unsynced means that the
+// driver declares no fsync at all.
 func durability(d results.Disk, unsynced bool) string {
 	switch {
 	case unsynced:

@@ -58,7 +58,7 @@ func latencyRows() []Row {
 	}
 }
 
-// percentiles are the table's quantiles. The classic tables end at p99.9.
+// percentiles are the quantiles in the table. The classic tables end at p99.9.
 var percentiles = [...]struct {
 	name string
 	q    float64
@@ -99,7 +99,7 @@ func okOnly(l *run.Latency) *run.Distribution {
 	return l.OK
 }
 
-// timingRows show a latency's parts, and percentiles over single populations.
+// timingRows show the parts of a latency, and percentiles over single populations.
 func timingRows() []Row {
 	out := []Row{
 		{Name: "STDDEV-LATENCY", Unit: "ms", Definition: "standard deviation of the latencies" + ofOK + timed, Cell: latency(deviation)},

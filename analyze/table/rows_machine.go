@@ -5,12 +5,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// serverSum sums a counter's growth over the servers, each physical source once.
+// serverSum sums the growth of a counter over the servers, each physical source once.
 func serverSum(key run.Source, get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.ServerSum(key, get), text) }
 }
 
-// clientSum prints a counter's growth at the client.
+// clientSum prints counter growth at the client.
 func clientSum(get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.Machines.Client.Growth(r.Windows.Load, get), text) }
 }
@@ -20,7 +20,7 @@ func meanPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell { return cellOf(r.Machines.MeanPeak(r.Windows.Load, get), text) }
 }
 
-// clientPeak prints a gauge's largest value at the client.
+// clientPeak prints the largest value of a gauge at the client.
 func clientPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		cell := cellOf(r.Machines.Client.Peak(r.Windows.Load, get), text)

@@ -29,12 +29,12 @@ func memberRows() []Row {
 	}
 }
 
-// memberPeak prints a gauge's largest peak over the members, and which member it was.
+// memberPeak prints the largest peak of a gauge over the members, and which member it was.
 func memberPeak(get run.Gauge, text func(float64) string) func(*run.Run) Cell {
 	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, get) })
 }
 
-// memberSumPeak prints a counter's largest growth over the members, and which member it was.
+// memberSumPeak prints the largest growth of a counter over the members, and which member it was.
 func memberSumPeak(get run.Counter, text func(float64) string) func(*run.Run) Cell {
 	return largest(text, func(r *run.Run, m *run.Machine) run.Measure { return m.Growth(r.Windows.Load, get) })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// metricRows returns a row for each metric whose declaration has Report: a counter's growth over all
-// servers, or a gauge's largest value at one member.
+// metricRows returns a row for each metric whose declaration has Report: a counter's growth over
+// all servers, or a gauge's largest value at one member.
 func metricRows() (rows []Row) {
 	for _, m := range metric.System().Metrics() {
 		if m.Report {
@@ -57,7 +57,7 @@ func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// metricText returns the format for the metric's values.
+// metricText returns the format for the values.
 func metricText(m metric.Metric) func(float64) string {
 	switch {
 	case m.Unit == "bytes":

@@ -133,8 +133,8 @@ func compared(l *results.LoadLocks) string {
 		humanize.Comma(l.Compared), l.Parts, humanize.Comma(l.Unsure), l.ClockError.Round(time.Microsecond))
 }
 
-// creates reports whether the load wrote new keys and deleted none. Only then does the database's
-// key count show how many keys were added.
+// creates reports whether the load wrote new keys and deleted none. Only then does the key count
+// show the number of added keys.
 func creates(r *run.Run) bool {
 	l := r.Info.Record.Load
 	return l.Any(workload.Op.Creates) && !l.Any(workload.Op.Deletes)

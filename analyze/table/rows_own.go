@@ -78,7 +78,7 @@ func notReported(r *run.Run, why string) string {
 	return why
 }
 
-// inWindow describes the answers between which a counter's growth is taken.
+// inWindow describes the answers between which the growth of a counter is taken.
 const inWindow = " in the measured window, from the member's last answer before the window to its first answer after it"
 
 // meanOf divides a sum by its count.
@@ -98,7 +98,7 @@ func meanOf(sum, count metric.Name) func(*run.Run, *run.Machine) run.Measure {
 	}
 }
 
-// largestOf prints the largest mean over the members whose count grew, such as the leader's alone.
+// largestOf prints the largest mean over the members whose count grew, such as only the leader.
 func largestOf(sum, count metric.Name) func(*run.Run) Cell {
 	mean := meanOf(sum, count)
 	return func(r *run.Run) Cell {
@@ -128,7 +128,7 @@ func largestOf(sum, count metric.Name) func(*run.Run) Cell {
 func millisOfSeconds(v float64) string { return millisText(v * 1e3) }
 
 // bucketCell prints the histogram bucket that contains the 99th percentile, for the member whose
-// bucket is highest. The cell's value is the bucket's upper bound, if there is one.
+// bucket is highest. The cell's value is the upper bound, if there is one.
 func bucketCell(n metric.Name) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		low, high, count, name := -1.0, -1.0, int64(0), ""
@@ -160,7 +160,7 @@ func bound(seconds float64) time.Duration {
 	return time.Duration(math.Round(min(seconds, 1e6) * 1e9))
 }
 
-// metricsCost prints the cost of querying the slowest member.
+// metricsCost prints the cost of queries to the slowest member.
 func metricsCost(r *run.Run) Cell {
 	var longest, bytes float64
 	var count int64

@@ -8,7 +8,7 @@ import (
 	humanize "github.com/dustin/go-humanize"
 )
 
-// availabilityRows are next to the headline. They show how much of the load was answered.
+// availabilityRows are next to the headline. They show the answered part of the load.
 func availabilityRows() []Row {
 	of := func(get func(*run.Availability) Cell) func(*run.Run) Cell {
 		return byStage(func(g *run.Stage) Cell { return get(&g.Availability) })

@@ -41,7 +41,7 @@ func stepRows(runs []*run.Run) (out []Row) {
 	return out
 }
 
-// separated returns a run's stages. For classic files, stages are derived from the seconds.
+// separated returns the stages of a run. For classic files, stages are derived from the seconds.
 func separated(r *run.Run) (out []*run.Stage) {
 	if !r.PooledStages {
 		return r.Stages

@@ -28,7 +28,7 @@ func elapsed(r *run.Run) Cell {
 
 func average(t *run.Throughput) run.Measure { return t.Average }
 
-// leanMark is a footnote on throughput if the client ran on a member's machine.
+// leanMark is a footnote on throughput if the client ran on a member machine.
 const leanMark = "the client shares a machine with the servers, so a client that needs less CPU leaves them more: compare only with runs of the same TRANSPORT, or give the client a machine of its own"
 
 // besideServers adds leanMark if the database has several client implementations.

@@ -27,7 +27,8 @@ func byStage(get func(*run.Stage) Cell) func(*run.Run) Cell {
 	}
 }
 
-// joined merges several stages' cells into one. A reason that all stages share is printed once.
+// joined merges the cells for several stages into one. A reason that all stages share is printed
+// once.
 func joined(stages []*run.Stage, cells []Cell) Cell {
 	var parts []Part
 	var marks []string
@@ -51,7 +52,7 @@ func joined(stages []*run.Stage, cells []Cell) Cell {
 	return Cell{Text: joinedText(parts), Parts: parts}
 }
 
-// joinedText lists all parts in one text, or states how many there are.
+// joinedText lists all parts in one text, or states their number.
 func joinedText(parts []Part) string {
 	if len(parts) > mostStages {
 		return fmt.Sprintf("by step: %d kinds of steps", len(parts))

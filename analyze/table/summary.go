@@ -41,7 +41,7 @@ func summary(r *run.Run) string {
 	return b.String()
 }
 
-// stageSummary prints a stage's latencies.
+// stageSummary prints the latencies in a stage.
 func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 	of, clock := "", "from sent to answered"
 	if g.Latency.Rated() {
@@ -73,7 +73,7 @@ func stageSummary(b *strings.Builder, r *run.Run, g *run.Stage) {
 	}
 }
 
-// stageTotals are a stage's headline numbers.
+// stageTotals are the headline numbers for a stage.
 func stageTotals(g *run.Stage) []named {
 	of := func(m run.Measure) string {
 		return cellOf(m, func(v float64) string { return atLeast(m) + millisText(v) }).Text
@@ -124,7 +124,7 @@ func dataSent(r *run.Run) string {
 	return fmt.Sprintf("%s B in %s answered requests, %s", humanize.Comma(sum.Int()), humanize.Comma(ok.Int()), each)
 }
 
-// sizesText formats the load's value sizes in bytes.
+// sizesText formats the value sizes in bytes.
 func sizesText(l results.Load) string {
 	if l.ValueSizeMax > 0 {
 		text := fmt.Sprintf("%s to %s", humanize.Comma(int64(l.ValueSize)), humanize.Comma(int64(l.ValueSizeMax)))

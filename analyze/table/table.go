@@ -38,8 +38,8 @@ type Line struct {
 	Cells     []Cell `json:"cells"`
 }
 
-// New makes the runs' table. A row that applies to no run is left out. A row that was not measured
-// stays, with the reason.
+// New makes the table of the runs. A row that applies to no run is left out. A row that was not
+// measured stays, with the reason.
 func New(runs []*run.Run) *Table {
 	t := filled(runs)
 	t.annotate(runs)
@@ -79,8 +79,8 @@ func (t *Table) annotate(runs []*run.Run) {
 	t.Notes = append(t.Notes, releaseNotes(runs)...)
 }
 
-// footnotes numbers the cells' marks and lists them below the table. Marks on uncertain percentiles
-// use signs instead of numbers.
+// footnotes numbers the marks on cells and lists them below the table. Marks on uncertain
+// percentiles use signs instead of numbers.
 func (t *Table) footnotes() {
 	var order []string
 	signed := map[string]bool{}
@@ -186,7 +186,7 @@ func (t *Table) unmeasured() (notes []string) {
 	return notes
 }
 
-// headerOf returns a database's header. It points out a server that is part of dbtester and a
+// headerOf returns the header for a database. It points out a server that is part of dbtester and a
 // version that contradicts the label.
 func headerOf(g trials.Group) Header {
 	title := plaintext.Line(g.Title())
@@ -214,15 +214,15 @@ func builtIn(r *run.Run) string {
 	return ""
 }
 
-// Header is a column's heading.
+// Header is a column heading.
 type Header struct {
 	Tag string `json:"tag"`
 	// Text is Tag, or "TAG (ran X)" if the members reported a version that contradicts the tag.
 	Text string `json:"text"`
 	// Trials counts the runs in the column.
 	Trials int `json:"trials"`
-	// Date is when the column's first run started in UTC; "" if it was not recorded. Dated equals
-	// Date if the columns come from several experiments; tables show it below Text.
+	// Date is when the first run in the column started in UTC; "" if it was not recorded. Dated
+	// equals Date if the columns come from several experiments; tables show it below Text.
 	Date  string `json:"date,omitempty"`
 	Dated string `json:"dated,omitempty"`
 }
@@ -230,7 +230,7 @@ type Header struct {
 // title is Text without the note about a built-in server.
 func (h Header) title() string { return strings.Replace(h.Text, " ("+run.BuiltIn+")", "", 1) }
 
-// Lines returns the heading's lines.
+// Lines returns the lines in the heading.
 func (h Header) Lines() []string {
 	if h.Dated == "" {
 		return []string{h.Text}
@@ -238,7 +238,7 @@ func (h Header) Lines() []string {
 	return []string{h.Text, h.Dated}
 }
 
-// Headers returns the headings for a report's columns.
+// Headers returns the headings for the columns in a report.
 func Headers(groups []trials.Group) []Header {
 	var out []Header
 	starts := map[*results.Manifest]bool{}
@@ -288,7 +288,7 @@ func clockNotes(runs []*run.Run) (notes []string) {
 	return notes
 }
 
-// releaseNotes returns the notes that the records have on members' releases, each once.
+// releaseNotes returns the notes that the records have on member releases, each once.
 func releaseNotes(runs []*run.Run) (notes []string) {
 	for _, r := range runs {
 		for _, m := range r.Info.Record.Members {

@@ -12,7 +12,7 @@ import (
 
 // Unequal lists the conditions that differ between the runs and make them hard to compare: "fsync:
 // A: every write; B: none". Versions are compared only between runs of the same database. names
-// maps the runs' tags to column names.
+// maps run tags to column names.
 func Unequal(runs []*run.Run, names map[string]string) []string {
 	return append([]string{}, setting.Unequal(runs, names, machines()...)...)
 }
@@ -39,7 +39,7 @@ func machines() []setting.Aspect {
 	}
 }
 
-// serverMachines describes the members' machines, each once.
+// serverMachines describes the member machines, each once.
 func serverMachines(r *run.Run) string {
 	var hosts []string
 	for _, m := range r.Info.Record.Members {

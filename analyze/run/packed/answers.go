@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Answers are one member's reports about itself, in time order. The zero Answers is empty.
+// Answers are the reports by one member about itself, in time order. The zero Answers is empty.
 type Answers struct {
 	Times []int64 // unix nanoseconds
 	// Asked is the time each answer took, in nanoseconds, and Bytes its length.
@@ -18,7 +18,7 @@ type Answers struct {
 	histograms map[int]*histograms
 }
 
-// histograms are one histogram's successive states. Every answer has one state.
+// histograms are the successive states of one histogram. Every answer has one state.
 type histograms struct {
 	// bounds lists each change in the bucket bounds with the index of its first answer; nil means
 	// no histogram.
@@ -124,7 +124,7 @@ func unknown(n int) (c Column) {
 	return c
 }
 
-// Values calls each with a metric's values in answers [first, end) until it returns false.
+// Values calls each with the values of a metric in answers [first, end) until it returns false.
 func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) bool) {
 	at, known := metric.OfDatabase().Index(n)
 	var r Reader
@@ -143,8 +143,8 @@ func (a *Answers) Values(n metric.Name, first, end int, each func(v float64) boo
 	}
 }
 
-// Histograms calls each with a histogram's states in answers [first, end) until it returns false. A
-// state stays valid during the following call too.
+// Histograms calls each with the states of a histogram in answers [first, end) until it returns
+// false. A state stays valid during the following call too.
 func (a *Answers) Histograms(n metric.Name, first, end int, each func(b metric.Buckets) bool) {
 	at, _ := metric.OfDatabase().Index(n)
 	h := a.histograms[at]

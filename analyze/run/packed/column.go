@@ -1,6 +1,6 @@
-// Package packed keeps long runs' samples in little memory and without loss. Each metric is a
-// column of numbers, stored as byte-encoded differences. A counter's value takes two or three
-// bytes, and an unchanged value almost nothing.
+// Package packed keeps samples from long runs in little memory and without loss. Each metric is a
+// column of numbers, stored as byte-encoded differences. A counter value takes two or three bytes,
+// and an unchanged value almost nothing.
 package packed
 
 import (
@@ -16,14 +16,14 @@ type Column struct {
 	data    []byte
 	n       int
 	last    float64
-	repeats uint64 // how often last repeats at the end, not yet written to data
+	repeats uint64 // repeats of last at the end, not yet written to data
 }
 
-// An entry starts with a variable-length integer. Its two lowest bits are the entry's kind, the
-// remaining bits its content.
+// An entry starts with a variable-length integer. Its two lowest bits are its kind, the remaining
+// bits its content.
 const (
 	entryWhole   = iota // difference from the previous whole number, zigzag
-	entryRepeat         // how many more times the previous number occurs
+	entryRepeat         // further repeats of the previous number
 	entryDecimal        // difference in millionths
 	entryBits           // byte count of the rest: the bits that differ from the previous number
 )
@@ -100,11 +100,11 @@ func unzigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
 type Reader struct {
 	data    []byte
 	last    float64
-	repeats uint64 // how often last is returned again
+	repeats uint64 // times to return last again
 	end     uint64 // repeats after the data
 }
 
-// Reader returns a reader for the column's current numbers.
+// Reader returns a reader for the numbers now in the column.
 func (c *Column) Reader() Reader { return Reader{data: c.data, end: c.repeats} }
 
 // Next returns the next number.
@@ -131,7 +131,7 @@ func (r *Reader) Skip(n int) {
 // entry decodes the next entry, which holds one number or repeats the last one.
 func (r *Reader) entry() {
 	if len(r.data) == 0 {
-		// Past the end of the data, the last number repeats.
+		// After the data, the last number repeats.
 		r.repeats, r.end = max(r.end, 1), 0
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Samples packs one machine's samples in time order. It keeps only texts that identify a counter's
-// source, such as a device. The zero Samples is empty.
+// Samples packs samples from one machine in time order. It keeps only texts that identify a
+// counter's source, such as a device. The zero Samples is empty.
 type Samples struct {
 	// Times are unix nanoseconds. Periods are as in [results.Sample].
 	Times, Periods []int64
@@ -72,7 +72,7 @@ func (s *Samples) Classic() bool { return s.classic }
 // Column returns the values for the metric at an index in [metric.System], one per sample.
 func (s *Samples) Column(at int) *Column { return &s.columns[at] }
 
-// Last returns the last sample's times and texts; false if there are no samples.
+// Last returns the times and texts of the last sample; false if there are no samples.
 func (s *Samples) Last() (one results.Sample, ok bool) {
 	if s.Len() == 0 {
 		return one, false
@@ -89,7 +89,7 @@ func (s *Samples) fill(one *results.Sample, i int, of *sources) {
 // Cut reports whether samples were dropped.
 func (s *Samples) Cut() bool { return s.cut }
 
-// Forget drops everything except the last sample's times and texts.
+// Forget drops everything except the times and texts of the last sample.
 func (s *Samples) Forget() {
 	if n := s.Len(); n > 0 {
 		of := s.sources[len(s.sources)-1]

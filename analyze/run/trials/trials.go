@@ -1,5 +1,5 @@
-// Package trials finds runs that repeat one another and summarizes their numbers: the median, and
-// how far the trials lie apart.
+// Package trials finds runs that repeat one another and summarizes their numbers: the median and
+// the spread over the trials.
 package trials
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Group holds one database's repeated runs, at least one, sorted by trial number. Name is the tag
-// of the run that comes first in the report.
+// Group holds the repeated runs for one database, at least one, sorted by trial number. Name is the
+// tag of the run that comes first in the report.
 type Group struct {
 	Name string
 	Runs []*run.Run
 }
 
-// Groups groups a report's runs: trials from one experiment by one dbtester version belong
+// Groups groups the runs in a report: trials from one experiment by one dbtester version belong
 // together. Any other run is a group by itself.
 func Groups(runs []*run.Run) (groups []Group) {
 	for _, r := range runs {
@@ -51,7 +51,7 @@ func trialOf(r *run.Run) int {
 	return r.Info.Manifest.Trial
 }
 
-// Title is the group's name, corrected by the versions that ran, as in [run.Info.Name].
+// Title is the group name, corrected by the versions that ran, as in [run.Info.Name].
 func (g Group) Title() string {
 	var ran []string
 	for _, r := range g.Runs {
@@ -60,7 +60,7 @@ func (g Group) Title() string {
 	return g.Name + strings.Join(run.Distinct(ran), "")
 }
 
-// Names maps every run's tag to its group's title.
+// Names maps run tags to group titles.
 func Names(groups []Group) map[string]string {
 	names := map[string]string{}
 	for _, g := range groups {
@@ -71,7 +71,7 @@ func Names(groups []Group) map[string]string {
 	return names
 }
 
-// Manifests returns the manifests of the group's runs, each once.
+// Manifests returns the manifests in the group, each once.
 func (g Group) Manifests() (list []*results.Manifest) {
 	for _, r := range g.Runs {
 		if m := r.Info.Manifest; m != nil && !slices.Contains(list, m) {
@@ -81,7 +81,7 @@ func (g Group) Manifests() (list []*results.Manifest) {
 	return list
 }
 
-// Measure summarizes one number over the group's runs.
+// Measure summarizes one number over the runs in the group.
 func (g Group) Measure(of func(*run.Run) run.Measure) (Spread, run.Measure) {
 	var values []float64
 	first := of(g.Runs[0])
