@@ -1,7 +1,7 @@
-// Package ability defines how the program's abilities, which act during or around a load, are
-// declared. Each ability is declared in its own folder below this one and listed in package all.
-// Its part in runs is below control/abilities, and its part in reports below analyze/abilities.
-// Nothing else knows an ability by name: CONTRIBUTING.md lists where a new one goes.
+// Package ability defines the abilities, which act during or around a load. Each ability is
+// declared in its own folder below this one and listed in package all. Its part in runs is below
+// control/abilities, and its part in reports below analyze/abilities. Nothing else knows an ability
+// by name: CONTRIBUTING.md lists where a new one goes.
 package ability
 
 import (
@@ -21,28 +21,27 @@ import (
 // facet: an optional interface in package database.
 type Ability struct {
 	Name string
-	// Words, like its name, may occur only in the ability's own packages.
+	// Words, like Name, may occur only in the ability's own packages.
 	Words []string
-	// Keys are its keys in an experiment file.
+	// Keys are the keys in an experiment file.
 	Keys Keys
 	// More are further keys, which are resolved before Keys, in this order.
 	More []Keys
 	// Start completes the request with which an agent starts a member, whose index is set. Refuses
-	// returns why the agent's reply will not do. Setup records how members are set. Each may be
-	// nil.
+	// returns why the reply will not do. Setup records member settings. Each may be nil.
 	Start   func(Values, *dbtesterpb.StartRequest) error
 	Refuses func(Values, *dbtesterpb.StartResponse) error
 	Setup   func(Values, *results.Setup)
 	// Whole means that Keys stand only at the top of a file and apply to all databases.
 	Whole bool
 	// Search has the ability send the load. It is nil for abilities that act during a load. With
-	// one, the ability's keys are Whole.
+	// one, Keys are Whole.
 	Search *Search
-	// Record is the ability's entry in a run's record, Member its entry in each member's record.
-	// Either may be nil.
+	// Record is the entry in a run record, Member the entry in each member record. Either may be
+	// nil.
 	Record, Member Recorded
-	// Disturbed returns, from a run's record, when the ability disturbed the load on purpose; nil
-	// for abilities that never do. Those times do not show whether the load is steady.
+	// Disturbed returns, from a run record, when the ability disturbed the load on purpose; nil for
+	// abilities that never do. Those times do not show whether the load is steady.
 	Disturbed func(results.Records) []results.Stretch
 	// Observes declares what it counts or times during a load, except response times.
 	Observes []observation.Group
@@ -51,27 +50,27 @@ type Ability struct {
 // Database describes a database to an ability when its keys are resolved.
 type Database struct {
 	ID, Name string
-	// Version is the release that the file names, or "". Embedded is the built-in server's version,
+	// Version is the release that the file names, or "". Embedded is the built-in server version,
 	// or "". Binary is the executable that runs instead of a release.
 	Version, Embedded, Binary string
-	// Options are the driver's options, which the ability may change, or nil.
+	// Options are the driver options, which the ability may change, or nil.
 	Options any
 	// Info has the facts about this kind of database.
 	Info database.Info
 	Load workload.Load
-	// Members is how many members the cluster has.
+	// Members counts the members in the cluster.
 	Members int
 	// Running clusters are not started by agents and are shared with other users.
 	Running bool
 	// Reuse means that others may have keys below the load's prefix in a running cluster.
 	Reuse bool
-	// Secret means that the clients' credentials are sent only over TLS.
+	// Secret means that clients send credentials only over TLS.
 	Secret bool
-	// Generators is how many generators issue the load, 0 if control does.
+	// Generators counts the generators that issue the load, 0 if control does.
 	Generators int
 	// Classic files have no ability keys.
 	Classic bool
-	// Search is the ability that searches for the load's rates, or nil.
+	// Search is the ability that searches for load rates, or nil.
 	Search *Search
 	// Node returns the value that the file gives for a key in the database, or nil. OptionAt
 	// returns the place of the option that begins an error message.
@@ -80,24 +79,24 @@ type Database struct {
 }
 
 // Keys declares an ability's key in an experiment file, at the top of the file and in each
-// database: a [Section], which overrides the file's key by key, a [List] or a [Single].
+// database: a [Section], which overrides the one at the top key by key, a [List] or a [Single].
 type Keys interface {
-	// Row describes the mapping's key, in a database or at the top of a file.
+	// Row describes the key, in a database or at the top of a file.
 	Row(database bool) yamlfile.Row
 	// Table documents the mapping. It returns "" for other values.
 	Table() string
 	Schema() yamlfile.Schema
 	// Read returns the mapping as written in the file, for Resolve.
 	Read(r *yamlfile.Reader, path, key string, node *yamlfile.Node) any
-	// Resolve sets a database's value in v. own and all are what Read returned for the database and
-	// for the whole file, nil if the file has no such key. A nil d resolves keys that apply to the
-	// whole file.
+	// Resolve sets the value for a database in v. own and all are what Read returned for the
+	// database and for the whole file, nil if the file has no such key. A nil d resolves keys that
+	// apply to the whole file.
 	Resolve(r *yamlfile.Reader, own, all any, d *Database, v Values) Values
-	// Show returns a database's value as it appears in a file, nil to omit it.
+	// Show returns the value for a database as it appears in a file, nil to omit it.
 	Show(v Values, l workload.Load) *yamlfile.Node
 }
 
-// Values holds the abilities' resolved values by their keys in a file. Zero values are omitted.
+// Values holds resolved ability values by their keys in a file. Zero values are omitted.
 type Values map[string]any
 
 // Others encodes the values for [openjson.Marshal].
@@ -115,19 +114,20 @@ func (v Values) Others() (map[string]json.RawMessage, error) {
 
 // Section declares an ability's keys as a mapping, which is resolved to a T.
 type Section[T any] struct {
-	// Key is the mapping's name, and Meaning describes it at the top of a file.
+	// Key is the name of the mapping, and Meaning describes it at the top of a file.
 	Key, Meaning string
-	// Replaces means that a database's mapping replaces the file's as a whole, not key by key.
+	// Replaces means that a mapping in a database replaces the one at the top as a whole, not key
+	// by key.
 	Replaces bool
 	Fields   func() yamlfile.Section[T]
 	Resolved func(r *yamlfile.Reader, own, all yamlfile.Written[T], d *Database) T
 	Shown    func(is T, l workload.Load) *yamlfile.Node
 }
 
-// Of returns the ability's value from a database's values.
+// Of returns this value from all values for a database.
 func (s Section[T]) Of(v Values) T { return valueOf[T](v, s.Key) }
 
-// With returns the values with this ability's replaced.
+// With returns the values with this one replaced.
 func (s Section[T]) With(v Values, is T) Values { return with(v, s.Key, is) }
 
 // valueOf returns a key's value, or the zero value.
@@ -136,7 +136,7 @@ func valueOf[T any](v Values, key string) T {
 	return is
 }
 
-// with returns the values with one key's value replaced.
+// with returns the values with that of one key replaced.
 func with[T any](v Values, key string, is T) Values {
 	values := Values{}
 	for other, value := range v {
@@ -190,15 +190,15 @@ func (s Section[T]) written(read any) yamlfile.Written[T] {
 // Show implements [Keys].
 func (s Section[T]) Show(v Values, l workload.Load) *yamlfile.Node { return s.Shown(s.Of(v), l) }
 
-// Recorded is an ability's entry in a run's or a member's record. [Record] implements it.
+// Recorded is an ability's entry in a run or member record. [Record] implements it.
 type Recorded interface {
-	// Type is the entry's type. Its JSON names appear in the manifest.
+	// Type is the entry type. Its JSON names appear in the manifest.
 	Type() reflect.Type
-	// Name is the entry's key in the manifest, among those of the run or the member.
+	// Name is the key in the manifest, among those of the run or the member.
 	Name() string
 }
 
-// Record declares an ability's entry in a run's or a member's record.
+// Record declares an ability's entry in a run or member record.
 type Record[T any] struct {
 	// Key is its name in the manifest, among the keys of the run or the member.
 	Key string
@@ -210,8 +210,8 @@ func (r Record[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 // Name implements [Recorded].
 func (r Record[T]) Name() string { return r.Key }
 
-// Of returns the entry from a run's or a member's records, or the zero value. An error means that
-// this release cannot read the entry.
+// Of returns the entry from run or member records, or the zero value. An error means that this
+// release cannot read the entry.
 func (r Record[T]) Of(records results.Records) (is T, err error) {
 	if data := records[r.Key]; data != nil {
 		if err := json.Unmarshal(data, &is); err != nil {

@@ -9,22 +9,23 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Search is how an ability sends a load: in windows at rates that it finds, instead of in the
-// file's steps.
+// Search is the way in which an ability sends a load: in windows at rates that it finds, instead of
+// in the file's steps.
 type Search struct {
 	// Key is its key in a file, and Words name it in errors, such as "a search for a rate".
 	Key, Words string
-	// Load turns a database's load into the search's, and reports keys that contradict it.
+	// Load turns the load for a database into the one to search with, and reports keys that
+	// contradict it.
 	Load func(r *yamlfile.Reader, v Values, keys LoadKeys, l *workload.Load)
-	// Lasts bounds how long it sends requests if its lowest rate, in requests per second, is the
-	// given one, and returns the longest time between two steps.
+	// Lasts bounds the time in which it sends requests if its lowest rate, in requests per second,
+	// is the given one, and returns the longest time between two steps.
 	Lasts func(v Values, rate float64) (all, step time.Duration)
 }
 
-// Asked reports whether a file's values ask for it.
+// Asked reports whether the values ask for it.
 func (s *Search) Asked(v Values) bool { return v[s.Key] != nil }
 
-// LoadKeys locates a load's keys in a file, for errors.
+// LoadKeys locates load keys in a file, for errors.
 type LoadKeys interface {
 	// Place returns where a key is. It is not set if the file does not give the key.
 	Place(key string) yamlfile.Place
@@ -35,12 +36,12 @@ type LoadKeys interface {
 // Flagged are keys whose values a command line may give too.
 type Flagged interface {
 	Keys
-	// Over lays texts, by key, over a file's mapping. read is what Read returned, nil if the file
-	// has no mapping. Problems name the flags.
+	// Over lays texts, by key, over the mapping in a file. read is what Read returned, nil if the
+	// file has no mapping. Problems name the flags.
 	Over(r *yamlfile.Reader, read any, texts map[string]string) any
 }
 
-// Flags describes the mapping's keys for a command line.
+// Flags describes the keys for a command line.
 func (s Section[T]) Flags() (rows []yamlfile.Row) {
 	for _, f := range s.Fields().Fields {
 		r := f.Row
@@ -67,7 +68,7 @@ func (s Section[T]) Over(r *yamlfile.Reader, read any, texts map[string]string) 
 	return w
 }
 
-// plain returns command line text as a file's value without a position.
+// plain returns text from the command line as a value in a file, without a position.
 func plain(text string) *yamlfile.Node {
 	node := yamlfile.PlainNode(text)
 	if node == nil || len(node.Content) > 0 {

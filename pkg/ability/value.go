@@ -5,19 +5,19 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// List declares an ability's key whose value is a list of mappings. A database's list replaces the
-// file's.
+// List declares an ability's key whose value is a list of mappings. A list in a database replaces
+// the one at the top of the file.
 type List[T any] struct {
 	Key, Meaning string
 	Item         func() yamlfile.Section[T]
-	// Resolved returns a database's items from those that the file gives for it.
+	// Resolved returns the items for a database from those that the file gives for it.
 	Resolved func(r *yamlfile.Reader, items []yamlfile.Written[T], d *Database, v Values) []T
 }
 
-// Of returns the ability's value from a database's values.
+// Of returns this value from all values for a database.
 func (l List[T]) Of(v Values) []T { return valueOf[[]T](v, l.Key) }
 
-// With returns the values with this ability's replaced.
+// With returns the values with this one replaced.
 func (l List[T]) With(v Values, is []T) Values { return with(v, l.Key, is) }
 
 // Row implements [Keys].
@@ -73,8 +73,8 @@ type Single[T any] struct {
 	// About is its row at the top of a file.
 	About yamlfile.Row
 	Kind  yamlfile.Kind[T]
-	// Resolved returns a database's value from the value in the file and its place, which is nil if
-	// the file gives no value.
+	// Resolved returns the value for a database from the value in the file and its place, which is
+	// nil if the file gives no value.
 	Resolved func(r *yamlfile.Reader, is T, at *yamlfile.Node, d *Database, v Values) T
 	// Shown reports whether the value is shown.
 	Shown func(T) bool
@@ -86,10 +86,10 @@ type single[T any] struct {
 	at *yamlfile.Node
 }
 
-// Of returns the ability's value from a database's values.
+// Of returns this value from all values for a database.
 func (s Single[T]) Of(v Values) T { return valueOf[T](v, s.About.Name) }
 
-// With returns the values with this ability's replaced.
+// With returns the values with this one replaced.
 func (s Single[T]) With(v Values, is T) Values { return with(v, s.About.Name, is) }
 
 // Row implements [Keys].

@@ -1,4 +1,4 @@
-// Package all lists the program's abilities.
+// Package all lists all abilities.
 package all
 
 import (

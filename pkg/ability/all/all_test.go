@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of observed values again")
 
-// TestTable compares the documentation's table of observed values with the declarations.
+// TestTable compares the table of observed values in the documentation with the declarations.
 func TestTable(t *testing.T) {
 	const file = "../../../docs/numbers.md"
 	data, err := os.ReadFile(file)

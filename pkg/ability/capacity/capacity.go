@@ -26,12 +26,12 @@ const (
 	highestQuantile = 99.99
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "capacity", Keys: Keys(), Whole: true, Record: Record(), Search: search()}
 }
 
-// Of returns the search that a file's values ask for, or nil.
+// Of returns the search that the values ask for, or nil.
 func Of(v ability.Values) *Plan {
 	if c := Keys().Of(v); c != (Plan{}) {
 		return &c
@@ -49,7 +49,7 @@ func search() *ability.Search {
 	}
 }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)",
@@ -116,7 +116,7 @@ func quantileKind() yamlfile.Kind[workload.Percent] {
 	}
 }
 
-// resolve resolves a file's search. Without a search the plan is zero.
+// resolve resolves the search in a file. Without a search the plan is zero.
 func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Database) Plan {
 	if !all.Given() {
 		return Plan{}
@@ -138,8 +138,8 @@ func resolve(r *yamlfile.Reader, _, all yamlfile.Written[Plan], _ *ability.Datab
 	return c
 }
 
-// load turns a load into a search's: updates to existing keys unless the file gives an operation,
-// for the longest stretch at one rate. The load's rate is the first window's.
+// load adapts a load to a search: updates to existing keys unless the file gives an operation, for
+// the longest stretch at one rate. Its rate is that of the first window.
 func load(r *yamlfile.Reader, v ability.Values, keys ability.LoadKeys, l *workload.Load) {
 	c := Keys().Of(v)
 	given := func(key string) bool { return keys.Place(key).Set() }

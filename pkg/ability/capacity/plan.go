@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Plan asks for the rate at which a share of windows keeps a latency limit, and describes how to
+// Plan asks for the rate at which a share of windows keeps a latency limit, and describes the
 // search for it.
 type Plan struct {
 	// Latency is the limit, from when a request was due, that At of all offered requests
@@ -16,18 +16,18 @@ type Plan struct {
 	Latency time.Duration    `json:"latency_ns"`
 	At      workload.Percent `json:"at_percent"`
 	Errors  workload.Percent `json:"errors_percent"`
-	// Window is how long one rate is measured, after Settle at the same rate. At low rates it is
-	// longer: see [Plan.WindowAt].
+	// Window is the time for which one rate is measured, after Settle at the same rate. At low
+	// rates it is longer: see [Plan.WindowAt].
 	Window time.Duration `json:"window_ns"`
 	Settle time.Duration `json:"settle_ns"`
-	// WarmUp is how long the first rate is sent before the first window; 0 means no warm-up.
+	// WarmUp is the time at the first rate before the first window; 0 means no warm-up.
 	WarmUp time.Duration `json:"warm_up_ns,omitempty"`
 	// Share is the share of windows that pass at the sought rate. The search ends once its interval
 	// has the relative width Tolerance, or after Windows windows.
 	Share     workload.Percent `json:"share_percent"`
 	Tolerance workload.Percent `json:"tolerance_percent"`
 	Windows   int              `json:"windows"`
-	// Hold is how long the last window takes, at the highest rate that lasts that long; 0 means no
+	// Hold is the length of the last window, at the highest rate that lasts that long; 0 means no
 	// hold.
 	Hold time.Duration `json:"hold_ns,omitempty"`
 }
@@ -48,7 +48,7 @@ func (c Plan) Sought() Plan {
 // Quantile returns At as experiment files give it: "p99.9".
 func (c Plan) Quantile() string { return "p" + strconv.FormatFloat(float64(c.At), 'f', -1, 64) }
 
-// Least returns the search's lowest rate, in requests per second. At this rate enough requests are
+// Least returns the lowest rate to search, in requests per second. At this rate enough requests are
 // due in a window for one to miss the limit. With fewer requests, the quantile is their maximum.
 func (c Plan) Least() float64 {
 	rate := 100 / (100 - float64(c.At)) / c.Window.Seconds()
@@ -62,7 +62,7 @@ const (
 	mostTimes    = 4
 )
 
-// WindowAt returns how long a window at a rate, in requests per second, is: Window, or until five
+// WindowAt returns the length of a window at a rate, in requests per second: Window, or until five
 // requests may miss the limit, at most four times Window.
 func (c Plan) WindowAt(rate float64) time.Duration {
 	longest := mostTimes * c.Window
@@ -81,8 +81,8 @@ func (c Plan) Enough() float64 {
 	return fewestMisses * 100 / (100 - float64(c.At)) / c.Window.Seconds()
 }
 
-// Longest bounds how long a search sends requests if its lowest rate, in requests per second, is
-// the given one. It covers one database in one trial, with one hold.
+// Longest bounds the time in which a search sends requests if its lowest rate, in requests per
+// second, is the given one. It covers one database in one trial, with one hold.
 func (c Plan) Longest(rate float64) time.Duration {
 	length := time.Duration(c.Windows) * (c.Settle + c.WindowAt(rate))
 	if c.WarmUp > 0 {
@@ -94,8 +94,8 @@ func (c Plan) Longest(rate float64) time.Duration {
 	return length
 }
 
-// LastWindow returns how long the window after the search is, which the run's records cover: the
-// hold, or one more window at its rate.
+// LastWindow returns the length of the window after the search, which run records cover: the hold,
+// or one more window at its rate.
 func (c Plan) LastWindow(rate float64) time.Duration {
 	if c.Hold > 0 {
 		return c.Hold

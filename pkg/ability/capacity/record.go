@@ -8,19 +8,19 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// File holds a search's windows in a tag's folder. Dir has these windows' records: all files that a
-// load has, in which a step's number is the window's. Records from failed holds lie in folders
-// below it. The tag's folder itself has only the last window's records.
+// File holds the windows that a search sent, in a tag folder. Dir has their records: all files that
+// a load has, in which windows take the place of steps. Records from failed holds lie in folders
+// below it. The tag folder itself has only the last window's records.
 const (
 	File = "capacity.csv"
 	Dir  = "capacity"
 )
 
-// Record declares the record of a search. Its last window is the load that the run's record
+// Record declares the record of a search. Its last window is the load that the run record
 // describes.
 func Record() ability.Record[Result] { return ability.Record[Result]{Key: "capacity"} }
 
-// Result holds a search's parameters and results.
+// Result holds search parameters and results.
 type Result struct {
 	Plan
 	// Reason is why the search ended, in the words of package stats/capacity: "found", "out of
@@ -35,7 +35,7 @@ type Result struct {
 	Rate float64 `json:"rate,omitempty"`
 	Low  float64 `json:"low,omitempty"`
 	High float64 `json:"high,omitempty"`
-	// Counted is how many windows counted. Stalled among these failed because the server paused.
+	// Counted is the number that counted. Stalled among these failed because the server paused.
 	// Voided windows did not count because the client was late.
 	Counted int `json:"counted"`
 	Stalled int `json:"stalled,omitempty"`
@@ -114,8 +114,8 @@ type Window struct {
 	Early int
 	// Low, Middle and High estimate the capacity after the window; 0 before the first failure.
 	Low, Middle, High float64
-	// DBBytes, HeapBytes and FreeBytes are the worst member's store size, heap and free disk space
-	// when the window ends; -1 if not known.
+	// DBBytes, HeapBytes and FreeBytes are the worst store size, heap and free disk space of any
+	// member when the window ends; -1 if not known.
 	DBBytes, HeapBytes, FreeBytes int64
 }
 

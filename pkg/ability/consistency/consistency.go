@@ -13,14 +13,15 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
 		Name: "consistency", More: []ability.Keys{Keys()}, Keys: Sampled(), Record: Record(), Observes: []observation.Group{Observed()},
 	}
 }
 
-// Sampled declares the experiment file's key for how many keys have their requests recorded.
+// Sampled declares the key in an experiment file for the number of keys whose requests are
+// recorded.
 func Sampled() ability.Single[int] {
 	return ability.Single[int]{
 		About: yamlfile.Row{Name: "consistency_sample", Preset: "0", Meaning: fmt.Sprintf("how many keys, up to %d, have their requests recorded: `dbtester consistency --porcupine` [checks](consistency.md) them", MostSampled)},
@@ -45,13 +46,13 @@ func Sampled() ability.Single[int] {
 	}
 }
 
-// LeastValue is how many bytes a value needs to name the request that wrote it.
+// LeastValue is the smallest value, in bytes, that can name the request that wrote it.
 const LeastValue = 16
 
 // Shared is why answers to generators that share keys are not judged.
 const Shared = "generators that share keys cannot be judged, as each knows only what it wrote itself and their clocks differ"
 
-// Form says whether and how a load's answers are judged.
+// Form is whether and how answers are judged.
 type Form string
 
 // The forms.
@@ -72,19 +73,19 @@ const (
 // Watched reports whether answers are judged or their staleness is measured.
 func (f Form) Watched() bool { return f == Judged || f == Measured }
 
-// Verdict is the entry in a run's record.
+// Verdict is the entry in a run record.
 type Verdict struct {
 	Form Form `json:"form"`
 	// Why says why there is no verdict; "" if there is one.
 	Why string `json:"why,omitempty"`
-	// Read is the read mode, and Promise the database's promise for it.
+	// Read is the read mode, and Promise what the database promises for it.
 	Read    workload.ReadMode `json:"read,omitempty"`
 	Promise string            `json:"promise,omitempty"`
 	// Counts cover the whole load.
 	Counts consistency.Counts `json:"counts,omitzero"`
-	// Parts is how many generators judged the load, each its own keys; 0 if control did.
+	// Parts counts the generators that judged the load, each its own keys; 0 if control did.
 	Parts int `json:"parts,omitempty"`
-	// Staleness is how stale the stale reads were, in nanoseconds; nil without stale reads.
+	// Staleness describes stale reads, in nanoseconds; nil without stale reads.
 	Staleness *results.Spread `json:"staleness,omitempty"`
 	// Held counts the written keys by their state after the load, read back in the mode Back within
 	// a time; nil if no key was read. NotReadBack is why some keys were not.
@@ -92,18 +93,18 @@ type Verdict struct {
 	Back        workload.ReadMode     `json:"back,omitempty"`
 	BackNS      int64                 `json:"back_ns,omitempty"`
 	NotReadBack string                `json:"not_read_back,omitempty"`
-	// Sampled is how many keys have their requests in [FileHistory].
+	// Sampled counts the keys with their requests in [FileHistory].
 	Sampled int `json:"sampled,omitempty"`
-	// TookNS is how long the judge worked, in parallel with the clients. Waits and WaitedNS are
-	// about clients that waited for it.
+	// TookNS is the time for which the judge worked, in parallel with the clients. Waits and
+	// WaitedNS are about clients that waited for it.
 	TookNS   int64 `json:"took_ns,omitempty"`
 	Waits    int64 `json:"waits,omitempty"`
 	WaitedNS int64 `json:"waited_ns,omitempty"`
-	// Since is the Unix time in nanoseconds from which witnesses' times are shown.
+	// Since is the Unix time in nanoseconds from which witness times are shown.
 	Since int64 `json:"since_unix_ns,omitempty"`
 }
 
-// Violations returns how many answers no register gives, 0 without a verdict.
+// Violations counts the answers that no register gives, 0 without a verdict.
 func (v *Verdict) Violations() int64 {
 	if v.Form != Judged {
 		return 0
@@ -111,7 +112,7 @@ func (v *Verdict) Violations() int64 {
 	return v.Counts.Violations.All()
 }
 
-// Record declares the record of a run's verdict. Its form is "" in records from releases without
+// Record declares the verdict in run records. Its form is "" in records from releases without
 // verdicts.
 func Record() ability.Record[Verdict] { return ability.Record[Verdict]{Key: "consistency"} }
 

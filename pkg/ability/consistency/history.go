@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileHistory holds the requests on sampled keys in a tag's folder: for each key a line about it,
+// FileHistory holds the requests on sampled keys in a tag folder: for each key a line about it,
 // then a line per request in the order in which they were sent.
 const FileHistory = "history.jsonl"
 
@@ -24,9 +24,9 @@ const mostRecorded = 1 << 20
 
 // line begins a history, or is a request in the history that the last such line began.
 type line struct {
-	// Key begins a key's history.
+	// Key begins a key history.
 	Key *int64 `json:"key,omitempty"`
-	// Initial is its first value's number, or nil. Until is nil for a whole history.
+	// Initial is the number of its first value, or nil. Until is nil for a whole history.
 	Initial    *int64 `json:"initial,omitempty"`
 	Requests   int    `json:"requests,omitempty"`
 	Until      *int64 `json:"until_ns,omitempty"`
@@ -45,7 +45,7 @@ type line struct {
 	End     int64  `json:"end_ns,omitempty"`
 }
 
-// kinds and outcomes are the file's words, by number.
+// kinds and outcomes are the words in the file, by number.
 func kinds() []string    { return []string{"other", "read", "write", "swap", "txn", "delete"} }
 func outcomes() []string { return []string{"ok", "failed", "unknown", "not found"} }
 
@@ -71,7 +71,7 @@ func WriteHistories(path string, list []consistency.History) (err error) {
 	return nil
 }
 
-// encodeHistory returns one key's lines.
+// encodeHistory returns the lines for one key.
 func encodeHistory(h *consistency.History) (lines []byte, err error) {
 	add := func(l line) {
 		text, encoding := json.Marshal(l)
@@ -100,7 +100,7 @@ func encodeHistory(h *consistency.History) (lines []byte, err error) {
 	return lines, err
 }
 
-// Histories reads a file's histories, one after the other, until an error.
+// Histories reads the histories in a file, one after the other, until an error.
 func Histories(path string) iter.Seq2[*consistency.History, error] {
 	return func(yield func(*consistency.History, error) bool) {
 		var h *consistency.History
@@ -158,7 +158,7 @@ func (l *line) history() *consistency.History {
 	return h
 }
 
-// op returns a line's request.
+// op returns the request on this line.
 func (l *line) op() (o consistency.Op, err error) {
 	kind, outcome := slices.Index(kinds(), l.Kind), slices.Index(outcomes(), l.Outcome)
 	switch {

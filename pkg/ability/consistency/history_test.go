@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/consistency"
 )
 
-// read returns a file's histories up to an error.
+// read returns the histories in a file up to an error.
 func read(path string) (list []consistency.History, err error) {
 	for h, err := range Histories(path) {
 		if err != nil {

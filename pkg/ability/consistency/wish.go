@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Wish is the value of a file's key consistency.
+// Wish is the value for the key consistency in a file.
 type Wish string
 
 // The wishes. By default, which files may write as auto, answers are judged where possible. On is
@@ -19,7 +19,7 @@ const (
 	Off       Wish = "off"
 )
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Single[Wish] {
 	return ability.Single[Wish]{
 		About: yamlfile.Row{Name: "consistency", Preset: auto, Meaning: "whether the answer of every get and put is [judged](consistency.md#by-default) while the load runs, and written keys are read back after it; `auto` is where values and keys allow it"},
@@ -37,7 +37,7 @@ func Keys() ability.Single[Wish] {
 	}
 }
 
-// auto is how files write the default.
+// auto is the word for the default in files.
 const auto = "auto"
 
 // wishKind accepts true, false or auto.
@@ -65,7 +65,7 @@ func wishKind() yamlfile.Kind[Wish] {
 	}
 }
 
-// MostKeys returns how many keys are judged by default: first the load's keys that have memory from
+// MostKeys returns the most keys that are judged by default: first load keys that have memory from
 // the beginning, by number, then others as requests take them. If a file asks for a verdict it
 // returns 0, which means as many as the judge allows.
 func (w Wish) MostKeys() int {
@@ -81,8 +81,8 @@ const (
 	leastBudget = 2 * time.Second
 )
 
-// Budget bounds the time in which a load's keys are read back. By default it is a twentieth of the
-// load's length.
+// Budget bounds the time in which keys are read back. By default it is a twentieth of the load
+// duration.
 func (w Wish) Budget(length time.Duration) time.Duration {
 	if w == On {
 		return budget

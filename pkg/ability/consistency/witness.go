@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileWitness holds a run's witnesses in a tag's folder, one per line. A run without witnesses has
-// no such file.
+// FileWitness, in a tag folder, holds the witnesses in a run, one per line. A run without witnesses
+// has no such file.
 const FileWitness = "witness.jsonl"
 
 // WriteWitnesses writes a witness file, unless there are no witnesses.

@@ -16,25 +16,25 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "deaths", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes how many sessions are held, and how they end. With 0 held there is no plan.
+// Plan describes the sessions to hold and how they end. With 0 held there is no plan.
 type Plan struct {
 	Held int `json:"held"`
 	// TTL is the requested TTL, and Keep the time between two renewals of a session.
 	TTL  time.Duration `json:"ttl_ns"`
 	Keep time.Duration `json:"keep_ns"`
-	// Release is how the holders die, and After how long after the load's start.
+	// Release is how the holders die, After when they begin to, counted from when the load starts.
 	Release Release       `json:"release"`
 	After   time.Duration `json:"after_ns"`
 	// Keys is the number of keys per session.
 	Keys int `json:"keys"`
 }
 
-// Release is how holders die: [AllAtOnce], [Never], or how many a second, such as "500/s".
+// Release is how holders die: [AllAtOnce], [Never], or a number per second, such as "500/s".
 type Release string
 
 // The releases that are not rates.
@@ -71,14 +71,15 @@ func releaseKind() yamlfile.Kind[Release] {
 	}
 }
 
-// Bounds on a plan. MostShared is how many sessions a shared cluster may have without --full-speed.
+// Bounds on a plan. MostShared is the most sessions that a shared cluster may have without
+// --full-speed.
 const (
 	most       = 200_000
 	mostKeys   = 100
 	MostShared = 1000
 )
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "sessions", Meaning: "[sessions](sessions.md) that are held during the load and let die, for databases that have some: the [keys of sessions](#keys-of-sessions)",
@@ -121,7 +122,7 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves a database's sessions. Keys at the top of the file apply to databases with
+// resolve resolves the sessions for a database. Keys at the top of the file apply to databases with
 // sessions.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {

@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record declares the record of a run's held sessions. Without held sessions, 0 were granted.
+// Record declares the record of held sessions. Without held sessions, 0 were granted.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "sessions_held"} }
 
-// Outcome records a run's held sessions. In JSON, all fields are on one level.
+// Outcome records the sessions that a run held. In JSON, all fields are on one level.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
@@ -20,25 +20,25 @@ type Outcome struct {
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
 	Tally
-	// NotGranted counts the plan's sessions that were not granted with all their keys.
+	// NotGranted counts the planned sessions that were not granted with all their keys.
 	NotGranted int `json:"not_granted,omitempty"`
 	// GrantsPerSecond is the rate at which sessions were granted, with their keys.
 	GrantsPerSecond float64 `json:"grants_per_second"`
 	// Keeps are the response times for answered renewals, in nanoseconds.
 	Keeps *results.Spread `json:"keeps,omitempty"`
 	Ends
-	// Before and During are the requests' p99 in the seconds before the one with the first death,
-	// and in those from the first end to the last.
+	// Before and During are the request p99 in the seconds before the one with the first death, and
+	// in those from the first end to the last.
 	Before *Latency `json:"before,omitempty"`
 	During *Latency `json:"during,omitempty"`
-	// Machines is how many generators held the sessions, 0 if the client did. Each judged its own
-	// sessions by its own clock. The times from Death on cover all sessions, by clocks that are
+	// Machines counts the generators that held the sessions, 0 if the client did. Each judged its
+	// own sessions by its own clock. The times from Death on cover all sessions, by clocks that are
 	// known to ClockError.
 	Machines   int           `json:"machines,omitempty"`
 	ClockError time.Duration `json:"clock_error_ns,omitempty"`
 }
 
-// Facts describe the database's sessions.
+// Facts describe the database sessions.
 type Facts struct {
 	What    string `json:"what"`
 	Rule    string `json:"rule"`
@@ -66,8 +66,8 @@ type Tally struct {
 	Early     int `json:"early,omitempty"`
 	Unrenewed int `json:"unrenewed,omitempty"`
 	Missed    int `json:"missed,omitempty"`
-	// Resolution is the longest time between a key's last read and its observed end, 0 where
-	// members report the end.
+	// Resolution is the longest time between the last read that found a key and its observed end, 0
+	// where members report the end.
 	Resolution time.Duration `json:"resolution_ns,omitempty"`
 	// Delayed ends were read right after this client had stopped for a while. The longest stop took
 	// LongestStop.
@@ -78,7 +78,7 @@ type Tally struct {
 	WhyLeft string `json:"why_left,omitempty"`
 }
 
-// Ends describe how the abandoned sessions ended.
+// Ends describe when abandoned sessions ended.
 type Ends struct {
 	// Expired counts the abandoned sessions whose keys were all gone, NotExpired the other
 	// abandoned ones. FirstGone is the time from [Tally.Death] to the first end, AllGone the time
@@ -89,18 +89,18 @@ type Ends struct {
 	AllGone    time.Duration `json:"all_gone_ns,omitempty"`
 	// RenewedNS is the time from the first to the last among their last renewals.
 	RenewedNS int64 `json:"renewed_ns,omitempty"`
-	// Late is how long after the TTL the ends came, in nanoseconds, timed from sending the last
+	// Late is the time from the TTL to the ends, in nanoseconds, timed from sending the last
 	// renewal. LateLeast is timed from its answer, up to the last time the keys were seen.
 	Late      *results.Spread `json:"late,omitempty"`
 	LateLeast *results.Spread `json:"late_least,omitempty"`
-	// PerSecond is how many sessions ended a second, without the first and the last twentieth; 0 if
-	// there are few.
+	// PerSecond counts the sessions that ended per second, without the first and the last
+	// twentieth; 0 if there are few.
 	PerSecond float64 `json:"per_second,omitempty"`
 	// Survivors are the remaining sessions by time after their TTL.
 	Survivors []Survivors `json:"survivors,omitempty"`
 }
 
-// Survivors is how many sessions remained at a time after their TTL.
+// Survivors counts the sessions that remained at a time after their TTL.
 type Survivors struct {
 	After time.Duration `json:"after_ns"`
 	Left  int           `json:"left"`

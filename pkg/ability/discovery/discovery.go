@@ -1,6 +1,6 @@
-// Package discovery declares a service's instances, which register themselves during a load, and
-// the consumers that follow which instances there are. It measures how soon all consumers know that
-// an instance died or was deployed.
+// Package discovery declares service instances, which register themselves during a load, and the
+// consumers that follow which instances there are. It measures how soon all consumers know that an
+// instance died or was deployed.
 package discovery
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "discovery", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -32,7 +32,8 @@ type Plan struct {
 	Registry Registry `json:"registry,omitempty"`
 	// Notice is the time in which all consumers are to know of a death, 0 if the file does not say.
 	Notice time.Duration `json:"notice_ns,omitempty"`
-	// TTL is the sessions' requested TTL, and Keep the time between two renewals of one session.
+	// TTL is the TTL that is requested for sessions, and Keep the time between two renewals of one
+	// session.
 	TTL  time.Duration `json:"ttl_ns"`
 	Keep time.Duration `json:"keep_ns"`
 	// Deaths instances die, and Deploys others are released and register again, at random times in
@@ -41,7 +42,8 @@ type Plan struct {
 	Deploys int           `json:"deploys"`
 	After   time.Duration `json:"after_ns"`
 	Within  time.Duration `json:"within_ns"`
-	// Elections is how many times the leader of the instances dies; with 0 they elect no leader.
+	// Elections is the number of times that the leader among the instances dies; with 0 they elect
+	// no leader.
 	Elections int `json:"elections,omitempty"`
 }
 
@@ -53,13 +55,13 @@ type Registry string
 
 // The kinds of Registry.
 const (
-	// Sessions means the database's sessions, with a key each.
+	// Sessions means database sessions, with a key each.
 	Sessions Registry = "sessions"
 	// Services means services in the database's own registry.
 	Services Registry = "services"
 )
 
-// FactsOf returns the facts about the plan's registrations in a database, or nil and why instances
+// FactsOf returns the facts about the planned registrations in a database, or nil and why instances
 // cannot register so.
 func (p Plan) FactsOf(info database.Info, driver any) (*database.SessionFacts, string) {
 	if p.Registry == Services {
@@ -76,7 +78,7 @@ func (p Plan) FactsOf(info database.Info, driver any) (*database.SessionFacts, s
 	return facts, ""
 }
 
-// Dial opens a connection for registrations, to a driver that has the plan's facts.
+// Dial opens a connection for registrations, to a driver that has the facts for the plan.
 func (p Plan) Dial(ctx context.Context, driver any, t database.Target) (database.Sessions, error) {
 	if p.Registry == Services {
 		return driver.(database.Registrar).DialRegistry(ctx, t)
@@ -84,7 +86,7 @@ func (p Plan) Dial(ctx context.Context, driver any, t database.Target) (database
 	return driver.(database.SessionDialer).DialSessions(ctx, t)
 }
 
-// Await returns once registrations reach all members of a driver that has the plan's facts.
+// Await returns once registrations reach all members of a driver that has the facts for the plan.
 func (p Plan) Await(ctx context.Context, driver any, t database.Target) error {
 	if p.Registry == Services {
 		return driver.(database.Registrar).AwaitRegistry(ctx, t)
@@ -103,15 +105,16 @@ const (
 	Election Kind = "election"
 )
 
-// Act is an instance's death or deploy, or an election, at a time after the load starts. An
-// election's instance is not known in advance.
+// Act is a death, a deploy or an election, at a time after the load starts. The instance is not
+// known in advance for an election.
 type Act struct {
 	Kind     Kind
 	Instance int
 	At       time.Duration
 }
 
-// Acts returns a plan's acts by time. No instance has two acts. The same seed gives the same acts.
+// Acts returns the planned acts by time. No instance has two acts. The same seed gives the same
+// acts.
 func (p Plan) Acts(seed uint64) (acts []Act) {
 	random := rand.New(rand.NewPCG(seed, uint64(p.Instances)))
 	order := random.Perm(p.Instances)
@@ -143,11 +146,12 @@ const (
 	margin = 5 * time.Second
 	// early is the share of the time between two elections in which the leader dies.
 	early = .1
-	// MostShared is how many instances and consumers a shared cluster may have without --full-speed.
+	// MostShared is the most instances and consumers that a shared cluster may have without
+	// --full-speed.
 	MostShared = 1000
 )
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "discovery", Meaning: "[instances of a service](scenarios.md) that register during the load, die and are deployed, and consumers that watch them: the [keys of discovery](#keys-of-discovery)",
@@ -196,8 +200,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves a database's instances. A database without sessions is a problem, even if the
-// keys apply to the whole file: all databases in a file are to do the same.
+// resolve resolves the instances for a database. A database without sessions is a problem, even if
+// the keys apply to the whole file: all databases in a file are to do the same.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -309,7 +313,7 @@ func (p *Plan) check(r *yamlfile.Reader, place func(string) *yamlfile.Node, d *a
 	}
 }
 
-// checkTimes completes the plan's times, and reports a load that is too short for them.
+// checkTimes completes the planned times, and reports a load that is too short for them.
 func (p *Plan) checkTimes(r *yamlfile.Reader, w yamlfile.Written[Plan], place func(string) *yamlfile.Node, d *ability.Database, facts *database.SessionFacts) {
 	l := &d.Load
 	if l.Duration <= 0 || l.Requests > 0 || len(l.Steps) > 0 {

@@ -10,11 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record declares the record of a run's instances and consumers. Without instances, 0 were
-// registered.
+// Record declares the entry for instances and consumers. Without instances, 0 were registered.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "discovered"} }
 
-// Outcome records a run's instances and consumers. In JSON, all fields are on one level.
+// Outcome records instances and consumers. In JSON, all fields are on one level.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	Facts
@@ -29,7 +28,8 @@ type Outcome struct {
 	Watching  int    `json:"watching"`
 	Broken    int    `json:"broken,omitempty"`
 	BrokenWhy string `json:"broken_why,omitempty"`
-	// Began is when the load began for the instances, and Quiet how long nothing happened to them.
+	// Began is when the load began for the instances, and Quiet the time in which nothing happened
+	// to them.
 	Began time.Time     `json:"began"`
 	Quiet time.Duration `json:"quiet_ns"`
 	// Changes are the deaths, deploys and elections, by time.
@@ -39,7 +39,7 @@ type Outcome struct {
 	Witnesses []Witness `json:"witnesses,omitempty"`
 	// BehindWhy is why consumers may not have received everything at the end, "" if they had.
 	BehindWhy string `json:"behind_why,omitempty"`
-	// Resolution bounds the error in the changes' times. It is the longest time from sending a last
+	// Resolution bounds the error in change times. It is the longest time from sending a last
 	// renewal to its answer, or from the last look that found an instance's key to the first that
 	// did not.
 	Resolution time.Duration `json:"resolution_ns"`
@@ -49,7 +49,7 @@ type Outcome struct {
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 }
 
-// Facts describe the database's sessions.
+// Facts describe the database sessions.
 type Facts struct {
 	What    string `json:"what"`
 	Rule    string `json:"rule"`
@@ -118,7 +118,7 @@ type Change struct {
 	// leader.
 	HandOff time.Duration `json:"hand_off_ns,omitempty"`
 	// FanOut is the time until the last consumer knew: from when the first one knew about a death,
-	// from when a deploy's new key was requested, or from when the next leader was elected.
+	// from when a deploy requested the new key, or from when the next leader was elected.
 	FanOut time.Duration `json:"fan_out_ns,omitempty"`
 	// Why is why an instance could not be deployed, "" if it was.
 	Why string `json:"why,omitempty"`
@@ -153,7 +153,7 @@ func (o *Outcome) Of(k Kind) (list []Change) {
 	return list
 }
 
-// Count returns how many changes of one kind there were.
+// Count returns the number of such changes.
 func (o *Outcome) Count(k Kind) (n int) {
 	for _, c := range o.Changes {
 		if c.Kind == k {
@@ -163,7 +163,7 @@ func (o *Outcome) Count(k Kind) (n int) {
 	return n
 }
 
-// fewest is how many times it takes for a p99 to add something to the largest.
+// fewest is the number of times below which a p99 adds nothing to the largest.
 const fewest = 300
 
 // Times summarizes a few times. P99 is 0 for fewer than 300.
@@ -194,7 +194,7 @@ func TimesOf(list []Change, part func(*Change) time.Duration) (t Times) {
 // consumer knew.
 func (c *Change) Rule() time.Duration { return c.Left + c.Late }
 
-// Kept returns how many deaths all consumers knew within the plan's notice.
+// Kept counts the deaths that all consumers knew within the planned notice.
 func (o *Outcome) Kept() (n int) {
 	for _, c := range o.Of(Death) {
 		if c.Whole <= o.Plan.Notice {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{
 		Name: "faults", More: []ability.Keys{Repeated(), Keys()}, Keys: Probed(), Record: Record(), Member: Upgraded(), Disturbed: disturbed,
@@ -24,7 +24,7 @@ func Ability() ability.Ability {
 	}
 }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.List[Fault] {
 	return ability.List[Fault]{
 		Key: "faults", Meaning: "faults of members during the load, which their agents must allow: the [keys of faults](#keys-of-faults)",
@@ -32,7 +32,7 @@ func Keys() ability.List[Fault] {
 	}
 }
 
-// Record declares the record of a run's faults in the order in which they began.
+// Record declares the entry for faults in the order in which they began.
 func Record() ability.Record[[]Happened] { return ability.Record[[]Happened]{Key: "faults"} }
 
 // Repeated declares the key for repeats.
@@ -63,7 +63,7 @@ func Probed() ability.Single[time.Duration] {
 	}
 }
 
-// resolve resolves a database's faults under its load.
+// resolve resolves the faults for a database under its load.
 func resolve(r *yamlfile.Reader, items []yamlfile.Written[Fault], d *ability.Database, v ability.Values) (list []Fault) {
 	c := checker{r, d, Repeated().Of(v), items}
 	if len(items) == 0 {

@@ -5,7 +5,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// checker checks a database's faults.
+// checker checks the faults for a database.
 type checker struct {
 	*yamlfile.Reader
 	d      *ability.Database

@@ -1,4 +1,4 @@
-// Package faults declares faults that members have during a load, and how a run records them.
+// Package faults declares faults that members have during a load, and their records.
 package faults
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
-// The kinds of event: a fault was applied, it is over, its member's agent saw its effect, and the
-// load's connections that had failed over went back to their first members.
+// The kinds of event: a fault was applied, it is over, its agent saw its effect, and the
+// connections that had failed over went back to their first members.
 const (
 	EventFault    = "fault"
 	EventOver     = "fault over"
@@ -21,7 +21,7 @@ const (
 	EventFailBack = "clients failed back"
 )
 
-// The members' names by role.
+// Member names by role.
 const (
 	Leader   = "leader"
 	Follower = "follower"
@@ -38,16 +38,16 @@ const (
 
 // Fault describes a fault in one or more members, and when it is due in a load.
 type Fault struct {
-	// Kind is one of package fault's kinds or [Command]. Member is [Leader], [Follower], [Each] or
-	// a number from 1.
+	// Kind is one of the kinds in package fault or [Command]. Member is [Leader], [Follower],
+	// [Each] or a number from 1.
 	Kind   string `json:"kind"`
 	Member string `json:"member"`
 	// Fsync is the effect on calls that put writes on disk.
 	Fsync string `json:"fsync,omitempty"`
 	// Full reports whether the member's own disk has no space left.
 	Full bool `json:"full,omitempty"`
-	// From and Direction select packets. Loss is the share that is dropped, By how much each packet
-	// is delayed, and Rate the bandwidth for all together.
+	// From and Direction select packets. Loss is the share that is dropped, By the delay of each
+	// packet, and Rate the bandwidth for all together.
 	From      string `json:"from,omitempty"`
 	Direction string `json:"direction,omitempty"`
 	Loss      string `json:"loss,omitempty"`
@@ -58,8 +58,8 @@ type Fault struct {
 	// Run is a [Command]'s program with its arguments, and Undo its undo, which may be [NoUndo].
 	Run  []string `json:"run,omitempty"`
 	Undo []string `json:"undo,omitempty"`
-	// At is when the fault is applied, counted from the load's first request, and For how long it
-	// lasts. Gap is the time from when one member's fault ends until the next member's begins.
+	// At is when the fault is applied, counted from the first request, and For its duration. Gap is
+	// the time from when the fault on one member ends until that on the next begins.
 	At  time.Duration `json:"at_ns"`
 	For time.Duration `json:"for_ns,omitempty"`
 	Gap time.Duration `json:"gap_ns,omitempty"`
@@ -90,8 +90,8 @@ func (f Fault) Detail() string {
 	return strings.Join(list, ", ")
 }
 
-// Lasts returns how long the fault is planned to last in a cluster with this many members,
-// including all members that have it one after the other.
+// Lasts returns the planned duration in a cluster with this many members, including all members
+// that have it one after the other.
 func (f Fault) Lasts(members int) time.Duration {
 	if f.Member != Each {
 		return f.For
@@ -130,8 +130,8 @@ const Recovered = "recovered"
 
 // Asked is a fault in a run as the file describes it.
 type Asked struct {
-	// Number is the fault's number in the file, Repeat its repeat's number, and Turn its member's
-	// turn among those that have it one after the other. All count from 0.
+	// Number, Repeat and Turn number the fault in the file, its repeat, and its member among those
+	// that have it one after the other. All count from 0.
 	Number int    `json:"number"`
 	Repeat int    `json:"repeat"`
 	Turn   int    `json:"turn,omitempty"`
@@ -167,11 +167,11 @@ type Happened struct {
 	// Silences are the longest times without an answered probe until the load had recovered, for
 	// all members together and for each; empty without probes.
 	Silences []Silence `json:"silences,omitempty"`
-	// Back is the time from the fault's end until a later probe of its member was answered. It is
-	// [recovery.Never] if no probe was answered within five seconds after the load recovered, and 0
-	// without probes.
+	// Back is the time from when the fault ended until a later probe of its member was answered. It
+	// is [recovery.Never] if no probe was answered within five seconds after the load recovered,
+	// and 0 without probes.
 	Back time.Duration `json:"back_ns,omitempty"`
-	// Leaders is how many times the leader changed until the load had recovered.
+	// Leaders is the number of times that the leader changed until the load had recovered.
 	Leaders int `json:"leader_changes"`
 	// Errors counts, by class, the requests that did not end ok in the seconds until the load had
 	// recovered.
@@ -180,12 +180,12 @@ type Happened struct {
 	// in seconds that no fault touched. 0 means no such request.
 	P99     time.Duration `json:"p99_ns,omitempty"`
 	RestP99 time.Duration `json:"rest_p99_ns,omitempty"`
-	// Returned counts the load's connections that had failed over and went back to their first
-	// members after the fault, so that the next fault meets a load spread over all members; nil if
-	// they were not asked to. Away counts those that did not.
+	// Returned counts the connections that had failed over and went back to their first members
+	// after the fault, so that the next fault meets a load spread over all members; nil if they
+	// were not asked to. Away counts those that did not.
 	Returned *int `json:"returned,omitempty"`
 	Away     int  `json:"away,omitempty"`
-	// Recovery is the fault's effect on the load; nil if the load has no records from that time.
+	// Recovery is the effect on the load; nil if the load has no records from that time.
 	Recovery *recovery.Recovery `json:"recovery,omitempty"`
 }
 

@@ -24,7 +24,7 @@ func TestPlan(t *testing.T) {
 	if got := Plan(list[:1], Repeat{}, 1); len(got) != 1 {
 		t.Errorf("without repeats: %+v", got)
 	}
-	// The seed decides how long repeats are delayed, all faults of one repeat alike.
+	// The seed decides the delays of repeats, all faults of one repeat alike.
 	jitter := Repeat{Times: 5, Every: time.Minute, Jitter: 10 * time.Second}
 	a, b := Plan(list, jitter, 7), Plan(list, jitter, 7)
 	if diff := cmp.Diff(a, b); diff != "" {

@@ -16,10 +16,10 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// most bounds a run's faults: times x faults x members.
+// most bounds the faults in a run: times x faults x members.
 const most = 10_000
 
-// section declares a fault's keys.
+// section declares the keys for a fault.
 func section() yamlfile.Section[Fault] {
 	meaning := "what is done"
 	for _, k := range fault.Kinds() {
@@ -72,7 +72,7 @@ func repeatSection() yamlfile.Section[Repeat] {
 	}}
 }
 
-// resolveRepeat resolves a database's repeats.
+// resolveRepeat resolves the repeats for a database.
 func resolveRepeat(r *yamlfile.Reader, own, all yamlfile.Written[Repeat], _ *ability.Database) Repeat {
 	w := repeatSection().Over(own, all)
 	if at := cmp.Or(own.Node, all.Node); at != nil {
@@ -153,7 +153,7 @@ func (c checker) one(w *yamlfile.Written[Fault]) {
 	}
 }
 
-// lasts returns how long a fault is planned to last, for all its members together.
+// lasts returns the planned duration for all members of a fault together.
 func (c checker) lasts(f Fault) time.Duration { return f.Lasts(c.d.Members) }
 
 // overlaps refuses faults that overlap, unless one of them may. The leader changes, so two faults

@@ -12,18 +12,18 @@ type Due struct {
 	Fault
 	// Number and Repeat count from 0.
 	Number, Repeat int
-	// After is when it is due, counted from the load's first request. For repeats that wait, it is
-	// the earliest time.
+	// After is when it is due, counted from the first request. For repeats that wait, it is the
+	// earliest time.
 	After time.Duration
 }
 
-// Asked returns the fault for a run's record.
+// Asked returns the fault for a run record.
 func (d Due) Asked() Asked {
 	return Asked{Number: d.Number, Repeat: d.Repeat, Kind: d.Kind, Target: d.Member, Fsync: d.Fsync, Detail: d.Detail(), Version: d.Version, Run: d.Run, For: d.For}
 }
 
-// Plan returns a load's faults in the order in which they are due. Repeats that wait come one after
-// the other. The seed decides how long repeats are delayed.
+// Plan returns the faults for a load in the order in which they are due. Repeats that wait come one
+// after the other. The seed decides the delays of repeats.
 func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for n := range max(r.Times, 1) {
@@ -44,9 +44,9 @@ func Plan(list []Fault, r Repeat, seed uint64) (plan []Due) {
 	return plan
 }
 
-// Bouts splits a repeat's faults, in the order in which they are due, into groups that are planned
-// to overlap or touch. A fault begins a new bout if all faults before it are over when it is due,
-// unless it may overlap with them.
+// Bouts splits the faults in one repeat, in the order in which they are due, into groups that are
+// planned to overlap or touch. A fault begins a new bout if all faults before it are over when it
+// is due, unless it may overlap with them.
 func Bouts(plan []Due, members int) (bouts [][]Due) {
 	var end time.Duration // when the current bout is planned to be over
 	for i, d := range plan {

@@ -87,8 +87,8 @@ func Silences(probes []Probe, members int, from, until time.Time) []Silence {
 	return list
 }
 
-// Back returns the time from over, a fault's end, until a probe to a member was answered that was
-// sent after over and answered before until; [recovery.Never] if there is no such probe.
+// Back returns the time from over, when a fault ended, until a probe to a member was answered that
+// was sent after over and answered before until; [recovery.Never] if there is no such probe.
 func Back(probes []Probe, member int, over, until time.Time) time.Duration {
 	back := time.Duration(recovery.Never)
 	for _, p := range probes {

@@ -75,7 +75,7 @@ func rowColumns() []linefile.Column[Row] {
 	}
 }
 
-// WriteTable writes a run's faults as a table.
+// WriteTable writes faults as a table.
 func WriteTable(path string, list []Happened) error {
 	w, err := linefile.NewTableWriter(path, rowColumns())
 	if err != nil {

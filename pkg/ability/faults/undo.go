@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileUndo holds in a tag's folder how to undo a run's commands.
+// FileUndo, in a tag folder, holds the commands that undo those of a run.
 const FileUndo = "undo.jsonl"
 
 // maxUndo bounds the file, in bytes.
@@ -30,14 +30,14 @@ type Undo struct {
 	// Run is the command. Argv undoes it.
 	Run  []string `json:"run"`
 	Argv []string `json:"undo"`
-	// Done is how the undo ended, "" before it ran.
+	// Done is the result of the undo, "" before it ran.
 	Done string `json:"done,omitempty"`
 }
 
-// ErrInUse reports that another process holds a run's undos.
+// ErrInUse reports that another process holds the undo file.
 var ErrInUse = errors.New("another dbtester has the commands of this run: is it still in progress?")
 
-// UndoFile is a run's undo file, and a lock on it. One goroutine at a time calls its methods.
+// UndoFile is the undo file of a run, and a lock on it. One goroutine at a time calls its methods.
 type UndoFile struct{ file *os.File }
 
 // OpenUndo opens or creates an undo file. The error is [ErrInUse] while another process holds it.

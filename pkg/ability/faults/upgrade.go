@@ -23,10 +23,10 @@ type Upgrade struct {
 	Release *results.Release `json:"release,omitempty"`
 }
 
-// Upgraded declares the record of a member's upgrade.
+// Upgraded declares the entry for an upgrade in member records.
 func Upgraded() ability.Record[Upgrade] { return ability.Record[Upgrade]{Key: "upgraded"} }
 
-// Versions returns the releases with which faults start members, in the faults' order.
+// Versions returns the releases with which faults start members, in fault order.
 func Versions(list []Fault) (versions []string) {
 	for _, f := range list {
 		if f.Version != "" && !slices.Contains(versions, f.Version) {

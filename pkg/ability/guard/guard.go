@@ -13,14 +13,14 @@ import (
 // Event is recorded when a load has passed a bound.
 const Event = "guard"
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability { return ability.Ability{Name: "guard", Keys: Keys()} }
 
-// Bounds protect a shared cluster's other users.
+// Bounds protect the other users of a shared cluster.
 type Bounds struct {
-	// P99 bounds the requests' 99th percentile in any second; 0 means no bound.
+	// P99 bounds the p99 latency in any second; 0 means no bound.
 	P99 time.Duration `json:"p99_ns,omitempty"`
-	// Errors bounds the share of a second's requests that failed or whose outcome is unknown; nil
+	// Errors bounds the share of requests that failed in a second or whose outcome is unknown; nil
 	// means no bound.
 	Errors *workload.Percent `json:"errors_percent,omitempty"`
 	// DBSize bounds the fullest member's store as a share of its quota; nil means no bound.
@@ -30,7 +30,7 @@ type Bounds struct {
 // Any reports whether there is a bound.
 func (b Bounds) Any() bool { return b != Bounds{} }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Bounds] {
 	return ability.Section[Bounds]{
 		Key: "guard", Meaning: "bounds at which the load ends within 2 s: the [keys of guard](#keys-of-guard)", Replaces: true,
@@ -79,7 +79,7 @@ func section() yamlfile.Section[Bounds] {
 	}
 }
 
-// resolve returns a database's bounds: its own, or else the file's.
+// resolve returns the bounds for a database: its own, or else those at the top of the file.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Bounds], d *ability.Database) Bounds {
 	w := all
 	if own.Given() {

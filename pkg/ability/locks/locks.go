@@ -15,25 +15,25 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "locks", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
 
-// Plan describes how many contenders want how many locks. Without contenders there is no plan.
+// Plan describes the numbers of contenders and locks. Without contenders there is no plan.
 type Plan struct {
 	// Names is the number of locks. Each has its own contenders.
 	Names int `json:"names"`
 	// Contenders has one number per stage: the contenders for each lock.
 	Contenders []int `json:"contenders"`
-	// Hold is how long a holder keeps its lock.
+	// Hold is the time for which a holder keeps its lock.
 	Hold time.Duration `json:"hold_ns"`
 	// Recipe is the way to take a lock.
 	Recipe string `json:"recipe"`
-	// TTL is the requested TTL of the contenders' sessions.
+	// TTL is the requested TTL of sessions.
 	TTL time.Duration `json:"ttl_ns"`
-	// Delays means that the database has a LockDelay: the time after a holder's death in which
-	// no contender gets its lock.
+	// Delays means that the database has a LockDelay: the time after a holder's death in which no
+	// contender gets its lock.
 	Delays    bool          `json:"delays,omitempty"`
 	LockDelay time.Duration `json:"lock_delay_ns,omitempty"`
 	// Elect means that holders die one after another instead of releasing their locks.
@@ -51,13 +51,13 @@ func (p Plan) Most() int {
 	return p.Names * slices.Max(p.Contenders)
 }
 
-// Options returns the contenders' options.
+// Options returns contender options.
 func (p Plan) Options() database.LockOptions {
 	return database.LockOptions{Recipe: p.Recipe, TTL: p.TTL, Delay: p.LockDelay}
 }
 
-// Stage returns how long each stage in a load is. There is one stage for each number of contenders,
-// after an equally long time without contenders. It is 0 if the load's length is not certain.
+// Stage returns the stage length in a load. There is one stage for each number of contenders, after
+// an equally long time without contenders. It is 0 if the load duration is not certain.
 func (p Plan) Stage(l workload.Load) time.Duration {
 	var length time.Duration
 	for _, s := range l.Stretches() {
@@ -69,7 +69,7 @@ func (p Plan) Stage(l workload.Load) time.Duration {
 	return length / time.Duration(len(p.Contenders)+1)
 }
 
-// Bounds on a plan. MostShared is how many contenders a shared cluster may have without
+// Bounds on a plan. MostShared is the most contenders that a shared cluster may have without
 // --full-speed.
 const (
 	most       = 10_000
@@ -78,7 +78,7 @@ const (
 	MostShared = 1000
 )
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "locks", Meaning: "[locks](locks.md) for which contenders compete during the load, for databases that have some: the [keys of locks](#keys-of-locks)",
@@ -127,13 +127,14 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// How long locks are held by default.
+// The default for Hold.
 const (
 	briefly = time.Millisecond
 	elected = time.Second
 )
 
-// resolve resolves a database's locks. Keys at the top of the file apply to databases with locks.
+// resolve resolves the locks for a database. Keys at the top of the file apply to databases with
+// locks.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -204,7 +205,7 @@ func (c check) recipe(p *Plan) {
 	p.Recipe = cmp.Or(recipe.Name, p.Recipe)
 }
 
-// numbers checks the contenders' numbers.
+// numbers checks contender numbers.
 func (c check) numbers(p Plan) {
 	least := 1
 	if p.Elect {
@@ -267,6 +268,6 @@ func (c check) times(p Plan) {
 	}
 }
 
-// Margin is how much longer than the rule allows a lock may take to pass on. A holder with less
-// time left does not die.
+// Margin is the time beyond the rule that a lock may take to pass on. A holder with less time left
+// does not die.
 const Margin = time.Second

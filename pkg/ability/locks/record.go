@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// Record declares the record of a run's locks. Without locks it has no stages.
+// Record declares the entry for locks. Without locks it has no stages.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "locks_held"} }
 
-// Outcome records a run's locks and their turns.
+// Outcome records locks and their turns.
 type Outcome struct {
 	Plan Plan `json:"plan"`
 	// What, By, Waits and Fence are facts about the database and the recipe. Queue reports whether,
@@ -30,12 +30,13 @@ type Outcome struct {
 	Rule     string        `json:"rule"`
 	Earliest time.Duration `json:"earliest_ns"`
 	Latest   time.Duration `json:"latest_ns"`
-	// Began is the zero of the turns' clock.
+	// Began is time zero for turns.
 	Began  time.Time `json:"began"`
 	Stages []Stage   `json:"stages"`
 	// Before covers the requests before the first stage.
 	Before *Latency `json:"before,omitempty"`
-	// Stops counts how often this process stopped for a while. The longest stop took LongestStop.
+	// Stops counts the times that this process stopped for a while. The longest stop took
+	// LongestStop.
 	Stops       int64         `json:"stops,omitempty"`
 	LongestStop time.Duration `json:"longest_stop_ns,omitempty"`
 	// Left counts the contenders that could not be closed after the load, because of WhyLeft.
@@ -45,8 +46,8 @@ type Outcome struct {
 
 // Stage is the outcome with a fixed number of contenders.
 type Stage struct {
-	// Contenders is how many contend for each lock. Missing ones could not be opened, because of
-	// Why.
+	// Contenders is the number that contend for each lock. Missing ones could not be opened,
+	// because of Why.
 	Contenders int    `json:"contenders"`
 	Missing    int    `json:"missing,omitempty"`
 	Why        string `json:"why,omitempty"`
@@ -55,7 +56,7 @@ type Stage struct {
 	From int64 `json:"from_ns"`
 	To   int64 `json:"to_ns"`
 	Full bool  `json:"full,omitempty"`
-	// Acquired is how many times a lock was acquired.
+	// Acquired counts the times that a lock was acquired.
 	Acquired  int64   `json:"acquired"`
 	PerSecond float64 `json:"per_second"`
 	// Wait is the time from the request to the lock, and Held from the lock to its release, in
@@ -74,7 +75,7 @@ type Stage struct {
 	Refused    int64  `json:"refused,omitempty"`
 	Unclear    int64  `json:"unclear,omitempty"`
 	WhyRefused string `json:"why_refused,omitempty"`
-	// Meanwhile covers the load's requests in the stage.
+	// Meanwhile covers load requests in the stage.
 	Meanwhile *Latency `json:"meanwhile,omitempty"`
 }
 
@@ -82,7 +83,7 @@ type Stage struct {
 type Safety struct {
 	// Overlaps counts turns that began while another holder believed that it held the same lock.
 	Overlaps int64 `json:"overlaps"`
-	// Disorder counts fences that were not greater than the previous holder's.
+	// Disorder counts fences that were not greater than the one before.
 	Disorder int64 `json:"fences_out_of_order"`
 	// Believed counts holders that believed they held a lock after its session had ended, because
 	// this client was stopped. The end is known by the rule, because another got the lock, or
@@ -93,7 +94,7 @@ type Safety struct {
 	Lost int64 `json:"lost,omitempty"`
 }
 
-// Safety returns the sum over all stages, and how many times a lock was acquired in them.
+// Safety returns the sum over all stages, and the number of times that a lock was acquired in them.
 func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	for i := range o.Stages {
 		acquired += o.Stages[i].Acquired
@@ -102,7 +103,7 @@ func (o *Outcome) Safety() (sum Safety, acquired int64) {
 	return sum, acquired
 }
 
-// Add adds other turns' counts.
+// Add adds counts from other turns.
 func (s *Safety) Add(o Safety) {
 	s.Overlaps, s.Disorder = s.Overlaps+o.Overlaps, s.Disorder+o.Disorder
 	s.Believed, s.Lost = s.Believed+o.Believed, s.Lost+o.Lost
@@ -119,15 +120,15 @@ const (
 	Undecided Order = "undecided"
 )
 
-// Fairness describes how turns were shared.
+// Fairness describes whether turns were shared fairly.
 type Fairness struct {
-	// Most and Fewest are the luckiest and the unluckiest contender's turns as shares of their
-	// lock's turns, and Jain is Jain's index over all.
+	// Most and Fewest are the turns of the luckiest and the unluckiest contender as shares of those
+	// of their lock, and Jain is Jain's index over all.
 	Most   float64 `json:"most_share"`
 	Fewest float64 `json:"fewest_share"`
 	Jain   float64 `json:"jain"`
-	// LongestWithout is the longest time that a contender waited, to the stage's end if it got
-	// nothing. LongestTurns is the most turns that others had in such a time.
+	// LongestWithout is the longest time that a contender waited, to the end of the stage if it got
+	// no lock. LongestTurns is the most turns that others had in such a time.
 	LongestWithout time.Duration `json:"longest_without_ns"`
 	LongestTurns   int64         `json:"longest_turns"`
 	// Order follows from Overtook out of Decided turns. A turn is decided if another contender
@@ -140,8 +141,9 @@ type Fairness struct {
 	Overtook  int64 `json:"overtook"`
 	Overtakes int64 `json:"overtakes"`
 	Assumed   bool  `json:"assumed,omitempty"`
-	// Again is how often the releaser got the lock again, out of Chances in which others waited.
-	// ByChance is how often it would if lots were drawn among the waiting contenders and itself.
+	// Again is the number of times that the releaser got the lock again, out of Chances in which
+	// others waited. ByChance is the number if lots were drawn among the waiting contenders and
+	// itself.
 	Again    int64   `json:"again"`
 	Chances  int64   `json:"chances"`
 	ByChance float64 `json:"by_chance"`

@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// FileTurns holds every turn in a run, in a tag's folder.
+// FileTurns, in a tag folder, holds every turn in a run.
 const FileTurns = "turns.csv"
 
-// Turn is a contender's attempt to get a lock. Times are nanoseconds since [Outcome.Began] on one
-// process's clock, 0 for events that did not happen.
+// Turn is an attempt by a contender to get a lock. Times are nanoseconds since [Outcome.Began] on
+// one process's clock, 0 for events that did not happen.
 type Turn struct {
 	// Asked is just before the request for the lock. Placed is when its place was confirmed, if
 	// the recipe reports that.
@@ -22,7 +22,7 @@ type Turn struct {
 	// request to release it, or when it died or learned that it had lost it. Released is after
 	// the answer.
 	Acquired, Sent, Released int64
-	// Stopped is how long this process was stopped in the time since the lock was free.
+	// Stopped is the time for which this process was stopped since the lock was free.
 	Stopped int64
 	Fence   int64
 	// Stage, Name and Contender count from 0, contenders within a stage.
@@ -30,7 +30,7 @@ type Turn struct {
 	End                    End
 }
 
-// End is how a turn ended.
+// End is the way in which a turn ended.
 type End uint8
 
 // The ends.
@@ -48,7 +48,7 @@ const (
 	Unclear
 )
 
-// ends returns the file's words, by End.
+// ends returns the words in the file, by End.
 func ends() []string {
 	return []string{Waiting: "waiting", Refused: "refused", Released: "released", Abandoned: "abandoned", Lost: "lost", Unclear: "unclear"}
 }
@@ -103,7 +103,7 @@ func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 	}
 }
 
-// atOnce is how many turns are written at once.
+// atOnce turns are written at once.
 const atOnce = 4096
 
 // WriteTurns writes turns to a file. Without turns it writes no file.

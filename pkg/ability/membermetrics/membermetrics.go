@@ -1,5 +1,5 @@
-// Package membermetrics declares how control reads members' own metrics on a cluster that runs
-// already, without agents.
+// Package membermetrics declares that control reads member metrics on a cluster that runs already,
+// without agents.
 package membermetrics
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "membermetrics", Keys: Keys(), Member: Record()}
 }
 
-// Record declares the record of how a member answered control's requests for its metrics. It is
-// zero if there were no requests.
+// Record declares the record of requests by control for member metrics. It is zero if there were no
+// requests.
 func Record() ability.Record[Scraped] { return ability.Record[Scraped]{Key: "scraped"} }
 
-// Scraped counts the requests for a member's metrics.
+// Scraped counts the requests for member metrics.
 type Scraped struct {
 	// Every is the time between two requests.
 	Every time.Duration `json:"every_ns"`
@@ -41,11 +41,11 @@ type Scraped struct {
 type Plan struct {
 	Every time.Duration `json:"every_ns"`
 	// URL is where members serve their metrics in Prometheus' text format, with [HostPart] and
-	// perhaps [PortPart]; "" means the driver's usual place.
+	// perhaps [PortPart]; "" means the usual place for the driver.
 	URL string `json:"url,omitempty"`
 }
 
-// The placeholders in a [Plan]'s URL for a member's host and port.
+// The placeholders in [Plan.URL] for a member's host and port.
 const (
 	HostPart = "{host}"
 	PortPart = "{port}"
@@ -57,8 +57,8 @@ const (
 	longest  = 10 * time.Minute
 )
 
-// Source returns where to read a member's metrics. by is the driver's source. A URL from the file
-// gets no credentials, as it may be another program's.
+// Source returns where to read a member's metrics. by is the source that the driver names. A URL
+// from the file gets no credentials, as it may belong to another program.
 func (p Plan) Source(by database.MetricsSource, endpoint string) (database.MetricsSource, error) {
 	if p.URL == "" {
 		return by, nil
@@ -70,7 +70,7 @@ func (p Plan) Source(by database.MetricsSource, endpoint string) (database.Metri
 	return database.MetricsSource{URL: url, Metrics: by.Metrics}, nil
 }
 
-// at returns the URL for a member's endpoint.
+// at returns the URL for a member endpoint.
 func (p Plan) at(endpoint string) (string, error) {
 	host, port, err := net.SplitHostPort(endpoint)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p Plan) at(endpoint string) (string, error) {
 	return strings.NewReplacer(HostPart, host, PortPart, port).Replace(p.URL), nil
 }
 
-// check returns why the URL cannot serve members' metrics.
+// check returns why the URL cannot serve member metrics.
 func (p Plan) check() error {
 	if !strings.Contains(p.URL, HostPart) {
 		return fmt.Errorf("must have %s, which stands for the host of each endpoint, got %q", HostPart, p.URL)
@@ -104,7 +104,7 @@ func (p Plan) check() error {
 	return nil
 }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "scrape", Meaning: "how control reads the metrics of members of `endpoints`: the [keys of scrape](#keys-of-scrape)", Fields: section, Resolved: resolve,
@@ -144,8 +144,8 @@ func section() yamlfile.Section[Plan] {
 	}
 }
 
-// resolve returns a database's plan. Keys at the top of the file apply to running clusters whose
-// members report metrics.
+// resolve returns the plan for one database. Keys at the top of the file apply to running clusters
+// whose members report metrics.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	_, reports := d.Options.(database.MetricsReporter)
 	switch {

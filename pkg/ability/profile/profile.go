@@ -12,33 +12,33 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "profile", Words: []string{"profiles", "profiler"}, Keys: Keys(), Whole: true, Member: Record()}
 }
 
-// Record declares the entry that lists a member's profiles.
+// Record declares the entry that lists profiles in member records.
 func Record() ability.Record[[]Profile] { return ability.Record[[]Profile]{Key: "profiles"} }
 
-// Profile records a profile in pprof's format that a member made.
+// Profile records a profile that a member made, in the pprof format.
 type Profile struct {
 	// Kind is "cpu".
 	Kind string `json:"kind"`
-	// File is below the tag's folder.
+	// File is below the tag folder.
 	File string `json:"file"`
-	// Start is when the profile was requested, by the client's clock, and Length how long it
+	// Start is when the profile was requested, by the client clock, and Length the time that it
 	// took.
 	Start  time.Time     `json:"start"`
 	Length time.Duration `json:"length_ns"`
 }
 
-// Dir is the folder for profiles below a tag's folder.
+// Dir is the folder for profiles below a tag folder.
 const Dir = "profiles"
 
-// File returns the file for a member's CPU profile below the tag's folder. Members count from 0.
+// File returns the file for a member's CPU profile below the tag folder. Members count from 0.
 func File(member int) string { return path.Join(Dir, fmt.Sprintf("%d-cpu.pprof", member+1)) }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "profile", Meaning: "[profiles](profiles.md) of members", Fields: section,
@@ -52,9 +52,9 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan says how long members profile themselves during the load.
+// Plan asks members to profile themselves during the load.
 type Plan struct {
-	// CPU is how long the CPU profile takes, in whole seconds; 0 means no profile.
+	// CPU is the CPU profile duration, in whole seconds; 0 means no profile.
 	CPU time.Duration `json:"cpu_ns"`
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "resources", Keys: Keys(), Start: start, Refuses: refuses, Setup: setup}
 }
@@ -44,7 +44,7 @@ func setup(v ability.Values, s *results.Setup) {
 	}
 }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[resources.Limits] {
 	return ability.Section[resources.Limits]{
 		Key:     "resources",
@@ -96,7 +96,7 @@ func check(r *yamlfile.Reader, w yamlfile.Written[resources.Limits]) resources.L
 	return l
 }
 
-// resolve resolves the limits for a database's members, and options that follow from them.
+// resolve resolves the limits for database members, and options that follow from them.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[resources.Limits], d *ability.Database) (l resources.Limits) {
 	if d.Running {
 		if own.Given() {

@@ -1,4 +1,5 @@
-// Package upkeep declares how control compacts, defragments and copies a cluster during a load.
+// Package upkeep declares upkeep by control during a load: it compacts, defragments and copies a
+// cluster.
 package upkeep
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The kinds of event for upkeep that control did during a load. The event's time is when the upkeep
+// The kinds of event for upkeep that control did during a load. The event time is when the upkeep
 // began.
 const (
 	EventCompact  = "compact"
@@ -21,7 +22,7 @@ const (
 	EventSnapshot = "take snapshot"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "upkeep", Words: []string{"maintain"}, Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -29,7 +30,7 @@ func Ability() ability.Ability {
 // SnapshotBytes names the observed snapshot size.
 const SnapshotBytes = "snapshot_bytes"
 
-// Observed declares how long upkeep took, by its keys in a file, and the snapshot size.
+// Observed declares the time that upkeep took, by its keys in a file, and the snapshot size.
 func Observed() observation.Group {
 	g := observation.Group{Name: "upkeep"}
 	for _, k := range Kinds() {
@@ -45,10 +46,10 @@ func Observed() observation.Group {
 	return g
 }
 
-// Record declares the entry for how upkeep affected latency, by kind of event.
+// Record declares the entry for the effect on latency, by kind of event.
 func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.Effect]{Key: "upkeep"} }
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)",
@@ -56,10 +57,9 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan says how often control does upkeep during a load, as the time from one to the next; 0 means
-// never.
+// Plan is the time from one upkeep of a kind to the next during a load; 0 means never.
 type Plan struct {
-	// Compact drops keys' history, Defrag releases unused space in each member's store, and
+	// Compact drops the history of keys, Defrag releases unused space in each member's store, and
 	// Snapshot copies one member's data, each member in turn.
 	Compact  time.Duration `json:"compact_ns,omitempty"`
 	Defrag   time.Duration `json:"defrag_ns,omitempty"`
@@ -126,8 +126,8 @@ func section() yamlfile.Section[Plan] {
 	return s
 }
 
-// resolve resolves a database's upkeep under its load. Keys at the top of the file apply to the
-// kinds of database that support them.
+// resolve resolves the upkeep for a database under its load. Keys at the top of the file apply to
+// the kinds of database that support them.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	w := section().Over(own, all)
 	plan := w.Is
@@ -167,8 +167,8 @@ func planSnapshots(r *yamlfile.Reader, plan Plan, w yamlfile.Written[Plan], own 
 	}
 }
 
-// CheckSnapshots changes a database's options so that its members serve the plan's snapshots. The
-// error says why that is impossible.
+// CheckSnapshots changes database options so that members serve the planned snapshots. The error
+// says why that is impossible.
 func CheckSnapshots(plan Plan, d *ability.Database) error {
 	planner, must := d.Options.(database.SnapshotPlanner)
 	if plan.Snapshot == 0 || !must {

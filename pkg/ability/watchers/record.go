@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Record declares the record of a run's watchers. Without watchers it has no stages.
+// Record declares the entry for watchers. Without watchers it has no stages.
 func Record() ability.Record[Outcome] { return ability.Record[Outcome]{Key: "watched"} }
 
-// Outcome records a run's watchers.
+// Outcome records watchers and their stages.
 type Outcome struct {
 	Plan Plan `json:"plan"`
-	// Kind, How, Ordered and Coalesces are the database's facts.
+	// Kind, How, Ordered and Coalesces are facts about the database.
 	Kind      database.WatchKind `json:"kind"`
 	How       string             `json:"how"`
 	Ordered   bool               `json:"ordered"`
@@ -67,8 +67,8 @@ type Counts struct {
 	Unjudged int64 `json:"unjudged,omitempty"`
 	// Foreign events are from writes that this load is not known to have made.
 	Foreign int64 `json:"foreign,omitempty"`
-	// Gaps counts how often the database had discarded changes that a watcher was to receive. This
-	// load's discarded changes are Lost.
+	// Gaps counts the times that the database had discarded changes that a watcher was to receive.
+	// Discarded changes from this load are Lost.
 	Gaps int64 `json:"gaps,omitempty"`
 }
 
@@ -96,8 +96,7 @@ type Stage struct {
 	// Old is the same time as All, from when the write was due: for so long some watcher used the old
 	// value. It is nil for events without values.
 	Old *results.Spread `json:"old_value,omitempty"`
-	// Requests counts the load's requests that ended ok in the stage's whole seconds. P99 is
-	// theirs.
+	// Requests counts load requests that ended ok in the stage's whole seconds. P99 is theirs.
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
 	P99      time.Duration `json:"p99_ns"`
@@ -109,9 +108,9 @@ type Stage struct {
 	Reconnects *Reconnects `json:"reconnects,omitempty"`
 }
 
-// Unheard counts the stage's writes without a time until all had received them: it is not known
-// when all had received a newer one instead, or some watcher never did. Older records also lack the
-// time for writes that newer ones to the key replaced before anybody received them.
+// Unheard counts the writes without a time until all had received them: it is not known when all
+// had received a newer one instead, or some watcher never did. Older records also lack the time for
+// writes that newer ones to the key replaced before anybody received them.
 func (s *Stage) Unheard() int64 {
 	if s.All == nil {
 		return s.Writes
@@ -119,7 +118,7 @@ func (s *Stage) Unheard() int64 {
 	return max(s.Writes-s.All.N, 0)
 }
 
-// Reconnects describes a stage's connections that were closed and opened again.
+// Reconnects describes connections that were closed and opened again in a stage.
 type Reconnects struct {
 	// Connections were opened again, each time counted, with Watchers in all. Failed ones
 	// could not be.
@@ -133,14 +132,14 @@ type Reconnects struct {
 	CaughtUp *results.Spread `json:"caught_up,omitempty"`
 }
 
-// SlowStage describes a stage's slow watchers.
+// SlowStage describes the slow watchers in a stage.
 type SlowStage struct {
 	Watchers    int `json:"watchers"`
 	Connections int `json:"connections"`
 	// Start and Length are when the connections did not read.
 	Start  time.Time     `json:"start"`
 	Length time.Duration `json:"length_ns"`
-	// Sent is the time from sending the stage's writes to their deliveries to slow watchers.
+	// Sent is the time from sending writes to their deliveries to slow watchers.
 	Sent *results.Spread `json:"from_sent,omitempty"`
 	// CaughtUp connections had received everything written by the end of the pause: together
 	// after CatchUp, the last after Longest. Changes came to a watcher meanwhile, summed over the
@@ -151,11 +150,11 @@ type SlowStage struct {
 	Changes  float64       `json:"changes"`
 	// Each has the connections after the pause, in their order. Older records lack it.
 	Each []CatchUp `json:"each,omitempty"`
-	// Waited is the time from when the pause ended until the last in Each was over. Written is how
-	// many writes for a slow watcher were answered ok meanwhile, as the mean over the watchers.
+	// Waited is the time from when the pause ended until the last in Each was over. Written counts
+	// the writes for a slow watcher that were answered ok meanwhile, as the mean over the watchers.
 	Waited  time.Duration `json:"waited_ns,omitempty"`
 	Written float64       `json:"written,omitempty"`
-	// Before, During and After describe the load's requests in the stage's whole seconds before the
+	// Before, During and After describe load requests in the stage's whole seconds before the
 	// pause, in it, and in Waited.
 	Before Latency `json:"before"`
 	During Latency `json:"during"`
@@ -163,14 +162,14 @@ type SlowStage struct {
 }
 
 // CatchUp describes a slow connection from when it read again until it had caught up, or else until
-// its next pause or the load's end.
+// its next pause or when the load ends.
 type CatchUp struct {
 	Connection int `json:"connection"`
 	Watchers   int `json:"watchers"`
 	// BehindSince is when the last report arrived before the pause ended.
 	BehindSince time.Time `json:"behind_since"`
-	// Took is how long it took. Changes came to a watcher in this time, as the mean over the
-	// connection's.
+	// Took is the time that it took. Changes came to a watcher in this time, as the mean over those
+	// on the connection.
 	Took    time.Duration `json:"took_ns"`
 	Changes float64       `json:"changes"`
 	// CaughtUp means that, as the database reported, everything written before the pause ended had
@@ -191,7 +190,7 @@ func (s *SlowStage) Rates() (rates []float64) {
 	return rates
 }
 
-// WriteRate returns how many writes a second each watcher was to receive while connections caught
+// WriteRate returns the writes per second that each watcher was to receive while connections caught
 // up, 0 if they needed no time.
 func (s *SlowStage) WriteRate() float64 {
 	if s.Waited <= 0 {
@@ -200,7 +199,7 @@ func (s *SlowStage) WriteRate() float64 {
 	return s.Written / s.Waited.Seconds()
 }
 
-// Latency describes a load's ok requests in whole seconds.
+// Latency describes ok requests in whole seconds.
 type Latency struct {
 	Seconds  int           `json:"seconds"`
 	Requests int64         `json:"requests"`
@@ -221,8 +220,8 @@ const (
 type Witness struct {
 	Fault   Fault `json:"fault"`
 	Watcher int32 `json:"watcher"`
-	// Version is the write's version, 0 if no watcher received it. Request is the write's number
-	// and Key its key's number, both -1 if not known.
+	// Version is the write's version, 0 if no watcher received it. Request and Key are its request
+	// and key numbers, both -1 if not known.
 	Version int64 `json:"version,omitempty"`
 	Request int64 `json:"request"`
 	Key     int64 `json:"key"`

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Ability returns the ability's declaration.
+// Ability returns the declaration.
 func Ability() ability.Ability {
 	return ability.Ability{Name: "watchers", Keys: Keys(), Record: Record(), Observes: []observation.Group{Observed()}}
 }
@@ -59,7 +59,7 @@ func (p Plan) Most() int {
 	return p.Watchers[len(p.Watchers)-1]
 }
 
-// Of names the keys for each watcher: [All], [Key], or a share of the load's keys such as 10%.
+// Of names the keys for each watcher: [All], [Key], or a share of the keys such as 10%.
 type Of string
 
 // Special values for [Of].
@@ -79,8 +79,7 @@ func (o Of) Share() float64 {
 	return 0
 }
 
-// Each returns how many of a load's keys each watcher watches, in consecutive order. It is not
-// used for [All].
+// Each returns the number of consecutive keys that each watcher watches. It is not used for [All].
 func (o Of) Each(keys int64) int64 {
 	if share := o.Share(); share > 0 {
 		// A product that is whole except for rounding is not rounded up.
@@ -89,7 +88,7 @@ func (o Of) Each(keys int64) int64 {
 	return 1
 }
 
-// Ranges returns how many different ranges are watched. The last may be shorter.
+// Ranges returns the number of different ranges that are watched. The last may be shorter.
 func (o Of) Ranges(keys int64) int64 {
 	if o == All {
 		return 1
@@ -99,7 +98,7 @@ func (o Of) Ranges(keys int64) int64 {
 	return (keys + each - 1) / each
 }
 
-// Text describes each watcher's keys.
+// Text describes the keys for each watcher.
 func (o Of) Text() string {
 	switch o {
 	case All:
@@ -114,7 +113,7 @@ func (o Of) Text() string {
 const (
 	most      = 100_000
 	mostConns = 10_000
-	// leastValue is how many bytes a value needs to name the request that wrote it.
+	// leastValue is the smallest value, in bytes, that can name the request that wrote it.
 	leastValue = 16
 	// mostPause is less than the 15 s after which a connection without an answer counts as lost.
 	mostPause = 10 * time.Second
@@ -122,11 +121,11 @@ const (
 	// leastReconnect is the shortest time from when a connection is closed until it is closed
 	// again.
 	leastReconnect = time.Second
-	// MostShared is how many watchers a shared cluster may have without --full-speed.
+	// MostShared is the most watchers that a shared cluster may have without --full-speed.
 	MostShared = 1000
 )
 
-// Keys declares the ability's part of an experiment file.
+// Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
 		Key: "watch", Meaning: "[watchers](watches.md) of keys during the load, for databases with watches: the [keys of watch](#keys-of-watch)",
@@ -229,8 +228,8 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// resolve resolves a database's watchers. Keys at the top of the file apply to databases with such
-// watches.
+// resolve resolves the watchers for a database. Keys at the top of the file apply to databases with
+// such watches.
 func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Database) Plan {
 	if !own.Given() && !all.Given() {
 		return Plan{}
@@ -283,7 +282,7 @@ func resolve(r *yamlfile.Reader, own, all yamlfile.Written[Plan], d *ability.Dat
 	return p
 }
 
-// facts returns the facts about the plan's kind in a database, nil if the database lacks it.
+// facts returns the facts about the kind of watch in a database, nil if the database lacks it.
 func (p Plan) facts(d *ability.Database) *database.WatchFacts {
 	if p.Values && p.Kind == "" {
 		for _, f := range database.WatchesOf(d.Info, d.Options) {
@@ -313,10 +312,10 @@ func checkPlan(r *yamlfile.Reader, p Plan, place func(string) *yamlfile.Node) {
 	}
 }
 
-// lasts reports whether a load's duration is known in advance, so that it has parts.
+// lasts reports whether the load duration is known in advance, so that it has parts.
 func lasts(l *workload.Load) bool { return len(l.Steps) == 0 && l.Duration > 0 && l.Requests <= 0 }
 
-// stage returns a stage's length. Without stages, which [checkPlan] reports, it is the whole load.
+// stage returns the stage length. Without stages, which [checkPlan] reports, it is the whole load.
 func (p Plan) stage(l *workload.Load) time.Duration {
 	return l.Duration / time.Duration(max(len(p.Watchers), 1))
 }
