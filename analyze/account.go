@@ -58,7 +58,7 @@ func accountOfRun(m *results.Manifest) account {
 	return a
 }
 
-// accountOf describes a run's database, its machines and its load.
+// accountOf describes the database, machines and load in a run.
 func accountOf(c *run.Run) account {
 	a := account{Of: c.Info.Name()}
 	name := strings.TrimSpace(c.Info.Record.Database + " " + table.JoinDistinct(c.Info.Versions()))

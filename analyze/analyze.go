@@ -105,8 +105,8 @@ func screenOf(runs []*run.Run, marks []run.Mark, o Options) *headline.Headline {
 	return h
 }
 
-// titleOf returns the report's title and description: those in the options, in the classic file if
-// it is the only input, or in the runs. Experiments with several titles have no common description.
+// titleOf returns the title and description: those in the options, in the classic file if it is the
+// only input, or in the runs. Experiments with several titles have no common description.
 func titleOf(o Options, runs []*run.Run) (title, description string) {
 	if o.Classic != nil && len(o.Folders) == 0 {
 		return cmp.Or(o.Title, o.Classic.Title), o.Classic.Description

@@ -18,20 +18,20 @@ import (
 	"github.com/coreos/dbtester/pkg/files/regularfile"
 )
 
-// mostEarlier bounds the bytes read from an earlier report's file.
+// mostEarlier bounds the bytes read from a file of an earlier report.
 const mostEarlier = 256 << 20
 
 // generator identifies our pages.
 const generator = `<meta name="generator" content="dbtester">`
 
-// pictureLink matches a page's links to pictures. Older reports had everything in one
-// folder; their links have no folder.
+// pictureLink matches links to pictures in a page. Older reports had everything in one folder;
+// their links have no folder.
 var pictureLink = pattern.New(`href="(` + dirFigures + `/)?([^"/]+)\.svg"`)
 
-// earlier returns the files that an earlier report wrote below the report's folder, except the
-// files at its top: the figures that its page links, their data, and the outputs for its runs and
-// for plots with the given columns. It returns nothing without a page by us, or for a classic
-// file's folder, which may contain other reports.
+// earlier returns the files that an earlier report wrote below the report folder, except the files
+// at its top: the figures that its page links, their data, and the outputs for its runs and for
+// plots with the given columns. It returns nothing without a page by us, or for the folder of a
+// classic file, which may contain other reports.
 func (out *output) earlier(columns []string) (files []string) {
 	data, err := regularfile.Read(out.html, mostEarlier)
 	if err != nil || out.figures == out.dir || !bytes.Contains(data, []byte(generator)) {
@@ -78,7 +78,7 @@ func ofAbilities() (names []string) {
 	return names
 }
 
-// earlierTags returns the tags of an earlier report's runs, from its JSON file.
+// earlierTags returns the run tags in an earlier report, from its JSON file.
 func (out *output) earlierTags() (tags []string) {
 	var report struct {
 		Table struct {
@@ -97,7 +97,7 @@ func (out *output) earlierTags() (tags []string) {
 	return tags
 }
 
-// drop removes an earlier report's files that this report did not write again. It keeps records,
+// drop removes files of an earlier report that this report did not write again. It keeps records,
 // and anything that is not a regular file.
 func (out *output) drop(files []string) error {
 	for _, path := range files {

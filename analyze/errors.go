@@ -17,7 +17,7 @@ type errorLine struct {
 	Class string `json:"class"`
 	First string `json:"first,omitempty"`
 	Count int64  `json:"count"`
-	// Messages has the class's distinct messages, if there are several.
+	// Messages has the distinct messages, if there are several.
 	Messages []messageLine `json:"messages,omitempty"`
 }
 
@@ -53,7 +53,7 @@ func failuresOf(groups []trials.Group) (out []columnErrors) {
 	return out
 }
 
-// mergedErrors sums several runs' errors by class and by message, the most frequent first.
+// mergedErrors sums the errors in several runs by class and by message, the most frequent first.
 func mergedErrors(runs []*run.Run) (all []run.ErrorCount) {
 	for _, r := range runs {
 		for _, e := range r.Load.Errors {

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// SchemaVersion is the version of a report's JSON file, which docs/report.schema.json
-// describes. It increases when a field changes its meaning or is removed.
+// SchemaVersion is the version of the JSON file, which docs/report.schema.json describes. It
+// increases when a field changes its meaning or is removed.
 const SchemaVersion = 1
 
 // reportJSON is a report for programs.
@@ -70,7 +70,7 @@ type stepJSON struct {
 	End         string  `json:"end" doc:"empty if the run was killed"`
 }
 
-// seriesJSON is one column's load over time.
+// seriesJSON is the load of one column over time.
 type seriesJSON struct {
 	Column     string     `json:"column"`
 	StartUnix  int64      `json:"start_unix" doc:"the unix second of the first value"`
@@ -157,10 +157,10 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// mostValues bounds a series' length.
+// mostValues bounds the length of a series.
 const mostValues = 3600
 
-// seriesOf returns a run's load by second, or by longer intervals in long runs.
+// seriesOf returns the load by second, or by longer intervals in long runs.
 func seriesOf(r *run.Run) seriesJSON {
 	s := seriesJSON{Column: r.Info.Tag, BinSeconds: 1, Clients: []int{}, Throughput: []*float64{}, Latency: []*float64{}}
 	seconds := r.Load.PerSecond()

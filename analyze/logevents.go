@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// logEvents holds the events that one run's member logs report during the load.
+// logEvents holds the events that the member logs of one run report during the load.
 type logEvents struct {
 	Of    string
 	Lines []logEvent
@@ -23,15 +23,15 @@ type logEvents struct {
 
 // logEvent is one kind of event over all members.
 type logEvent struct {
-	At      string // the first and the last line's, in seconds into the load
+	At      string // of the first and the last line, in seconds into the load
 	Event   string
 	Members string // from 1
 	Times   int64
 	Longest string // "" if no line gives a duration
-	Line    string // the longest one's, else the first one's
+	Line    string // of the longest one, else the first
 }
 
-// mostLine bounds a log line in characters; mostKinds bounds a run's kinds.
+// mostLine bounds a log line in characters; mostKinds bounds the kinds in a run.
 const (
 	mostLine  = 200
 	mostKinds = 20

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// A report's files, except its figures.
+// The files in a report, except its figures.
 const (
 	fileTable     = "all-aggregated"
 	fileMemory    = "server-memory-by-key-number.csv"
@@ -34,21 +34,21 @@ const (
 	partMeans     = "-aggregated.csv"
 )
 
-// A report's folders: one for SVG and PNG files, one for CSV files about figures and runs. A report
-// at the place that a classic file names has everything in one folder.
+// The folders in a report: one for SVG and PNG files, one for CSV files about figures and runs. A
+// report at the place that a classic file names has everything in one folder.
 const (
 	dirFigures = "figures"
 	dirData    = "data"
 )
 
-// output writes a report's files, and never overwrites a record.
+// output writes the files of a report, and never overwrites a record.
 type output struct {
 	dir                           string
 	figures, data                 string // folders in dir, or dir itself for a classic file
 	inside                        bool   // dir was not given: it lies in, or beside, result folders
 	tableCSV, tableTXT, tableJSON string
 	readme, html                  string
-	own                           map[*run.Run]map[string]string // paths to a run's outputs by name
+	own                           map[*run.Run]map[string]string // paths to the outputs of a run by name
 	records, folders, files       []string
 	png, seconds, trace           bool // as in Options
 	draw                          func(pictures, data string, f figure.Figure, png bool) ([]string, error)
@@ -115,7 +115,7 @@ func IsReport(dir string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// classicDir is the folder for a classic report's figures.
+// classicDir is the folder for the figures of a classic report.
 func classicDir(r ClassicReport) string {
 	for _, path := range []string{r.TableCSV, r.TableTXT, r.README} {
 		if r.PlotDir == "" && path != "" {
@@ -158,8 +158,8 @@ func (out *output) protect(e *Classic) {
 	}
 }
 
-// ofRun returns where a run's own output goes. The path comes from the classic file if the report
-// is written at the place that the file names.
+// ofRun returns where an output about one run goes. The path comes from the classic file if the
+// report is written at the place that the file names.
 func (out *output) ofRun(r *run.Run, logical string) string {
 	if path := out.own[r][logical]; path != "" && r.Info.Repeat == 0 {
 		return path
@@ -167,10 +167,10 @@ func (out *output) ofRun(r *run.Run, logical string) string {
 	return filepath.Join(out.data, nameOf(r.Info.Tag, logical))
 }
 
-// nameOf prefixes an output's name with its run's tag.
+// nameOf prefixes an output name with the run tag.
 func nameOf(tag, logical string) string { return run.FileTag(tag) + "-" + logical }
 
-// link is a report file's address in the README and on the page.
+// link is the address of a report file in the README and on the page.
 func (out *output) link(path string) string {
 	inside, err := filepath.Rel(out.dir, path)
 	if err != nil {
@@ -179,7 +179,7 @@ func (out *output) link(path string) string {
 	return plaintext.Link(filepath.ToSlash(inside))
 }
 
-// picture and table are a figure's files.
+// picture and table are the files for a figure.
 func (out *output) picture(f figure.Figure) string { return filepath.Join(out.figures, f.Name+".svg") }
 func (out *output) table(f figure.Figure) string   { return filepath.Join(out.data, f.Name+".csv") }
 
@@ -204,7 +204,7 @@ func (out *output) check(path string) error {
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	// A link would take the file out of the report's folder.
+	// A link would take the file out of the report folder.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("write report: %q must be a regular file, got %s", path, info.Mode().Type())
 	}

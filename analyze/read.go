@@ -12,15 +12,15 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// inputs holds a report's records.
+// inputs holds the records for a report.
 type inputs struct {
-	runs    []*run.Run // in the order of the table's columns
+	runs    []*run.Run // in the order of the table columns
 	marks   []run.Mark
 	folders int // that have a database
 	// unread are the folders and tags that could not be read at all because of a problem.
 	unread   []string
 	problems []error
-	// outputs are a classic file's paths for one run's outputs.
+	// outputs are the paths in a classic file for the outputs of one run.
 	outputs map[*run.Run]map[string]string
 }
 
@@ -56,7 +56,8 @@ func (in *inputs) nothing(reason string) error {
 	return errors.Join(append([]error{errors.New("nothing to analyze: " + reason)}, in.problems...)...)
 }
 
-// addFolder adds a result folder's records. A folder without a readable manifest becomes a mark.
+// addFolder adds the records in a result folder. A folder without a readable manifest becomes a
+// mark.
 func (in *inputs) addFolder(dir string, read run.Folder, several bool, label string) {
 	runs, err := read.Runs, read.Err
 	if err != nil {
@@ -73,7 +74,7 @@ func (in *inputs) addFolder(dir string, read run.Folder, several bool, label str
 	in.runs = append(in.runs, labelled(runs, label)...)
 }
 
-// labelled names one folder's runs by its label, if it has one.
+// labelled names the runs in a folder by its label, if it has one.
 func labelled(runs []*run.Run, label string) []*run.Run {
 	for _, r := range runs {
 		switch r.Info.Label = label; {
@@ -98,7 +99,7 @@ func (in *inputs) readClassic(c *Classic) {
 	}
 }
 
-// mark collects the runs' marks. A run that could not be read at all is unread.
+// mark collects the marks on runs. A run that could not be read at all is unread.
 func (in *inputs) mark() {
 	for _, r := range in.runs {
 		if r.Empty() {

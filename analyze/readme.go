@@ -15,7 +15,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// writeReadme writes our README, or a classic file's layout.
+// writeReadme writes our README, or the layout from a classic file.
 func (d *document) writeReadme() error {
 	if d.classic != nil {
 		text, err := ClassicREADME(d.Title, d.Description, d.Text(), d.classic.Images)
@@ -31,7 +31,7 @@ func (d *document) writeReadme() error {
 // table is text in whole lines. An image that is neither local nor remote is an error.
 func ClassicREADME(title, description, table string, images []Image) (string, error) {
 	var b strings.Builder
-	// The description in a classic file is its author's Markdown, without HTML.
+	// The description in a classic file is Markdown by its author, without HTML.
 	description = strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(description)), "<", "&lt;")
 	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(title)), description, plaintext.Fenced(table))
 	for _, image := range images {
@@ -50,8 +50,7 @@ func ClassicREADME(title, description, table string, images []Image) (string, er
 // A README is read on a screen: it links the other files for everything that does not fit.
 const (
 	mostReadmeLines = 150
-	// mostLeading and summarySections bound the figures and the table's sections in a
-	// README.
+	// mostLeading and summarySections bound the figures and the table sections in a README.
 	mostLeading     = 12
 	summarySections = 2
 	// Lists and tables in a README have at most mostListed lines. In a README that gets too long
@@ -102,7 +101,7 @@ func (d *document) figuresPart(b *strings.Builder) {
 	}
 }
 
-// numbersPart writes the table's first sections with their notes, and links the rest.
+// numbersPart writes the first sections of the table with their notes, and links the rest.
 func (d *document) numbersPart(b *strings.Builder, most int) {
 	sections := d.Shown.Sections()
 	all := 0
@@ -158,7 +157,7 @@ func (d *document) accountsPart(b *strings.Builder) {
 }
 
 // shortened cuts Markdown lists and tables that have more than most lines. The last line in a cut
-// list or table states how many lines were omitted, and where they are.
+// list or table states the number of omitted lines, and where they are.
 func shortened(markdown string, most int) string {
 	var b strings.Builder
 	lines := strings.SplitAfter(markdown, "\n")
@@ -178,7 +177,7 @@ func shortened(markdown string, most int) string {
 	return b.String()
 }
 
-// kindOfLine is how a list item or a table row begins, "" for other lines.
+// kindOfLine is the beginning of a list item or a table row, "" for other lines.
 func kindOfLine(line string) string {
 	for _, kind := range []string{"- ", "| ", "|-"} {
 		if strings.HasPrefix(line, kind) {

@@ -8,11 +8,11 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Report is an analysis's result.
+// Report is the result of an analysis.
 type Report struct {
 	Title       string
 	Description string
-	// Dir is the outputs' folder; classic files may name others.
+	// Dir is the output folder; classic files may name others.
 	Dir string
 	// Files are the written files, in order.
 	Files []string
@@ -40,7 +40,7 @@ func (r *Report) CSV() []byte { return r.numbers }
 // JSON returns the contents of all-aggregated.json, as docs/report.schema.json describes.
 func (r *Report) JSON() []byte { return r.encoded }
 
-// Markdown returns the first screen as Markdown, for a comment or a job's summary.
+// Markdown returns the first screen as Markdown, for a comment or a job summary.
 func (r *Report) Markdown() string { return r.Headline.Markdown() }
 
 // Valid reports whether no mark makes the numbers invalid.
@@ -64,5 +64,5 @@ func (r *Report) Incomplete() (texts []string) {
 }
 
 // Summary returns every run in the style of command-line HTTP benchmark tools: a few totals, a
-// histogram, percentiles, outcomes. The numbers are the table's.
+// histogram, percentiles, outcomes. The numbers are those in the table.
 func (r *Report) Summary() string { return plaintext.Visible(r.summary) }

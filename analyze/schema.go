@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Schema returns the JSON Schema for a report's JSON file: docs/report.schema.json.
+// Schema returns the JSON Schema for the JSON file of a report: docs/report.schema.json.
 func Schema() ([]byte, error) {
 	s := schemaOf(reflect.TypeFor[reportJSON]())
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "all-aggregated.json of a report of dbtester"
@@ -37,7 +37,7 @@ type schema struct {
 	Items       *schema            `json:"items,omitempty"`
 }
 
-// schemaOf describes how a Go type is encoded.
+// schemaOf describes the encoding of a Go type.
 func schemaOf(t reflect.Type) *schema {
 	switch {
 	case t == reflect.TypeFor[time.Time]():
@@ -70,7 +70,7 @@ func schemaOf(t reflect.Type) *schema {
 	return &schema{Type: []string{"integer"}}
 }
 
-// fields adds a struct's fields. Cells in stages are cells without stages.
+// fields adds the fields of a struct. Cells in stages are cells without stages.
 func (s *schema) fields(t reflect.Type) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")

@@ -32,7 +32,7 @@ func (d *document) write(ctx context.Context) error {
 	})
 }
 
-// columns returns the time plots' columns.
+// columns returns the columns in time plots.
 func (d *document) columns() (names []string) {
 	for _, p := range d.charts.Plots {
 		names = append(names, p.Column)
@@ -74,7 +74,7 @@ func (d *document) writeTable() error {
 	return d.out.write(d.out.tableJSON, d.encoded)
 }
 
-// writeAbilities writes the abilities' files about each run.
+// writeAbilities writes the files that abilities add about each run.
 func (d *document) writeAbilities() error {
 	for _, half := range all.Halves() {
 		filer, ok := half.(abilities.Filer)
@@ -110,8 +110,8 @@ func (d *document) writeTraces() error {
 	return nil
 }
 
-// writeSeries extracts the figures' data from each run's samples, and writes the seconds and the
-// by-key files if requested.
+// writeSeries extracts the data for figures from the samples of each run, and writes the seconds
+// and the by-key files if requested.
 func (d *document) writeSeries() error {
 	if !d.out.seconds {
 		return d.keepSeries()
@@ -142,7 +142,7 @@ func (d *document) writeSeries() error {
 	return nil
 }
 
-// keepSeries extracts the figures' data from each run's samples.
+// keepSeries extracts the data for figures from the samples of each run.
 func (d *document) keepSeries() error {
 	return parallel.Each(len(d.runs), func(i int) error {
 		if s := d.charts.Series[i]; len(s.Unix) > 0 {
@@ -167,7 +167,7 @@ func (d *document) drawFigures(ctx context.Context) error {
 	return err
 }
 
-// writeByClients writes each plot's classic files by client count.
+// writeByClients writes the classic files by client count for each plot.
 func (d *document) writeByClients() error {
 	if !d.out.seconds {
 		return nil

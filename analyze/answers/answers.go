@@ -1,8 +1,8 @@
-// Package answers states a report's result in a sentence, and claims no more than the runs support.
-// Each experiment kind has its own sentence ([Kinds]). Columns are ranked only if they agree in the
-// settings that decide a comparison (sets.go), and a winner is named only if package compare would
-// name it from the same runs (relation.go). Otherwise the report is only a look: figures without a
-// winner.
+// Package answers states the result of a report in a sentence, and claims no more than the runs
+// support. Each experiment kind has its own sentence ([Kinds]). Columns are ranked only if they
+// agree in the settings that decide a comparison (sets.go), and a winner is named only if package
+// compare would name it from the same runs (relation.go). Otherwise the report is only a look:
+// figures without a winner.
 package answers
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Column is one database in a report, with all its trials.
 type Column struct {
-	// Name is the column's name in sentences.
+	// Name is the column name in sentences.
 	Name string
 	// Valid is false if a mark makes any number in the column invalid.
 	Valid bool
@@ -26,11 +26,12 @@ type Column struct {
 
 // Answer is the conclusion drawn from the runs.
 type Answer struct {
-	// Kind is the experiment's kind.
+	// Kind is the experiment kind.
 	Kind string `json:"kind"`
-	// Sentence answers the experiment's question. It names winners only for the pairs in Claims.
+	// Sentence answers the question behind the experiment. It names winners only for the pairs in
+	// Claims.
 	Sentence string `json:"sentence"`
-	// Basis states how many runs there are, and which differences they can detect.
+	// Basis states the number of runs, and which differences they can detect.
 	Basis string `json:"basis"`
 	// Look means that there are too few runs to name a winner.
 	Look bool `json:"look,omitempty"`
@@ -48,7 +49,7 @@ type Claim struct {
 	// whole load.
 	Number string `json:"number"`
 	Point  string `json:"point,omitempty"`
-	// Ratio is the leading column's median divided by the other column's median.
+	// Ratio is the median in the leading column divided by that in the other.
 	Ratio float64 `json:"ratio"`
 	// P is the probability that equal columns differ so much. It is the larger of two adjusted
 	// probabilities: over all pairs of columns, and over all numbers for this pair.
@@ -64,7 +65,7 @@ type screen struct {
 	own bool // as in kind
 }
 
-// namesAndRuns returns the columns' names and runs.
+// namesAndRuns returns the names and runs of columns.
 func (s *screen) namesAndRuns() (names []string, runs [][]*run.Run) {
 	for _, c := range s.columns {
 		names, runs = append(names, c.Name), append(runs, c.Runs)
@@ -82,13 +83,13 @@ func (s *screen) any(has func(*run.Run) bool) bool {
 	return slices.ContainsFunc(s.columns, func(c Column) bool { return slices.ContainsFunc(c.Runs, has) })
 }
 
-// Measure summarizes a number over a column's runs: the median with its bounds, and the first run's
-// number with its marks.
+// Measure summarizes a number over the runs in a column: the median with its bounds, and the number
+// from the first run with its marks.
 func (c Column) Measure(of func(*run.Run) run.Measure) (trials.Spread, run.Measure) {
 	return trials.Group{Name: c.Name, Runs: c.Runs}.Measure(of)
 }
 
-// median formats a number's median, or the reason why it is missing.
+// median formats the median, or the reason why it is missing.
 func (c Column) median(of func(*run.Run) run.Measure, text func(float64) string) string {
 	spread, first := c.Measure(of)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// sayClosed states how many requests per second are answered with the requested number of clients.
+// sayClosed states the throughput with the requested number of clients.
 func (s *screen) sayClosed() string {
 	first := s.columns[0].Runs[0]
 	with := ""
@@ -20,7 +20,7 @@ func (s *screen) sayClosed() string {
 	return with + s.order(s.all(), throughputPhrases(s.requests()), "")
 }
 
-// all returns all columns' indexes.
+// all returns all column indexes.
 func (s *screen) all() (list []int) {
 	for i := range s.columns {
 		list = append(list, i)
@@ -35,7 +35,7 @@ func (s *screen) alone(like *run.Stage) string {
 	return text + s.within(c, like)
 }
 
-// within states how long nearly all requests in a stage took: ", 99 % of them within 20 ms".
+// within states the time that nearly all requests in a stage took: ", 99 % of them within 20 ms".
 func (s *screen) within(c Column, like *run.Stage) string {
 	spread, first := c.Measure(at(like, p99Number()))
 	switch {
@@ -47,5 +47,5 @@ func (s *screen) within(c Column, like *run.Stage) string {
 	return ", 99 % of them within " + milliseconds(spread.Median)
 }
 
-// at returns a function that measures n at a run's stage like the given one.
+// at returns a function that measures n at the stage of a run like the given one.
 func at(like *run.Stage, n number) func(*run.Run) run.Measure { return run.At(like, n.of) }

@@ -48,8 +48,8 @@ func pauseNumber() number {
 	}
 }
 
-// Pause is the longest time without an ok answer in a run's measured parts, in ms. High is the
-// records' resolution if the pause was shorter.
+// Pause is the longest time without an ok answer in the measured parts of a run, in ms. High is the
+// resolution of the records if the pause was shorter.
 func Pause(r *run.Run) run.Measure {
 	longest := run.Missing("no measured part recorded it")
 	for _, g := range r.Stages {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Of returns the answer for a report's columns.
+// Of returns the answer for the columns.
 func Of(columns []Column) *Answer {
 	a := &Answer{Claims: []Claim{}}
 	valid := slices.DeleteFunc(slices.Clone(columns), func(c Column) bool { return !c.Valid })
@@ -113,8 +113,7 @@ func Kinds() (list []string) {
 	return list
 }
 
-// sentence capitalizes a text and adds a full stop. A column's name at the beginning keeps its
-// case.
+// sentence capitalizes a text and adds a full stop. A column name at the beginning keeps its case.
 func (s *screen) sentence(text string) string {
 	text = strings.TrimSuffix(text, ".") + "."
 	if slices.ContainsFunc(s.columns, func(c Column) bool { return strings.HasPrefix(text, c.Name) }) {
@@ -123,7 +122,7 @@ func (s *screen) sentence(text string) string {
 	return capital(text)
 }
 
-// basis states how many runs the answer is based on, and which differences they can detect.
+// basis states the number of runs behind the answer, and which differences they can detect.
 func (s *screen) basis() string {
 	least, most := s.trials()
 	switch {
@@ -158,6 +157,6 @@ type kind struct {
 	// number is the number by which the columns are compared.
 	number number
 	say    func(*screen) string
-	// own means that the sentence is an ability's, with its own numbers, and names no winner.
+	// own means that the sentence is by an ability, with its own numbers, and names no winner.
 	own bool
 }

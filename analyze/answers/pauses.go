@@ -13,7 +13,7 @@ func (s *screen) lostServer() bool {
 	return s.any(func(r *run.Run) bool { return r.Info.Record.Load.Expect.LostServers > 0 })
 }
 
-// sayPauses states how long no request was answered.
+// sayPauses states the time in which no request was answered.
 func (s *screen) sayPauses() string {
 	var parts []string
 	for _, c := range s.columns {
@@ -22,7 +22,7 @@ func (s *screen) sayPauses() string {
 	return "When a server was lost, no request was answered for " + names(parts)
 }
 
-// pauseText formats the median over the trials' longest pauses.
+// pauseText formats the median over the longest pause in each trial.
 func (c Column) pauseText() string {
 	spread, first := c.Measure(Pause)
 	if !first.Known() {
@@ -49,7 +49,7 @@ func (s *screen) sayActed() string {
 	return names(parts)
 }
 
-// during states when the runs' longest pause was, and which events were recorded meanwhile.
+// during states when the longest pause was, and which events were recorded meanwhile.
 func during(runs []*run.Run) string {
 	longest := slices.MaxFunc(runs, func(a, b *run.Run) int { return int(Pause(a).Value - Pause(b).Value) })
 	for _, g := range longest.Stages {

@@ -13,8 +13,8 @@ const kept = .99
 
 func (s *screen) rated() bool { return s.every((*run.Run).Rated) }
 
-// keeps reports whether a column kept a stage's rate, by its trials' median, and returns the
-// throughput. A changing rate is compared by its mean.
+// keeps reports whether a column kept the rate in a stage, by the median over its trials, and
+// returns the throughput. A changing rate is compared by its mean.
 func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	due := like.Rate[0]
 	if like.Rate[1] > 0 {
@@ -24,12 +24,12 @@ func (c Column) keeps(like *run.Stage) (ok bool, throughput float64) {
 	return first.Known() && spread.Median >= kept*due, spread.Median
 }
 
-// rateOf formats a stage's rate: "1,000/s".
+// rateOf formats the rate in a stage: "1,000/s".
 func rateOf(g *run.Stage) string {
 	return strings.TrimSuffix(run.RateText(g.Rate[0], g.Rate[1]), " due")
 }
 
-// sayRate states whether the rate was kept, and how long requests took.
+// sayRate states whether the rate was kept, and the time that requests took.
 func (s *screen) sayRate() string {
 	like := s.columns[0].Runs[0].Stages[0]
 	asked := rateOf(like)
@@ -56,7 +56,7 @@ func (s *screen) sayRate() string {
 	return who + " " + asked + "; " + s.order(keep, latencyPhrases(), "")
 }
 
-// named lists the columns' names.
+// named lists the column names.
 func (s *screen) named(columns []int) string {
 	var list []string
 	for _, c := range columns {

@@ -82,7 +82,7 @@ func (k *ranking) between(a, b int) (relation, bool) {
 	return k.relations[at], true
 }
 
-// family returns how many tests are made together, which determines the differences that the runs
+// family returns the number of tests made together, which determines the differences that the runs
 // can detect.
 func (k *ranking) family() abtest.Screen {
 	columns := 0
@@ -143,7 +143,7 @@ func (k *ranking) told(columns []int, say func(Claim) string) string {
 	return names(parts)
 }
 
-// claim records that the sentence states a pair's order.
+// claim records that the sentence orders a pair.
 func (k *ranking) claim(r relation, point string) {
 	ahead, behind := k.columns[r.a], k.columns[r.b]
 	if r.ahead == r.b {
@@ -160,13 +160,13 @@ func (k *ranking) claim(r relation, point string) {
 	})
 }
 
-// measureOf returns a run's number at the compared stage.
+// measureOf returns the number for a run at the compared stage.
 func (k *ranking) measureOf(r *run.Run) run.Measure {
 	at := k.stage(r)
 	return k.number.of(r, r.Stages[at])
 }
 
-// value returns a column's median for the number; NaN if unknown.
+// value returns the median in a column for the number; NaN if unknown.
 func (k *ranking) value(c Column) float64 {
 	spread, first := c.Measure(k.measureOf)
 	if !first.Known() {
@@ -175,7 +175,7 @@ func (k *ranking) value(c Column) float64 {
 	return spread.Median
 }
 
-// claimed reports whether the sentence states a pair's order.
+// claimed reports whether the sentence states the order of a pair.
 func (k *ranking) claimed(r relation) bool {
 	return slices.ContainsFunc(k.claims, func(c Claim) bool {
 		return c.Ahead == k.columns[r.ahead].Name && c.Behind == k.columns[r.a+r.b-r.ahead].Name

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// setsOf divides the columns into sets, keeping their order. A setting that a column's records lack
-// does not separate it from any set.
+// setsOf divides the columns into sets, keeping their order. A setting missing from the records of
+// a column does not separate it from any set.
 func setsOf(columns []Column) (sets []set) {
 	for i, c := range columns {
 		at := slices.IndexFunc(sets, func(s set) bool { return len(setting.Unlike(columns[s.columns[0]].Runs[0], c.Runs[0])) == 0 })

@@ -8,15 +8,15 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// fell is the share of a column's highest throughput below which its throughput at the largest
+// fell is the share of the highest throughput in a column below which its throughput at the largest
 // point counts as a fall.
 const fell = .9
 
 // staged reports whether every load has several stages.
 func (s *screen) staged() bool { return s.every((*run.Run).Staged) }
 
-// saySteps compares the columns at the largest point, and states at how many points the winner
-// leads and where a column's throughput fell.
+// saySteps compares the columns at the largest point, and states the number of points at which the
+// winner leads and where throughput fell.
 func (s *screen) saySteps() string {
 	first := s.columns[0].Runs[0]
 	like := first.Stages[s.stage(first)]
@@ -64,8 +64,9 @@ func (s *screen) peaks(like *run.Stage) string {
 	return "; " + names(parts)
 }
 
-// leads states at how many points the column that leads at the largest point leads each other
-// column: the difference's interval excludes 0. It returns "" unless a winner was named.
+// leads states the number of points at which the column that leads at the largest point leads each
+// other column: the interval for the difference excludes 0. It returns "" unless a winner was
+// named.
 func (s *screen) leads(first *run.Run) string {
 	var parts []string
 	for _, r := range s.relations {
@@ -137,7 +138,7 @@ func (s *screen) mixedParts() bool {
 	return s.every(func(r *run.Run) bool { return r.Staged() && r.Rated() && r.Closed() })
 }
 
-// sayParts states a load's parts one by one, because they answer different questions.
+// sayParts states the parts of a load one by one, because they answer different questions.
 func (s *screen) sayParts() string {
 	var parts []string
 	for _, g := range s.columns[0].Runs[0].Stages {

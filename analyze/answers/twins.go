@@ -52,7 +52,7 @@ func (s *screen) shared() (list []twin) {
 	return list
 }
 
-// joined adds a program's columns to a list of programs.
+// joined adds a program and its columns to a list.
 func joined(list []twin, t twin) []twin {
 	at := slices.IndexFunc(list, func(known twin) bool { return known.program == t.program })
 	if at < 0 {
@@ -77,8 +77,8 @@ func (s *screen) oneProgramEach() bool {
 	return true
 }
 
-// sayTwin names a program's columns, or counts them if they are many. The release is stated if all
-// columns ran it.
+// sayTwin names the columns of a program, or counts them if they are many. The release is stated if
+// all columns ran it.
 func (s *screen) sayTwin(t twin) string {
 	list, _ := s.namesAndRuns()
 	all := len(t.of) == len(run.Distinct(list))

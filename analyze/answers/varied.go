@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// sayVaried states how the setting that was varied on purpose affected each store. Columns that
+// sayVaried states the effect on each store of the setting that was varied on purpose. Columns that
 // agree in all deciding settings are compared.
 func (s *screen) sayVaried() string {
 	var text string
@@ -32,7 +32,7 @@ func (s *screen) sayVaried() string {
 
 // scale is a numeric setting, if it is the only one that was varied.
 type scale struct {
-	// of returns a run's size; text formats it.
+	// of returns the size of a run; text formats it.
 	of   func(*run.Run) float64
 	text func(float64) string
 }
@@ -76,7 +76,7 @@ type store struct {
 	columns []int
 }
 
-// stores groups the columns by database, version and user's label.
+// stores groups the columns by database, version and user label.
 func (s *screen) stores() (list []store) {
 	for i, c := range s.columns {
 		r := c.Runs[0]
@@ -105,7 +105,7 @@ func (s *screen) severalVersions(database string) bool {
 	return len(run.Distinct(versions)) > 1
 }
 
-// effects states how each store's throughput changed from the smallest size to the others.
+// effects states the change in throughput of each store from the smallest size to the others.
 func (s *screen) effects(by scale) string {
 	sizes := []float64{}
 	for _, c := range s.columns {
@@ -144,7 +144,7 @@ func (s *screen) effects(by scale) string {
 	return capital(strings.Join(sentences, "; ")) + ", each compared with " + strings.TrimPrefix(by.text(sizes[0]), "with ")
 }
 
-// facts states every column's value, and names the requests if they differ.
+// facts states the value in every column, and names the requests if they differ.
 func (s *screen) facts() string {
 	var parts []string
 	for i, c := range s.columns {

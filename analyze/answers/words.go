@@ -13,7 +13,7 @@ import (
 // names joins names: "A", "A and B", "A, B and C".
 func names(list []string) string { return english.WordSeries(list, "and") }
 
-// requestsOf names a load's requests in the plural: "writes".
+// requestsOf names the requests in a load in the plural: "writes".
 func requestsOf(r *run.Run) string {
 	l := r.Info.Record.Load
 	if len(l.Mix) > 0 || l.Operation == "" || !l.Operation.Known() {
@@ -22,7 +22,7 @@ func requestsOf(r *run.Run) string {
 	return fmt.Sprintf("%ss", l.Operation)
 }
 
-// requests names all columns' requests.
+// requests names the requests in all columns.
 func (s *screen) requests() string {
 	what := requestsOf(s.columns[0].Runs[0])
 	if !s.every(func(r *run.Run) bool { return requestsOf(r) == what }) {
@@ -54,7 +54,7 @@ func clients(n int) string {
 	return fmt.Sprintf("%s client%s", table.Count(int64(n)), run.Plural(n))
 }
 
-// pointText names a point of a load within a sentence.
+// pointText names a point in a load within a sentence.
 func pointText(g *run.Stage) string {
 	if g.Label == run.ClientsText(g.Clients) {
 		return clients(g.Clients)

@@ -1,6 +1,6 @@
 // Package choose answers which databases meet a need: a request rate within limits on latency and
-// errors. It also answers how much headroom each has, its cost at that load, and the runs' limits.
-// It is pure: observations in, answers out.
+// errors. It also answers the headroom that each has, its cost at that load, and the limits of the
+// runs. It is pure: observations in, answers out.
 package choose
 
 import (
@@ -20,16 +20,16 @@ import (
 
 // Step has the observations from one step in one trial at a rate.
 type Step struct {
-	// Rate is in due requests per second, above 0. Down means a sweep's way back.
+	// Rate is in due requests per second, above 0. Down means the way back of a sweep.
 	Rate float64
 	Down bool
-	// Latency is the response time in ms at the need's percentile. Success is the percentage of due
-	// requests that ended ok.
+	// Latency is the response time in ms at the percentile in the need. Success is the percentage
+	// of due requests that ended ok.
 	Latency, Success run.Measure
 	// CPU is in cores and Disk in bytes per second, both over all members. Memory is in bytes per
 	// member.
 	CPU, Memory, Disk run.Measure
-	// Void explains why the step's failure does not count against the database: the client was the
+	// Void explains why a failed step does not count against the database: the client was the
 	// limit. It is "" if the failure counts.
 	Void string
 }
@@ -46,8 +46,8 @@ type Bounds struct {
 type Database struct {
 	Name   string
 	Trials int
-	// Steps are the steps with a rate from all trials. Closed is the busiest closed loop's
-	// throughput, or 0.
+	// Steps are the steps with a rate from all trials. Closed is the throughput of the busiest
+	// closed loop, or 0.
 	Steps  []Step
 	Closed float64
 	// Capacity is nil without a search that found a capacity. Open is the reason why the searches
@@ -108,7 +108,7 @@ type rateState struct {
 	passing        []Step
 }
 
-// Decide answers a need. It appends its own limits to the runs' limits.
+// Decide answers a need. It appends its own limits to those of the runs.
 func Decide(n workload.Need, all []Database, limits []string) *Choice {
 	c := &Choice{Need: n, Asked: Asked(n), Limits: append([]string{}, limits...)}
 	for _, d := range all {
@@ -132,7 +132,7 @@ func Asked(n workload.Need) string {
 	return fmt.Sprintf("%s/s with %s <= %v and at most %s errors", run.RateNumber(n.Rate), n.At, n.Latency, n.Errors)
 }
 
-// fails returns why a step misses a need's limits, or "" if it meets them.
+// fails returns why a step misses the limits, or "" if it meets them.
 func fails(n workload.Need, s Step) string {
 	limit := float64(n.Latency) / 1e6
 	switch l, bad := s.Latency, 100-s.Success.Value; {

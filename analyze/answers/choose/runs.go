@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Of answers the need declared by a report's runs, or the given need if it is not nil. It returns
-// nil without a need.
+// Of answers the need that the runs declare, or the given need if it is not nil. It returns nil
+// without a need.
 func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
 	for _, r := range runs {
 		if need == nil && r.Info.Manifest != nil {
@@ -34,7 +34,7 @@ func Of(runs []*run.Run, marks []run.Mark, need *workload.Need) *Choice {
 	return Decide(*need, all, limits(runs))
 }
 
-// databaseOf collects the observations from one database's trials.
+// databaseOf collects the observations from the trials of one database.
 func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 	d := Database{Name: g.Title(), Trials: len(g.Runs)}
 	for _, r := range g.Runs {
@@ -63,9 +63,9 @@ func databaseOf(g trials.Group, marks []run.Mark, n workload.Need) Database {
 	return d
 }
 
-// add adds a run's capacity if its search used the need's limits and found one; otherwise it
-// records why the run leaves the need open. A rate that was not held is not sustained. The bounds
-// enclose all trials.
+// add adds the capacity of a run if its search used the limits in the need and found one; otherwise
+// it records why the run leaves the need open. A rate that was not held is not sustained. The
+// bounds enclose all trials.
 func (d *Database) add(r *run.Run, n workload.Need) {
 	c, rate := r.Capacity.Result, r.CapacityRate()
 	switch {
@@ -100,7 +100,7 @@ func stepOf(r *run.Run, g *run.Stage, marks []run.Mark, n workload.Need) Step {
 	}
 }
 
-// clientLimit returns the mark showing that the client was a stage's limit, or "". A step's mark
+// clientLimit returns the mark showing that the client limited a stage, or "". A mark on a step
 // applies to the stage with that step, a stopped client to the stages in which it was stopped, and
 // any other mark to the whole load.
 func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
@@ -120,8 +120,8 @@ func clientLimit(r *run.Run, g *run.Stage, marks []run.Mark) string {
 	return ""
 }
 
-// stoppedIn reports whether the client was stopped during a stage's measured windows. Many short
-// stops, which are not listed one by one, count for every window.
+// stoppedIn reports whether the client was stopped during the measured windows of a stage. Many
+// short stops, which are not listed one by one, count for every window.
 func stoppedIn(r *run.Run, g *run.Stage) bool {
 	stops := r.Info.Record.Stopped()
 	return len(stops) == 0 || slices.ContainsFunc(r.SpansOf(g), func(s run.Span) bool {
@@ -129,7 +129,7 @@ func stoppedIn(r *run.Run, g *run.Stage) bool {
 	})
 }
 
-// limits lists the runs' limits that do not depend on the measured numbers.
+// limits lists the limits that do not depend on the measured numbers.
 func limits(runs []*run.Run) (list []string) {
 	if slices.ContainsFunc(runs, func(r *run.Run) bool { return r.ClientShares() }) {
 		list = append(list, "the client ran on a member's machine: they competed for its processors")
@@ -155,7 +155,7 @@ func limits(runs []*run.Run) (list []string) {
 	return list
 }
 
-// shortestStep returns how long the shortest measured window is.
+// shortestStep returns the length of the shortest measured window.
 func shortestStep(runs []*run.Run) time.Duration {
 	var shortest time.Duration
 	for _, r := range runs {

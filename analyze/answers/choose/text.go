@@ -15,7 +15,7 @@ func (c *Choice) Header() []string {
 	return []string{"database", "need", "headroom", "at", "CPU, all members", "memory, a member", "disk writes, all members"}
 }
 
-// Cells returns the answer's cells in header order.
+// Cells returns the cells in header order.
 func (a Answer) Cells() []string {
 	at := a.At
 	if at == "" {

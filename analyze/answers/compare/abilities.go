@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/abilities/all"
 )
 
-// compareAbilities adds the comparisons that abilities make from both sides' records.
+// compareAbilities adds the comparisons that abilities make from the records on both sides.
 func (r *Report) compareAbilities() {
 	for _, half := range all.Halves() {
 		c, ok := half.(abilities.Comparer)
@@ -23,12 +23,12 @@ func (r *Report) compareAbilities() {
 	}
 }
 
-// otherHeader names the columns in an ability's comparison.
+// otherHeader names the columns in a comparison by an ability.
 func otherHeader(c *abilities.Comparison) []string {
 	return []string{c.Heading, "A", "B", "difference"}
 }
 
-// otherLines returns the rows in an ability's comparison.
+// otherLines returns the rows in a comparison by an ability.
 func otherLines(c *abilities.Comparison) (out [][]string) {
 	for _, l := range c.Lines {
 		out = append(out, []string{l.Name, number(l.A), number(l.B), signedNumber(l.B - l.A)})

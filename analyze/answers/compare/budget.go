@@ -19,8 +19,8 @@ type Budget struct {
 	Elapsed func() time.Duration
 }
 
-// Fit returns how many pairs fit into a budget in addition to the confirming block: an even number,
-// possibly 0.
+// Fit returns the number of pairs that fit into a budget in addition to the confirming block: an
+// even number, possibly 0.
 func Fit(budget, pair time.Duration) int {
 	return min(max(int(budget/pair)-block, 0)/block*block, mostPairs)
 }
@@ -52,6 +52,6 @@ func (b *Budget) check(metrics int) error {
 // mostPairs leaves room for the confirming block.
 const mostPairs = abtest.MaxGroup - block
 
-// block is how many pairs are made at a time, A B B A or B A A B, and how many confirm the verdict
-// worse.
+// block is the number of pairs made at a time, A B B A or B A A B, and of those that confirm the
+// verdict worse.
 const block = 2

@@ -11,7 +11,7 @@ import (
 // Margin is the default for the largest difference that does not matter, as a share.
 const Margin = .03
 
-// Columns compares two columns of a report, each with one database's runs, by the rates that
+// Columns compares two columns of a report, each with the runs of one database, by the rates that
 // they were sent to find, and otherwise by the default metrics of [Run]. It returns a [*Refusal] if
 // comparing them makes no sense.
 func Columns(a, b []*run.Run) (*Report, error) {

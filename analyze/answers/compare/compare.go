@@ -14,7 +14,7 @@ import (
 
 // Options must be fixed before anyone looks at the numbers.
 type Options struct {
-	// A and B are both sides' result folders.
+	// A and B are the result folders on each side.
 	A, B []string
 	// TagA and TagB select a database in each folder; "" selects the only one.
 	TagA, TagB string
@@ -26,7 +26,7 @@ type Options struct {
 	// Margin is the largest difference that does not matter, as a share.
 	Margin float64
 	// Looks are the pair counts after which a session may stop; empty means a single look at all
-	// pairs. Block is how many pairs at the end confirm the verdict worse.
+	// pairs. Block is the number of pairs at the end that confirm the verdict worse.
 	Looks []int
 	Block int
 
@@ -57,10 +57,9 @@ type Report struct {
 	Interleaved bool
 	// Differences are the settings that differ between the sides.
 	Differences []string
-	// Invalid are the marks that make a run's numbers invalid. If there are any, there is no
-	// verdict.
+	// Invalid are the marks that make numbers invalid. If there are any, there is no verdict.
 	Invalid []string
-	// Marks are the runs' other marks.
+	// Marks are all other marks.
 	Marks []Marked
 	// Notes qualify the numbers.
 	Notes []string
@@ -84,7 +83,7 @@ type Marked struct {
 	// Runs are the runs with the mark, such as "A1", out of All.
 	Runs []string `json:"runs"`
 	All  int      `json:"all"`
-	// Worst is the run with the worst such mark. Text is that mark's text.
+	// Worst is the run with the worst such mark. Text is the text of that mark.
 	Worst string `json:"worst"`
 	Text  string `json:"text"`
 }
@@ -99,7 +98,7 @@ type definition struct {
 	name, unit string
 	higher     bool // higher is better
 	of         func(*run.Stage) run.Measure
-	whole      func(*run.Run) run.Measure // set for whole-run metrics, instead of a stage's function
+	whole      func(*run.Run) run.Measure // set for whole-run metrics, instead of the function for a stage
 }
 
 // row is one metric at one stage, in all runs.
@@ -110,7 +109,7 @@ type row struct {
 	a, b  column
 }
 
-// column holds one side's values.
+// column holds the values on one side.
 type column struct {
 	values  map[*run.Run]float64
 	order   []*run.Run

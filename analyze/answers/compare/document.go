@@ -161,7 +161,7 @@ func (r *Report) CSV() (string, error) {
 	return b.String(), nil
 }
 
-// Benchstat returns all runs' values in Go's benchmark format, one line per run and step:
+// Benchstat returns the values from all runs in Go's benchmark format, one line per run and step:
 // `benchstat -col side FILE` compares them.
 func (r *Report) Benchstat() string {
 	var b strings.Builder
@@ -189,7 +189,7 @@ func (r *Report) Benchstat() string {
 	return b.String()
 }
 
-// benchstatName makes a step's label usable in a benchmark's name.
+// benchstatName makes a step label usable in a benchmark name.
 func benchstatName(label string) string {
 	if label == "" {
 		return ""

@@ -33,8 +33,8 @@ func Names() (names []string) {
 // Defaults returns the metrics that decide by default.
 func Defaults() []string { return []string{"throughput", "p99"} }
 
-// rowsOf returns the rows for comparing runs like first: the rate for searches, an acting ability's
-// numbers, otherwise each metric at each stage.
+// rowsOf returns the rows for comparing runs like first: the rate for searches, the numbers of an
+// acting ability, otherwise each metric at each stage.
 func rowsOf(first *run.Run) (rows []row) {
 	if s := all.SoughtBy(first); s != nil {
 		return []row{{definition: definition{name: s.Name, unit: "requests/s", higher: true, whole: s.Number}}}
@@ -50,7 +50,7 @@ func rowsOf(first *run.Run) (rows []row) {
 	return rows
 }
 
-// measure returns the row's number for one run.
+// measure returns the number for one run.
 func (r *row) measure(one *run.Run) run.Measure {
 	switch {
 	case r.whole != nil:

@@ -21,8 +21,8 @@ const (
 // drawn.
 const mostPanels = 10
 
-// Figure draws a comparison: one row per metric, with each pair's change, the estimate with its
-// interval, and the margin as a band.
+// Figure draws a comparison: one row per metric, with the change in each pair, the estimate with
+// its interval, and the margin as a band.
 func (r *Report) Figure() figure.Figure {
 	f := figure.Figure{
 		Name: "compare", Kind: figure.Lines,
@@ -60,7 +60,7 @@ func (r *Report) Figure() figure.Figure {
 	return f
 }
 
-// panel adds one metric's row and returns how many of its dots are outside the axis.
+// panel adds the row for one metric and returns the number of dots outside the axis.
 func (r *Report) panel(f *figure.Figure, found *abtest.Finding, one *row) (outside int) {
 	n, first := len(f.Panels), len(f.Series)
 	title := found.Name + ": " + changeText(found)

@@ -10,10 +10,10 @@ import (
 )
 
 // AssumedSpread is the standard deviation among differences within pairs, as a share, that plans
-// assume before the first pair: the noisier host's value in test-results/verdicts.md.
+// assume before the first pair: the value for the noisier host in test-results/verdicts.md.
 const AssumedSpread = .034
 
-// chance is a plan's power.
+// chance is the power of a plan.
 const chance = "a chance of 80 %"
 
 // begin plans before the first pair.
@@ -32,7 +32,7 @@ func (s *Session) begin() {
 	s.Say(s.reach(AssumedSpread, s.deciding(), "as assumed"))
 }
 
-// replan uses how long the first block took, never its values.
+// replan uses the duration of the first block, never its values.
 func (s *Session) replan(first *Report) {
 	metrics := 0
 	for _, f := range first.Findings {
@@ -54,7 +54,7 @@ func (s *Session) replan(first *Report) {
 	}
 }
 
-// deciding returns how many deciding metrics are known before the first run.
+// deciding returns the number of deciding metrics known before the first run.
 func (s *Session) deciding() (n int) {
 	if slices.ContainsFunc(s.Metrics, func(m string) bool { return slices.Contains(alone(), m) }) {
 		return 1 // or one for each fault, which is not known yet

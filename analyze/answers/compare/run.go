@@ -25,7 +25,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return compareSides(o, a, b)
 }
 
-// readSide reads one side's runs.
+// readSide reads the runs on one side.
 func (o *Options) readSide(ctx context.Context, name string, folders []string, tag string) (Side, error) {
 	s := Side{Name: name}
 	for _, folder := range folders {
@@ -50,7 +50,7 @@ func (o *Options) readSide(ctx context.Context, name string, folders []string, t
 		s.Runs = append(s.Runs, Recorded{Folder: folder, Run: runs[at]})
 	}
 	for i, r := range s.Runs {
-		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and displayed as the side's name
+		r.Run.Info.Tag = fmt.Sprintf("%s%d", name, i+1) // unique, and displayed as the name of the side
 	}
 	return s, nil
 }
@@ -70,7 +70,7 @@ func compareSides(o Options, a, b Side) (*Report, error) {
 	r.Notes = append(r.Notes, inconsistencies(a)...)
 	r.Notes = append(r.Notes, inconsistencies(b)...)
 	pairs := pairsOf(a.Runs, b.Runs)
-	onePair := o.turns && len(a.Runs) == 1 && len(b.Runs) == 1 // one pair's times cannot show alternation
+	onePair := o.turns && len(a.Runs) == 1 && len(b.Runs) == 1 // the times in one pair cannot show alternation
 	if r.Interleaved = pairs != nil; !r.Interleaved && !onePair {
 		r.Notes = append(r.Notes, "not interleaved: the runs of A and B did not alternate, so any change on the machines in between looks like a difference between A and B")
 	}

@@ -61,8 +61,8 @@ func searchRefusals(metrics []string, runs []Recorded) (reasons []string) {
 	return reasons
 }
 
-// unequal lists the settings that differ between runs. The rate in a search's last window is not a
-// setting.
+// unequal lists the settings that differ between runs. The rate in the last window of a search is
+// not a setting.
 func unequal(runs []*run.Run, names map[string]string) []string {
 	return slices.DeleteFunc(table.Unequal(runs, names), func(text string) bool {
 		return all.SoughtBy(runs[0]) != nil && strings.HasPrefix(text, "rates: ")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Session makes a comparison's runs alternately, so that they form pairs.
+// Session makes the runs for a comparison alternately, so that they form pairs.
 type Session struct {
 	Options // without folders
 	// Pairs are made first. While the result is inconclusive, blocks of two pairs follow, up to
@@ -19,8 +19,8 @@ type Session struct {
 	Seed uint64
 	// Make makes one run for side "A" or "B" and returns its result folder. Calls do not overlap.
 	Make func(ctx context.Context, side string) (folder string, err error)
-	// Say receives short messages about the session's progress.
+	// Say receives short messages about progress.
 	Say func(text string)
 
-	began time.Duration // by the budget's clock
+	began time.Duration // by the clock of the budget
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // free returns the load parameters, by manifest name, that may differ between A and B: they change
-// how requests are handled, not the requests themselves.
+// the handling of requests, not the requests themselves.
 func free() []string {
 	return []string{"workload", "connections", "ramp_ns", "timeout_ns", "drain_ns", "target", "failover", "first_key", "expect"}
 }
@@ -104,7 +104,7 @@ func orUnset(text string) string {
 	return text
 }
 
-// parameters returns the parameters in the run's load and in a search that must be equal, as JSON.
+// parameters returns the parameters in the load and in a search that must be equal, as JSON.
 func parameters(r *run.Run) map[string]string {
 	data, err := json.Marshal(r.Info.Record.Load.Load)
 	var given map[string]json.RawMessage
@@ -118,7 +118,7 @@ func parameters(r *run.Run) map[string]string {
 		}
 	}
 	if s := all.SoughtBy(r); s != nil {
-		delete(out, "rate") // the last window's rate
+		delete(out, "rate") // the rate in the last window
 		for name, value := range s.Asked(r) {
 			out[s.Name+"."+name] = string(value)
 		}
@@ -179,7 +179,7 @@ func databases(s Side) string {
 	return strings.Join(run.Distinct(names), ", ")
 }
 
-// executables returns the members' program hashes, shortened.
+// executables returns the hashes of member programs, shortened.
 func executables(s Side) string {
 	var all []string
 	for _, r := range runsOf(s) {

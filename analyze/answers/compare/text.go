@@ -46,8 +46,8 @@ func (r *Report) Sentence() string {
 	return fmt.Sprintf("B is %s than A%s.", r.Verdict, because)
 }
 
-// moreText states how many more runs are needed, or that no reasonable number would decide; "" if
-// unknown.
+// moreText states the number of further runs needed, or that no reasonable number would decide; ""
+// if unknown.
 func (r *Report) moreText() string {
 	more, reach, size, few := 0, 0.0, 0, false
 	for _, f := range r.Findings {
@@ -122,7 +122,7 @@ func (r *Report) legend() string {
 	return fmt.Sprintf("A and B are medians of runs; change is the Hodges-Lehmann estimate of B/A - 1 from logarithms %s. p (Holm) is the chance of such a difference between equal sides, over all deciding metrics; p (margin) is the chance of such a small difference if the sides differed by %s. Each counts if it is at most %g.", how, percentText(100*r.Margin), Alpha)
 }
 
-// sides lists both sides' runs.
+// sides lists the runs on both sides.
 func (r *Report) sides() (out []string) {
 	for _, s := range []Side{r.A, r.B} {
 		var names []string

@@ -1,6 +1,6 @@
-// Package curve collects the points in sweeps: how a database's numbers depend on the swept rate,
-// clients, data or members. A point is a step in one load or a separate run; trials are summarized
-// at each point.
+// Package curve collects the points in sweeps: how the numbers of a database depend on the swept
+// rate, clients, data or members. A point is a step in one load or a separate run; trials are
+// summarized at each point.
 package curve
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Sweep holds all databases' curves over one swept key.
+// Sweep holds the curves of all databases over one swept key.
 type Sweep struct {
 	Key workload.SweepKey `json:"key"`
-	// Unit is the swept values' unit: "requests/s", "clients", "bytes", "keys" or "members".
+	// Unit is the unit of the swept values: "requests/s", "clients", "bytes", "keys" or "members".
 	Unit    string   `json:"unit"`
 	Columns []Column `json:"columns"`
 	Curves  []Curve  `json:"curves"`
@@ -35,7 +35,7 @@ type Column struct {
 type Curve struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
-	// First is the curve's first run.
+	// First is the first run.
 	First *run.Run `json:"-"`
 }
 
@@ -49,7 +49,7 @@ type Point struct {
 	Cells []Cell `json:"cells"`
 }
 
-// Cell is a number at a point: the trials' median.
+// Cell is a number at a point: the median over trials.
 type Cell struct {
 	// Text is the value with its unit, or the reason why it is missing.
 	Text  string   `json:"text"`
@@ -96,7 +96,7 @@ func definitions() []definition {
 	}
 }
 
-// sizeOf returns a member's data size after a run. All steps in a run share it.
+// sizeOf returns the data size at a member after a run. All steps in a run share it.
 func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	if r.Info.Record.Swept.Key.Stepped() {
 		return run.Inapplicable("the data directories are measured after the last step")
@@ -104,7 +104,7 @@ func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	return r.Machines.Apparent
 }
 
-// Of returns the sweeps in a report's runs, in key order.
+// Of returns the sweeps in the runs of a report, in key order.
 func Of(runs []*run.Run) (all []Sweep) {
 	groups := trials.Groups(slices.DeleteFunc(slices.Clone(runs), func(r *run.Run) bool { return r.Info.Record.Swept == nil }))
 	for _, key := range workload.SweepKeys() {
@@ -131,7 +131,7 @@ func Of(runs []*run.Run) (all []Sweep) {
 	return all
 }
 
-// add adds a group's points: all steps in a load, or one.
+// add adds the points in a group: all steps in a load, or one.
 func (s *Sweep) add(g trials.Group) {
 	first := g.Runs[0]
 	swept := first.Info.Record.Swept
@@ -162,8 +162,8 @@ func (s *Sweep) add(g trials.Group) {
 	s.Curves[at].Points = append(s.Curves[at].Points, p)
 }
 
-// nameOf names the curve for a run that is a point: the database, the user's label, and a number if
-// another run is the same point.
+// nameOf names the curve for a run that is a point: the database, the label from the user, and a
+// number if another run is the same point.
 func nameOf(r *run.Run) string {
 	name := r.Info.Record.Swept.Of + r.Info.Ran()
 	if r.Info.Label != "" {
@@ -206,7 +206,7 @@ func cellOf(d definition, spread trials.Spread, first run.Measure) Cell {
 	return c
 }
 
-// unit returns the swept values' unit.
+// unit returns the unit of the swept values.
 func (s *Sweep) unit() string {
 	switch s.Key {
 	case workload.SweepRate:

@@ -25,7 +25,7 @@ func (s *Sweep) Header() []string {
 	return header
 }
 
-// Name is the point's value, with a note if it is on the way back.
+// Name is the value at the point, with a note if it is on the way back.
 func (p Point) Name() string {
 	if p.Down {
 		return p.Text + ", down"
@@ -33,7 +33,7 @@ func (p Point) Name() string {
 	return p.Text
 }
 
-// Lines returns the cell's text and spread.
+// Lines returns the text and spread.
 func (c Cell) Lines() []string {
 	if c.Spread == "" {
 		return []string{c.Text}
@@ -41,7 +41,7 @@ func (c Cell) Lines() []string {
 	return []string{c.Text, c.Spread}
 }
 
-// row returns the point's name and cells as a table row.
+// row returns the name and cells of a point as a table row.
 func (p Point) row() []string {
 	row := []string{p.Name()}
 	for _, c := range p.Cells {

@@ -31,8 +31,8 @@ func cardOf(kind string, columns []answers.Column) *abilities.Card {
 	return nil
 }
 
-// mostCardRows is the row count above which Markdown has only a card's leading rows, and text lists
-// these first.
+// mostCardRows is the row count above which Markdown has only the leading rows of a card, and text
+// lists these first.
 const mostCardRows = 28
 
 // numbers draws the card, or at most points rows of the points.

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Doubt is a mark in the report, classified by whether it could change the databases' order.
+// Doubt is a mark in the report, classified by whether it could change the order of databases.
 type Doubt struct {
 	Reason
 	// Could means that its effect may be as large as the smallest difference between two databases.
@@ -35,8 +35,8 @@ func doubtsOf(a *answers.Answer, points Points, reasons []Reason) []Doubt {
 	return doubts
 }
 
-// smallestGap is the smallest difference between two databases, as a share: from the claims'
-// intervals or, without any, between the numbers at the last point. It is 0 for one database.
+// smallestGap is the smallest difference between two databases, as a share: from the intervals in
+// the claims or, without any, between the numbers at the last point. It is 0 for one database.
 func smallestGap(a *answers.Answer, points Points) float64 {
 	gap := math.Inf(1)
 	for _, c := range a.Claims {
@@ -55,7 +55,7 @@ func smallestGap(a *answers.Answer, points Points) float64 {
 	return gap
 }
 
-// lastValues returns every database's p99 latency or throughput at the last point.
+// lastValues returns the p99 latency or throughput of every database at the last point.
 func lastValues(p Points, latency bool) (values []float64) {
 	rows := p.Rows
 	if len(p.Columns) > 1 {

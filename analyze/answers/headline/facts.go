@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Facts are numbers for each database's whole load.
+// Facts are numbers for whole loads.
 type Facts struct {
 	// Columns are the databases.
 	Columns []string `json:"columns"`
@@ -55,7 +55,7 @@ func (f *Facts) byDatabase() string {
 	return rows + below
 }
 
-// longest returns how long the longest text is, in characters.
+// longest returns the greatest text length, in characters.
 func (f *Fact) longest() int { return lineWidth(strings.Join(f.Texts, "\n")) }
 
 // line formats a fact about several databases as a line.
@@ -67,10 +67,10 @@ func (f *Fact) line(columns []string) string {
 	return strings.TrimRight(table.Fold(f.Short+": "+strings.Join(parts, " · "), screenWidth, "  "), "\n") + "\n"
 }
 
-// ByDatabase returns a heading row with the facts' short names and a row for each database.
+// ByDatabase returns a heading row with the short names of facts and a row for each database.
 func (f Facts) ByDatabase() [][]string { return f.table(func(row Fact) string { return row.Short }) }
 
-// table returns a heading row with the facts' names and a row for each database.
+// table returns a heading row with the names of facts and a row for each database.
 func (f *Facts) table(name func(Fact) string) [][]string {
 	rows := [][]string{{""}}
 	for _, row := range f.Rows {

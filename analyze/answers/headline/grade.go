@@ -18,7 +18,7 @@ import (
 //   - none: no database has valid numbers.
 type Grade struct {
 	Letter string `json:"letter"`
-	// Use is the letter's meaning. Text explains why the grade is not better.
+	// Use is the meaning of the letter. Text explains why the grade is not better.
 	Use  string `json:"use"`
 	Text string `json:"text"`
 }

@@ -1,6 +1,6 @@
 // Package headline reduces a report to its first screen: the answer from package answers, a grade,
-// each database's numbers at equal points, the doubts that could change the order, and the settings
-// that differ. Text, JSON, README, page and the end of a control run all show it.
+// the numbers of each database at equal points, the doubts that could change the order, and the
+// settings that differ. Text, JSON, README, page and the end of a control run all show it.
 package headline
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/curve"
 )
 
-// Headline is a report's first screen.
+// Headline is the first screen of a report.
 type Headline struct {
 	// What describes the members, the load, the trials and the date in one line.
 	What string `json:"what"`
-	// Verdict is the answer's sentence and its basis.
+	// Verdict is the sentence in the answer and its basis.
 	Verdict string          `json:"verdict"`
 	Answer  *answers.Answer `json:"answer"`
 	Grade   Grade           `json:"grade"`
-	// Points are all databases' numbers at equal points of the load.
+	// Points are the numbers for all databases at equal points in the load.
 	Points Points `json:"points"`
 	// Card is shown in place of the points; nil without one.
 	Card *abilities.Card `json:"card,omitempty"`
@@ -26,7 +26,7 @@ type Headline struct {
 	Facts Facts `json:"facts"`
 	// Why has the causes of the mean response times; nil if unknown.
 	Why *abilities.Explanation `json:"why,omitempty"`
-	// Doubts are the report's marks, classified by whether they could change the order.
+	// Doubts are the marks, classified by whether they could change the order.
 	Doubts []Doubt `json:"doubts"`
 	Trust  Trust   `json:"trust"`
 	// Unequal lists the settings that differ between the databases, one per entry.
@@ -40,18 +40,18 @@ type Headline struct {
 
 // Column is one database in one experiment, with all its trials.
 type Column struct {
-	// Name is the first run's tag. Text is the column heading, which adds the actual version if it
-	// contradicts the tag. Dated is when the first run started in UTC if the columns come from
-	// several experiments.
+	// Name is the tag of the first run. Text is the column heading, which adds the actual version
+	// if it contradicts the tag. Dated is when the first run started in UTC if the columns come
+	// from several experiments.
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
-	// Point is the column's point in a sweep, such as "3 members"; "" outside a sweep. Columns at
-	// different points are not compared.
+	// Point is the point in a sweep, such as "3 members"; "" outside a sweep. Columns at different
+	// points are not compared.
 	Point string `json:"point,omitempty"`
 	// Trials counts the runs in the column.
 	Trials int `json:"trials"`
-	// Tags names the column's runs in the tables for single trials.
+	// Tags names the runs in the tables for single trials.
 	Tags []string `json:"tags"`
 	// Valid is false if a mark makes any number in the column invalid.
 	Valid bool `json:"valid"`

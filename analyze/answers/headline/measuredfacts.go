@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// factsOf returns the facts for a report's columns.
+// factsOf returns the facts for the columns.
 func factsOf(columns []answers.Column) Facts {
 	f := Facts{Rows: []Fact{}}
 	for _, c := range columns {
@@ -55,7 +55,7 @@ func pauseFact(c answers.Column) string {
 	return answers.PauseText(first, spread.Median)
 }
 
-// keysFact states whether the database's own key count agrees with the load's.
+// keysFact states whether the key count by the database agrees with that of the load.
 func keysFact(c answers.Column) string {
 	var texts []string
 	for _, r := range c.Runs {
@@ -75,7 +75,7 @@ func keysFact(c answers.Column) string {
 	return strings.Join(run.Distinct(texts), "; ")
 }
 
-// measureFact formats a number's median over the trials.
+// measureFact formats the median of a number over the trials.
 func measureFact(of func(*run.Run) run.Measure, text func(float64) string) func(answers.Column) string {
 	return func(c answers.Column) string {
 		spread, first := c.Measure(of)

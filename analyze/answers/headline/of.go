@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Of returns the headline for a report's runs and marks, with columns in report order.
+// Of returns the headline for runs and marks, with columns in report order.
 func Of(runs []*run.Run, marks []run.Mark) *Headline {
 	groups := trials.Groups(runs)
 	names := trials.Names(groups)

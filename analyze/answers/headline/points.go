@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Points are the databases' numbers at equal points of their loads, with a row per client count or
-// rate. For a load without steps, each database is a row.
+// Points are the numbers for databases at equal points in their loads, with a row per client count
+// or rate. For a load without steps, each database is a row.
 type Points struct {
 	// Of names the kind of rows: "clients", "rate", "step" or "database".
 	Of string `json:"of"`
@@ -21,13 +21,13 @@ type Points struct {
 	Rows    []Point  `json:"rows"`
 }
 
-// Point holds every column's values at one client count, rate or step.
+// Point holds the values of every column at one client count, rate or step.
 type Point struct {
 	Label string        `json:"label"`
 	Cells []PointValues `json:"cells"`
 }
 
-// PointValues are one database's numbers at one point: medians over its trials.
+// PointValues are the numbers for one database at one point: medians over its trials.
 type PointValues struct {
 	// Throughput is in requests per second. Latencies are in ms, counted from when a request was
 	// due (closed loop: sent). Failed is the percentage of requests that did not end ok.
@@ -36,7 +36,7 @@ type PointValues struct {
 	P99        PointValue `json:"p99"`
 	Max        PointValue `json:"max"`
 	Failed     PointValue `json:"failed"`
-	// Valid is false if a mark makes the database's numbers invalid.
+	// Valid is false if a mark makes the numbers invalid.
 	Valid bool `json:"valid"`
 }
 
@@ -50,7 +50,7 @@ type PointValue struct {
 	N     int      `json:"n"`
 }
 
-// pointsOf returns the points for a report's columns.
+// pointsOf returns the points for the columns.
 func pointsOf(columns []answers.Column) Points {
 	first := columns[0].Runs[0]
 	stepped := first.Staged()
@@ -103,7 +103,7 @@ func labelOf(g *run.Stage, of string) string {
 	return g.Label
 }
 
-// valuesOf returns a column's numbers at its stage like the given one.
+// valuesOf returns the numbers in a column at its stage like the given one.
 func valuesOf(c answers.Column, like *run.Stage) PointValues {
 	latency := func(q float64) PointValue {
 		return valueOfTrials(c, like, shortLength, func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })
@@ -117,7 +117,7 @@ func valuesOf(c answers.Column, like *run.Stage) PointValues {
 	}
 }
 
-// failed is the percentage of a stage's requests that neither ended ok nor were declined.
+// failed is the percentage of requests in a stage that neither ended ok nor were declined.
 func failed(g *run.Stage) run.Measure {
 	m := g.Availability.Success
 	if !m.Known() {

@@ -32,7 +32,7 @@ func (p *Points) single(most int) string {
 	return aligned(rows)
 }
 
-// several draws every database's throughput and p99 by point: in one table, in two if that is too
+// several draws throughput and p99 of every database by point: in one table, in two if that is too
 // wide, and with folded names if two are also too wide.
 func (p *Points) several(most int) string {
 	throughput, latency := p.byColumn(chosen(len(p.Rows), most))

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// definition states how a row is measured and formatted.
+// definition states the measure and format of a row.
 type definition struct {
 	name, unit, definition string
 	better                 Better
@@ -87,7 +87,7 @@ func serverMemory(r *run.Run) run.Measure {
 	return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
 }
 
-// diskBytes is how many bytes members wrote per byte in keys and values.
+// diskBytes is the number of bytes that members wrote per byte in keys and values.
 func diskBytes(r *run.Run) run.Measure {
 	if r.Info.Unattended() {
 		return run.Missing(run.NoAgents)
@@ -103,8 +103,8 @@ func diskBytes(r *run.Run) run.Measure {
 	return written.Times(1 / payload.Value)
 }
 
-// payloadOf returns how many bytes in keys and values the whole load wrote: as counted or, for
-// records by older versions, estimated from the mean size.
+// payloadOf returns the number of bytes in keys and values that the whole load wrote: as counted
+// or, for records by older versions, estimated from the mean size.
 func payloadOf(r *run.Run) run.Measure {
 	share := writingShare(r)
 	ok := r.Load.Counts.OK
@@ -122,8 +122,7 @@ func payloadOf(r *run.Run) run.Measure {
 	return run.Measured(ok.Value*share*meanSize(r.Info.Record.Load), ok.Int())
 }
 
-// meanSize returns the bytes in an average key and value, according to the load's size
-// distribution.
+// meanSize returns the bytes in an average key and value, according to the size distribution.
 func meanSize(l results.Load) float64 { return float64(l.KeySize) + l.MeanValueSize() }
 
 // writingShare is the share of measured ok requests that sent a value.

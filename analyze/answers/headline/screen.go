@@ -60,7 +60,7 @@ func (h *Headline) doubtLines(most int) string {
 	return strings.Join(lines, "\n")
 }
 
-// cut shortens a line to the screen's width.
+// cut shortens a line to the screen width.
 func cut(text string) string {
 	letters := []rune(text)
 	if len(letters) <= screenWidth {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// pointOf names a run's point in a sweep; "" outside a sweep.
+// pointOf names the point of a run in a sweep; "" outside a sweep.
 func pointOf(r *run.Run) string {
 	s := r.Info.Record.Swept
 	if s == nil || s.Key.Stepped() {
@@ -24,8 +24,8 @@ func pointOf(r *run.Run) string {
 	return s.Text + " keys before the load"
 }
 
-// unequal lists the settings that differ among the runs at each point. Between points, a database's
-// settings differ on purpose.
+// unequal lists the settings that differ among the runs at each point. Between points, settings
+// differ on purpose.
 func unequal(runs []*run.Run, names map[string]string) []string {
 	at := map[string][]*run.Run{}
 	var order []string

@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes for a terminal's first screen.
+// Sizes for the first screen on a terminal.
 const (
 	// screenWidth is in characters.
 	screenWidth = 100
 	// screenPoints limits the table rows, and screenDoubts the doubts printed with their texts.
 	// Doubts are dropped first.
 	screenLines, screenPoints, screenDoubts = 24, 10, 2
-	// barWidth is the longest bar's length in characters.
+	// barWidth is the greatest bar length in characters.
 	barWidth = 20
 )
 
@@ -43,7 +43,7 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
-// lineWidth returns how long the longest line is in characters.
+// lineWidth returns the greatest line length in characters.
 func lineWidth(text string) (most int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		most = max(most, utf8.RuneCountInString(line))

@@ -87,7 +87,7 @@ const (
 	allSteps  = "all steps"
 )
 
-// line is a row on the first screen: its name, and each cell's lines.
+// line is a row on the first screen: its name, and the lines in each cell.
 type line struct {
 	name  string
 	cells [][]string
@@ -130,7 +130,7 @@ func wholeLine(steps []string) line {
 	return whole
 }
 
-// steps returns the step that each column's numbers describe; nil if all describe whole loads.
+// steps returns the step that the numbers in each column describe; nil if all describe whole loads.
 func (h *Headline) steps() []string {
 	steps := make([]string, len(h.Columns))
 	known := false
@@ -147,7 +147,7 @@ func (h *Headline) steps() []string {
 	return steps
 }
 
-// Signs returns the signs for the value's marks, which follow its text.
+// Signs returns the signs for the marks, which follow the text.
 func (c Cell) Signs() (signs string) {
 	for _, m := range c.Marks {
 		switch m {
@@ -160,7 +160,7 @@ func (c Cell) Signs() (signs string) {
 	return signs
 }
 
-// lines returns a cell's text: the value with its ratio, then its spread.
+// lines returns the text of a cell: the value with its ratio, then its spread.
 func (c Cell) lines() []string {
 	text := c.Text + c.Signs()
 	if c.Spread != "" {
@@ -245,7 +245,7 @@ func (p *Points) markdown() string {
 	return markdownTable(rows)
 }
 
-// spread formats a value with its trials' bounds.
+// spread formats a value with the bounds over trials.
 func (v PointValue) spread() string {
 	if v.Low == nil || v.Value == nil {
 		return v.Text

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// Level is how far a report's numbers can be trusted.
+// Level states how far the numbers can be trusted.
 type Level string
 
 const (
@@ -21,12 +21,12 @@ const (
 	NotValid Level = "NOT VALID"
 )
 
-// Trust states whether a report's numbers can be relied on, with the reasons for doubt.
+// Trust states whether the numbers can be relied on, with the reasons for doubt.
 type Trust struct {
 	Level Level `json:"level"`
-	// Text states the level in one sentence, with the reasons' codes.
+	// Text states the level in one sentence, with the codes of the reasons.
 	Text string `json:"text"`
-	// Reasons are the report's marks, starting with those that make numbers invalid.
+	// Reasons are the marks, starting with those that make numbers invalid.
 	Reasons []Reason `json:"reasons"`
 }
 
@@ -34,7 +34,7 @@ type Trust struct {
 // reason, with the text of the worst.
 type Reason struct {
 	Code string `json:"code"`
-	// Of has the columns' names; empty means the whole report.
+	// Of has the column names; empty means the whole report.
 	Of      []string `json:"of"`
 	Invalid bool     `json:"invalid,omitempty"`
 	// Weakens is false if a mark is only informative.

@@ -38,7 +38,7 @@ func whatOf(columns []answers.Column) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-// payloadText formats a key's and a value's size.
+// payloadText formats key and value sizes.
 func payloadText(r *run.Run) string {
 	l := r.Info.Record.Load
 	switch {

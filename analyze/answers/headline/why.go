@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// whyOf returns the causes behind the columns' response times; nil if unknown.
+// whyOf returns the causes behind the response times; nil if unknown.
 func whyOf(columns []answers.Column) *abilities.Explanation {
 	var names []string
 	var runs [][]*run.Run
