@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestAskMembers: a member that does not answer delays the result only if the others'
-// answers are not enough.
+// TestAskMembers: a member that does not answer delays the result only if the other answers are not
+// enough.
 func TestAskMembers(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -60,8 +60,7 @@ func (installable) Recipes(version string) ([]recipe.Recipe, error) {
 	return nil, errors.New("toy " + version + " never was")
 }
 
-// A single file is the server with the database's name, never another server in
-// releases.
+// A single file is the server with the database name, never another server in releases.
 func TestRecipesFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")

@@ -16,8 +16,8 @@ func lockFacts() LockFacts {
 	}
 }
 
-// A dead holder's lock passes when its session ends and the delay, if any, is over. The last renewal
-// may be one renewal interval old.
+// The lock of a dead holder passes when its session ends and the delay, if any, is over. The last
+// renewal may be one renewal interval old.
 func TestPasses(t *testing.T) {
 	facts := lockFacts()
 	for _, tt := range []struct {

@@ -13,14 +13,14 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// How many mutations of recorded answers a usual, a [Long] and a short test try.
+// The number of mutations of recorded answers that a usual, a [Long] and a short test try.
 const (
 	mutations      = 256
 	longMutations  = 1024
 	shortMutations = 128
-	// atOnce is how many mutations are tried at the same time: after most mutations a client waits,
-	// and go-zookeeper takes seconds to close. Together they may allocate mostTogether bytes, far
-	// less than a list or value of four billion.
+	// atOnce is the number of mutations tried at the same time: after most mutations a client
+	// waits, and go-zookeeper takes seconds to close. Together they may allocate mostTogether
+	// bytes, far less than a list or value of four billion.
 	atOnce       = 64
 	mostTogether = 2 << 30
 	// answerWithin bounds a call whose answer was changed. Exceeding it is no failure.
@@ -85,7 +85,7 @@ func FuzzAnswers(f *testing.F, s Suite, name string) {
 	})
 }
 
-// answers are a driver's calls, and a member's answers to each.
+// answers are the calls of a driver, and the answers of a member to each.
 type answers struct {
 	driver database.Driver
 	calls  []serverCall
@@ -124,7 +124,8 @@ func (a *answers) with(call, at int, change func([]byte) []byte) conversation {
 	return changed
 }
 
-// ask makes a call to a server that plays these answers, and returns how many pieces it played.
+// ask makes a call to a server that plays these answers, and returns the number of pieces it
+// played.
 func (a *answers) ask(t testing.TB, call int, said conversation, within time.Duration) int {
 	t.Helper()
 	p := play(t, said)

@@ -24,10 +24,11 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// readyWithin bounds how long a member may take to start: twice as long as a JVM on a busy machine.
+// readyWithin bounds the time in which a member must start: twice as long as a JVM on a busy
+// machine.
 const readyWithin = Patience
 
-// Start starts that many members on free ports at the suite's addresses, and returns when all are
+// Start starts that many members on free ports at the suite addresses, and returns when all are
 // ready.
 func Start(t testing.TB, s Suite, members int) *Cluster {
 	t.Helper()
@@ -83,8 +84,8 @@ func hosts(t testing.TB, s Suite, members int) []database.Host {
 }
 
 // listenApart listens on a free port outside the ephemeral port range. No outgoing connection can
-// then take a member's port while the member is down or about to listen: Consul's members connect
-// from their own addresses.
+// then take the port of a member that is down or about to listen: Consul members connect from their
+// own addresses.
 func listenApart(t testing.TB, addr string) net.Listener {
 	t.Helper()
 	const first, number = 10_000, 20_000 // Linux assigns ports from 32,768 on
@@ -99,10 +100,10 @@ func listenApart(t testing.TB, addr string) net.Listener {
 	}
 }
 
-// Driver returns the driver with the suite's options.
+// Driver returns the driver with the suite options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
-// Target returns all members' addresses, with no preference.
+// Target returns the addresses of all members, with no preference.
 func (c *Cluster) Target() database.Target {
 	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
@@ -118,7 +119,7 @@ func (c *Cluster) To(member int) database.Target {
 	return t
 }
 
-// Addr returns the address of one of a member's ports.
+// Addr returns the address of one member port.
 func (c *Cluster) Addr(member int, role string) string {
 	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
 }
@@ -128,7 +129,7 @@ func (c *Cluster) member(index int) database.Member {
 	return database.Member{Index: index, Hosts: c.hosts, Dir: c.memberDir(index), Tools: c.suite.Tools, TLS: c.suite.TLS}
 }
 
-// Plan returns a member's plan.
+// Plan returns the plan for a member.
 func (c *Cluster) Plan(index int) database.Plan {
 	c.t.Helper()
 	plan, err := c.driver.Plan(c.member(index))
@@ -138,7 +139,7 @@ func (c *Cluster) Plan(index int) database.Plan {
 	return plan
 }
 
-// Logs returns the path of the log a member's command writes.
+// Logs returns the path of the log that a member command writes.
 func (c *Cluster) Logs(index int, command string) string {
 	return filepath.Join(c.memberDir(index), "logs", command+".log")
 }
@@ -161,8 +162,8 @@ func (c *Cluster) Restart(index int) {
 	c.start(index, false)
 }
 
-// Stop stops all running members in parallel, and returns how their commands exited, by member and
-// in the order of the plan.
+// Stop stops all running members in parallel, and returns the exits of their commands, by member
+// and in the order of the plan.
 func (c *Cluster) Stop() [][]process.Exit {
 	c.t.Helper()
 	return c.stop(stopDeadlines())
@@ -248,7 +249,7 @@ func (c *Cluster) start(index int, fresh bool) {
 	}
 }
 
-// dataBytes returns the size of a member's data directories in bytes.
+// dataBytes returns the size of the data directories of a member in bytes.
 func (c *Cluster) dataBytes(index int) int64 {
 	c.t.Helper()
 	var size int64
@@ -270,7 +271,7 @@ func (c *Cluster) dataBytes(index int) int64 {
 	return size
 }
 
-// tails returns the end of each of a member's logs.
+// tails returns the end of each log of a member.
 func (c *Cluster) tails(index int) string {
 	var text string
 	for _, child := range c.members[index].Children() {
@@ -285,13 +286,13 @@ func (c *Cluster) tails(index int) string {
 
 func (c *Cluster) memberDir(index int) string { return filepath.Join(c.dir, strconv.Itoa(index)) }
 
-// Resume continues a member's paused processes.
+// Resume continues the paused processes of a member.
 func (c *Cluster) Resume(index int) {
 	c.t.Helper()
 	c.signal(index, unix.SIGCONT)
 }
 
-// signal sends a signal to the process groups of a member's running named commands, or of all
+// signal sends a signal to the process groups of the named commands that a member runs, or of all
 // commands without names, and returns the commands.
 func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []member.Child {
 	c.t.Helper()
@@ -334,5 +335,5 @@ func stopped(pid int) bool {
 	return true
 }
 
-// signalWithin is how soon processes must have stopped or ended after a signal.
+// signalWithin is the time in which processes must stop or end after a signal.
 const signalWithin = 10 * time.Second

@@ -20,7 +20,7 @@ func ProcessCPU(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// AnonKiB returns this process's anonymous memory in KiB, after a collection.
+// AnonKiB returns the anonymous memory of this process in KiB, after a collection.
 func AnonKiB(b *testing.B) float64 {
 	b.Helper()
 	debug.FreeOSMemory()

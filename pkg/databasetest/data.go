@@ -82,8 +82,8 @@ func sizesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// buffersCase: a client does not keep the caller's buffers after success, and values it appends to
-// a buffer stay there.
+// buffersCase: a client does not keep borrowed buffers after success, and values it appends to a
+// buffer stay there.
 func buffersCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const n = 50
@@ -129,7 +129,7 @@ func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][
 	}
 }
 
-// limitKeySize is the key size in bytes for testing the limit: the experiments' default.
+// limitKeySize is the key size in bytes for testing the limit: the default for experiments.
 const limitKeySize = 256
 
 // limitCase: the largest value is accepted, a larger one is refused with the right class,

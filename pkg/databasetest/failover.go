@@ -51,8 +51,8 @@ func failoverCase(t *testing.T, f *fixture) {
 
 // keepWriting writes through a member from time to time, until stop is called and a write has
 // succeeded: on a busy machine leaders change, and writes meanwhile fail. An etcd member that
-// caught up by a snapshot refuses requests, even its own, until the cluster's next write: only log
-// entries advance the index from which it knows that it has caught up.
+// caught up by a snapshot refuses requests, even its own, until the next write in the cluster: only
+// log entries advance the index from which it knows that it has caught up.
 func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	t.Helper()
 	client := f.dial(t, f.To(member))
@@ -80,7 +80,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	}
 }
 
-// survivors are a load's clients, some of which lose their member.
+// survivors are the clients of a load, some of which lose their member.
 type survivors struct {
 	spec      load.Spec
 	conns     []database.Client
@@ -144,7 +144,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 		t.Logf("this process was stopped for %v of %v: nothing can be said about its clients", lag, failoverFor)
 		return
 	}
-	// On a starved machine other members' clients may also wait until they give up.
+	// On a starved machine clients of other members may also wait until they give up.
 	all := max(lost, res.Lost)
 	if bad := got.Failed + got.Unknown; got.OK == 0 || bad > 2*all {
 		t.Errorf("%d requests were ok and %d were not, want at most two of each of %d clients not ok", got.OK, bad, all)
@@ -165,7 +165,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	}
 }
 
-// noSink drops a load's records.
+// noSink drops the records of a load.
 type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }

@@ -26,7 +26,7 @@ type fixture struct {
 }
 
 // apart returns a fixture with the same members for one case: it counts its own parts, and its
-// cluster reports to the case's test.
+// cluster reports to the test for that case.
 func (f *fixture) apart() *fixture {
 	cluster := *f.Cluster
 	return &fixture{Cluster: &cluster, before: f.before, names: f.names}
@@ -112,7 +112,7 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 }
 
 // mayLag reports whether a read may miss a write answered before. Even a read after a sync may:
-// ZooKeeper's leader answers a sync before it has applied everything that it committed (2 of 100
+// a ZooKeeper leader answers a sync before it has applied everything that it committed (2 of 100
 // reads were stale on a busy machine).
 func mayLag(mode workload.ReadMode) bool {
 	return mode == workload.ReadStale || mode == workload.ReadSyncGet
@@ -149,7 +149,7 @@ func bytesOf(n int) []byte {
 
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }
 
-// diffLines returns how two texts differ, empty if they are equal.
+// diffLines returns the differences between two texts, empty if they are equal.
 func diffLines(want, got string) string { return cmp.Diff(want, got) }
 
 // open reports whether the cluster has neither TLS nor credentials.
@@ -185,7 +185,7 @@ func count(t *testing.T, f *fixture) int64 {
 	return n
 }
 
-// inTime returns do's error, or errLate without waiting longer for it.
+// inTime returns the error from do, or errLate without waiting longer for it.
 func inTime(ctx context.Context, do func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- do(ctx) }()
@@ -202,14 +202,14 @@ func inTime(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// promptly is how long after its context has ended a call may return: it means at once, but on a
-// busy machine. Members that answer nothing do so until all calls returned.
+// promptly is the time in which a call must return after its context has ended: it means at once,
+// but on a busy machine. Members that answer nothing do so until all calls returned.
 const promptly = Patience
 
 // errLate is the error for a call that did not return promptly after its context ended.
 var errLate = errors.New("a call is still running although its context has ended")
 
-// below returns the names of the commands behind a proxy, which is a member's last command.
+// below returns the names of the commands behind a proxy, which is the last command of a member.
 func below(p database.Plan) []string {
 	var names []string
 	for _, c := range p.Commands[:len(p.Commands)-1] {
@@ -225,7 +225,7 @@ func drives[T any](f *fixture) bool {
 }
 
 // watchesWait reports whether watches may be tested at the same time as sessions: without a prefix,
-// watchers of all keys would also receive changes to the sessions' keys.
+// watchers of all keys would also receive changes to session keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

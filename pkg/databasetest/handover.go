@@ -31,7 +31,7 @@ func BenchmarkHandOvers(b *testing.B, s Suite) {
 	}
 }
 
-// handOvers makes two contenders take turns, and returns how long each hand-over took.
+// handOvers makes two contenders take turns, and returns the duration of each hand-over.
 func (c *Cluster) handOvers(b *testing.B, recipe string, turns int) (took []time.Duration) {
 	b.Helper()
 	locks, err := c.driver.(database.LockDialer).DialLocks(b.Context(), c.Target(), database.LockOptions{Recipe: recipe, TTL: time.Minute})

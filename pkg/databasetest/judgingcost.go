@@ -16,27 +16,27 @@ import (
 // JudgedLoad is the load for measuring the cost of judging: a closed loop with as many reads as
 // updates.
 type JudgedLoad struct {
-	// Name is the database's name in the table that make consistency-cost writes.
+	// Name is the name of the database in the table that make consistency-cost writes.
 	Name string
 	Keys int64
 	// Requests are measured on each side of a pair, in judgedSlices slices.
 	Requests int64
 }
 
-// JudgedClients is how many clients a [JudgedLoad] has.
+// JudgedClients is the number of clients in a [JudgedLoad].
 const JudgedClients = 200
 
 const (
-	// judgedPairs is how many pairs are measured.
+	// judgedPairs is the number of measured pairs.
 	judgedPairs = 10
-	// judgedSlices is how many slices each side of a pair has. Slices without and with a judge
+	// judgedSlices is the number of slices on each side of a pair. Slices without and with a judge
 	// alternate, so that a machine that becomes slower or faster in a pair does so for both.
 	judgedSlices = 10
 )
 
-// JudgingCost measures a client's CPU time per request, without and with a judge, over some
-// connections. It reports the medians, and the median ratio within pairs with its interval. The file
-// that DBTESTER_JUDGING_COST names gets a row.
+// JudgingCost measures the CPU time of a client per request, without and with a judge, over some
+// connections. It reports the medians, and the median ratio within pairs with its interval. The
+// file that DBTESTER_JUDGING_COST names gets a row.
 func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
 	b.Helper()
 	var off, on, ratios []float64
@@ -96,7 +96,7 @@ type judgedSide struct {
 	took   time.Duration // CPU time of the measured slices
 }
 
-// side preloads one side's keys. The two sides have different key sizes.
+// side preloads the keys for one side. The two sides have different key sizes.
 func (l JudgedLoad) side(b *testing.B, conns []database.Client, keySize int, judged bool) *judgedSide {
 	b.Helper()
 	spec := load.Spec{Seed: 7, Load: workload.Load{

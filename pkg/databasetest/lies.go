@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// liars is how many servers lie, each in its own way.
+// liars is the number of servers that lie, each in its own way.
 const liars = 12
 
 // lieWithin bounds each call to a server that lies: it may never answer.
@@ -22,7 +22,7 @@ const lieWithin = 300 * time.Millisecond
 // mostAllocated is far more bytes than the largest answer needs, for a few dozen calls.
 const mostAllocated = 512 << 20
 
-// liedPrefix is the requested keys' prefix.
+// liedPrefix is the prefix of requested keys.
 const liedPrefix = "lies/below"
 
 // liesCase: whatever a server answers, a driver returns an error or the content of the answer. It

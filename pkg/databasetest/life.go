@@ -127,7 +127,7 @@ func loseFollowerCase(t *testing.T, f *fixture) {
 	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })
 }
 
-// loseBelowCase: as loseFollowerCase, but only the server behind a member's proxy dies.
+// loseBelowCase: as loseFollowerCase, but only the server behind the proxy of a member dies.
 func loseBelowCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() {
@@ -199,10 +199,10 @@ func restartCase(t *testing.T, f *fixture) {
 	f.part(t, "clean stop again", func(t *testing.T) { stopsCleanly(t, f) })
 }
 
-// stopAttempts is how often a cluster may be stopped until every member stops cleanly.
-// Consul 1.16 can hang: raft's shutdown waits forever if the newly elected leader stops at the same
-// moment. So members that are not built in have only stopSoon the first time: most have stopped by
-// then, and the next attempts have the usual time.
+// stopAttempts is the number of times a cluster may be stopped until every member stops cleanly.
+// Consul 1.16 can hang: the raft shutdown waits forever if the newly elected leader stops at the
+// same moment. So members that are not built in have only stopSoon the first time: most have
+// stopped by then, and the next attempts have the usual time.
 const (
 	stopAttempts = 4
 	stopSoon     = 15 * time.Second

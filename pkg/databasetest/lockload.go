@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// lockRequests is how many requests of a load take locks.
+// lockRequests is the number of requests in a load that take locks.
 const lockRequests = 24
 
 // lockLoad takes locks as requests of a load do: clients share two names.
@@ -44,7 +44,8 @@ func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) 
 }
 
 const (
-	// lockContenders is how many contend for a lock, and lockTurns how often each one gets it.
+	// lockContenders is the number of contenders for a lock, and lockTurns of turns that each one
+	// gets.
 	lockContenders = 4
 	lockTurns      = 5
 	// lockDelay applies to locks that have a delay.

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mirror checks a driver's mirror with clients of every transport on a loopback address: each put,
-// and each get of an existing key, is held exactly once, and reads return the written values.
+// Mirror checks the mirror of a driver with clients of every transport on a loopback address: each
+// put, and each get of an existing key, is held exactly once, and reads return the written values.
 func Mirror(t *testing.T, address string, db database.Database, drivers map[string]database.Driver) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func Mirror(t *testing.T, address string, db database.Database, drivers map[stri
 	}
 }
 
-// mirrorCalls makes puts and gets and checks how many requests were held.
+// mirrorCalls makes puts and gets and checks the number of held requests.
 func mirrorCalls(t *testing.T, client database.Client, reads []workload.ReadMode, held *atomic.Int64) {
 	t.Helper()
 	ctx := t.Context()

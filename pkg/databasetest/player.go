@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// slack is how many bytes requests may be shorter than in the recording: they contain port
-// numbers.
+// slack is the number of bytes by which requests may be shorter than in the recording: they contain
+// port numbers.
 const slack = 8
 
-// player is a server that replays a member's answers.
+// player is a server that replays the answers of a member.
 type player struct {
 	connections
 	moved  *sync.Cond // a client sent something, or a connection ended
@@ -42,7 +42,7 @@ func play(t testing.TB, said conversation) *player {
 	return p
 }
 
-// serve replays one connection's pieces, each when the client has sent enough.
+// serve replays the pieces for one connection, each when the client has sent enough.
 func (p *player) serve(conn net.Conn, pieces []piece) {
 	sent, over := 0, false
 	p.tasks.Go(func() {
@@ -83,7 +83,7 @@ func (p *player) serve(conn net.Conn, pieces []piece) {
 	})
 }
 
-// end closes all connections, and returns how many pieces were replayed.
+// end closes all connections, and returns the number of replayed pieces.
 func (p *player) end() int {
 	p.close()
 	return p.played

@@ -19,16 +19,16 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// neighbourKeys is the default number of others' keys; the flag -neighbour-keys changes it.
+// neighbourKeys is the default number of foreign keys; the flag -neighbour-keys changes it.
 const neighbourKeys = 100
 
-// ourPrefix is the load's prefix. Others' keys lie directly next to it.
+// ourPrefix is the prefix for the load. Foreign keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
-// neighbours returns the prefixes of others' keys; the empty one is a client without a prefix.
+// neighbours returns the prefixes of foreign keys; the empty one is a client without a prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 
-// besides returns keys without a prefix whose names lie directly next to the load's, if the
+// besides returns keys without a prefix whose names lie directly next to those of the load, if the
 // database stores names unchanged.
 func besides() []string {
 	return []string{
@@ -90,14 +90,14 @@ func prefixCase(t *testing.T, f *fixture) {
 	})
 }
 
-// neighbourhood holds others' keys in their original state.
+// neighbourhood holds foreign keys in their original state.
 type neighbourhood struct {
 	f    *fixture
 	held func(testing.TB, *Cluster) map[string]string
 	was  map[string]string
 }
 
-// inhabit writes others' keys: numbers a load would also write, and a few words.
+// inhabit writes foreign keys: numbers a load would also write, and a few words.
 func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 	t.Helper()
 	n, err := strconv.Atoi(flag.Lookup("neighbour-keys").Value.String())
@@ -151,10 +151,10 @@ func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing
 	}
 }
 
-// prefixKeySize is the numbered keys' size in bytes.
+// prefixKeySize is the size of numbered keys in bytes.
 const prefixKeySize = 11
 
-// read returns the values of others' keys, read by the driver.
+// read returns the values of foreign keys, read by the driver.
 func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[string]string {
 	t.Helper()
 	held := map[string]string{}
@@ -179,7 +179,7 @@ func isOurs(name string) bool {
 	return name == ourPrefix || strings.HasPrefix(name, ourPrefix+"/")
 }
 
-// unchanged fails the test if others' keys changed, disappeared or were added.
+// unchanged fails the test if foreign keys changed, disappeared or were added.
 func (w *neighbourhood) unchanged(t *testing.T, after string) {
 	t.Helper()
 	now := w.held(t, w.f.Cluster)
@@ -203,7 +203,7 @@ type belowOperation struct {
 	do   func(context.Context, *testing.T)
 }
 
-// belowPrefix returns a client's operations below the prefix. Others have the same keys.
+// belowPrefix returns the operations of a client below the prefix. Others have the same keys.
 func belowPrefix(f *fixture, c database.Client) []belowOperation {
 	mode := f.info().Reads[0]
 	key := func(n int64) []byte { return workload.AppendKey(nil, n, prefixKeySize) }

@@ -21,7 +21,7 @@ import (
 // which a recording has no answer.
 const playedWithin = 30 * time.Second
 
-// recording holds a member's answers to each call, by the call's name.
+// recording holds the answers of a member to each call, by call name.
 type recording map[string]conversation
 
 // conversation holds the connections of one call in the order in which they were accepted, each
@@ -30,12 +30,12 @@ type conversation [][]piece
 
 // piece is data a member sent in one read.
 type piece struct {
-	// After is how many bytes the client had sent before on that connection.
+	// After is the number of bytes that the client had sent before on that connection.
 	After int    `json:"after"`
 	Data  []byte `json:"data"`
 }
 
-// recordingPath returns a recording's path in the calling package.
+// recordingPath returns the path of a recording in the calling package.
 func recordingPath(name string) string { return filepath.Join("testdata", "answers", name+".json") }
 
 // record starts a member, makes every call through a proxy, and writes the answers.
@@ -96,18 +96,18 @@ func readRecording(t testing.TB, name string) recording {
 	return r
 }
 
-// recorder forwards bytes between clients and a member, and records the member's data.
+// recorder forwards bytes between clients and a member, and records the data from the member.
 type recorder struct {
 	connections
 	member string
 	said   conversation
 }
 
-// connections tracks a server's connections and the tasks that serve them.
+// connections tracks the connections of a server and the tasks that serve them.
 type connections struct {
 	listener net.Listener
 	tasks    sync.WaitGroup
-	mu       sync.Mutex // of conns, and of the server's data
+	mu       sync.Mutex // of conns, and of data from the server
 	conns    []net.Conn
 }
 

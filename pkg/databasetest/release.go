@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/install"
 )
 
-// Release returns the tools of a release from the user's cache. The first call installs it with the
-// driver's recipes, which may take minutes and need the network. The test is skipped with -short or
+// Release returns the tools of a release from the user cache. The first call installs it with the
+// driver recipes, which may take minutes and need the network. The test is skipped with -short or
 // if the installation fails, but never with CI=true.
 func Release(t testing.TB, db database.Database, version string) map[string]string {
 	t.Helper()

@@ -24,7 +24,7 @@ func (s Suite) cases() string {
 	return "testdata/cases.txt"
 }
 
-// Main runs a package's tests, or one member as [Serve] does. It does not return.
+// Main runs the tests of a package, or one member as [Serve] does. It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	Serve(r)
 	flag.Bool("update", false, "rewrite the files that results are compared with")
@@ -40,7 +40,7 @@ func Main(m *testing.M, r *database.Registry) {
 
 // Run runs every case of the suite, or of its part, against one cluster of three members. Cases
 // that mostly wait, for example until sessions end, run at the same time, each with its own keys.
-// The cases that ran, and how many parts each had, are compared with testdata/cases.txt in the
+// The cases that ran, and the number of parts in each, are compared with testdata/cases.txt in the
 // calling package, or with cases-secure.txt for TLS or credentials, so no case gets lost unnoticed;
 // -update rewrites the file. The returned cluster is stopped, but its logs remain.
 //
@@ -69,7 +69,7 @@ func Run(t *testing.T, s Suite) *Cluster {
 	return f.Cluster
 }
 
-// beside returns how many of the next cases run at the same time.
+// beside returns the number of next cases to run at the same time.
 func (f *fixture) beside(list []testCase) int {
 	n := 0
 	for n < len(list) && list[n].waits != nil && list[n].waits(f) {
@@ -103,15 +103,15 @@ func (f *fixture) runTogether(t *testing.T, list []testCase) string {
 	return ran.String()
 }
 
-// picked returns the cases in the suite's part.
+// picked returns the cases for s.Part.
 func (s Suite) picked() []testCase {
 	return slices.DeleteFunc(cases(), func(c testCase) bool {
 		return s.Part != Whole && !Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
 	})
 }
 
-// mustBePart fails the test unless the cases that ran are exactly those of the suite's part in the
-// file with all cases.
+// mustBePart fails the test unless the cases that ran are exactly those for s.Part in the file with
+// all cases.
 func (s Suite) mustBePart(t *testing.T, ran string) {
 	t.Helper()
 	whole, err := os.ReadFile(s.cases())

@@ -29,7 +29,7 @@ func credentialsCase(t *testing.T, f *fixture) {
 	}
 }
 
-// certificatesCase: only a client with a certificate from the members' CA is admitted.
+// certificatesCase: only a client with a certificate from the member CA is admitted.
 func certificatesCase(t *testing.T, f *fixture) {
 	for _, c := range []struct {
 		name string
@@ -94,7 +94,7 @@ func mustKeep(t *testing.T, f *fixture, err error) {
 	}
 }
 
-// unreachedCase: a dial without the members' TLS fails soon, with the reason.
+// unreachedCase: a dial without the TLS of the members fails soon, with the reason.
 func unreachedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()

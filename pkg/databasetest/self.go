@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Self returns the command line, without a database's name and arguments, that serves a member of a
+// Self returns the command line, without a database name and arguments, that serves a member of a
 // built-in database: with the program in [MemberEnv], or with the test binary.
 func Self() []string {
 	program := os.Getenv(MemberEnv)

@@ -23,7 +23,7 @@ type ends struct {
 	seen, came map[string]database.Change
 }
 
-// of returns a key's end, if it was seen.
+// of returns the end of a key, if it was seen.
 func (e *ends) of(key string) (database.Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,7 +140,7 @@ func released(t *testing.T, one database.Session) {
 	}
 }
 
-// sessionsCase tests the database's sessions.
+// sessionsCase tests sessions.
 func sessionsCase(t *testing.T, f *fixture) {
 	sessionsEnd(t, f, f.driver.(database.SessionDialer).DialSessions, database.SessionFactsOf(f.info(), f.driver))
 }
@@ -267,8 +267,8 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	sees.await(t, "alive")
 }
 
-// leasesCase: requests begin, renew and end sessions by id and with the requested TTL, whatever
-// the prefix of the client's keys.
+// leasesCase: requests begin, renew and end sessions by id and with the requested TTL, whatever the
+// prefix of the client.
 func leasesCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	target := f.Target()
@@ -289,7 +289,7 @@ func leasesCase(t *testing.T, f *fixture) {
 			ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 			defer cancel()
 			var err error
-			// etcd's leader renews a lease it has, also while another member already answered that
+			// An etcd leader renews a lease it has, also while another member already answered that
 			// the lease was revoked.
 			until(t, opWithin, 10*time.Millisecond, func() error {
 				if err = client.KeepAlive(ctx, one); !errors.Is(err, database.ErrNoSession) {

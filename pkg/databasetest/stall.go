@@ -32,8 +32,8 @@ func stallCase(t *testing.T, f *fixture) {
 	}
 }
 
-// stall pauses a member's commands, checks that all calls to clients and to the driver end in time,
-// and resumes the member.
+// stall pauses the commands of a member, checks that all calls to clients and to the driver end in
+// time, and resumes the member.
 func stall(t *testing.T, f *fixture, what string, victim int, commands ...string) {
 	s := &stalled{fixture: f, victim: victim, asked: f.dial(t, f.To(victim)), cancelled: f.dial(t, f.To(victim))}
 	var err error
@@ -143,8 +143,8 @@ func late(err error) error {
 	return nil
 }
 
-// deadline: a write times out with an unknown outcome, because it was sent. The client's later
-// requests time out too, sent or not.
+// deadline: a write times out with an unknown outcome, because it was sent. Later requests by the
+// client time out too, sent or not.
 func (s *stalled) deadline(ctx context.Context) error {
 	put := func(ctx context.Context) error { return s.writes.put(ctx, s.fixture, s.asked) }
 	err := Sent(func(times time.Duration) error { return withTimeout(ctx, times*stallDeadline, put) })

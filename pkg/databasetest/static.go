@@ -48,7 +48,7 @@ func optionsCase(t *testing.T, f *fixture) {
 	})
 }
 
-// planCase: a member's plan depends only on its arguments, stays in the member's directory and
+// planCase: the plan for a member depends only on its arguments, stays in the member directory and
 // equals the golden files.
 func planCase(t *testing.T, f *fixture) {
 	hosts := f.info().FillPorts([]database.Host{{Addr: "10.0.0.1"}, {Addr: "10.0.0.2"}, {Addr: "10.0.0.3"}})

@@ -38,7 +38,7 @@ func upkeepCase(t *testing.T, f *fixture) {
 		if d, ok := f.driver.(database.Defragmenter); ok {
 			do(fmt.Sprintf("defragment member %d", member), func(ctx context.Context) error { return d.Defragment(ctx, f.Target(), member) })
 		}
-		_, planned := f.driver.(database.SnapshotPlanner) // the suite's members are not started for snapshots
+		_, planned := f.driver.(database.SnapshotPlanner) // the members in this suite are not started for snapshots
 		if s, ok := f.driver.(database.Snapshotter); ok && !planned {
 			do(fmt.Sprintf("snapshot of member %d", member), func(ctx context.Context) error {
 				size, err := s.Snapshot(ctx, f.Target(), member)

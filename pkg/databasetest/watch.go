@@ -15,7 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heard holds some watchers' events, except events without a change. It is safe for concurrent use.
+// Heard holds the events of some watchers, except events without a change. It is safe for
+// concurrent use.
 type Heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
@@ -44,7 +45,7 @@ func (h *Heard) Broken(err error) {
 	h.broken = err
 }
 
-// Of returns a watcher's events, and why its connection ended.
+// Of returns the events of a watcher, and why its connection ended.
 func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,7 +58,7 @@ const watchedPrefix = "shared/run-3"
 // watchesCase: with each kind of watch, watchers of a key, of all keys and, if possible, of ranges
 // receive every later write below the prefix, in order and once. If the kind coalesces, they
 // receive the last write. Earlier writes and writes outside are not reported. A barrier ends the
-// wait. Kinds that the suite's options do not have are skipped.
+// wait. Kinds that the suite options do not have are skipped.
 func watchesCase(t *testing.T, f *fixture) {
 	prefix := ""
 	switch {
@@ -97,7 +98,7 @@ type watchedKeys struct {
 	after []int64
 }
 
-// watchKeys adds watchers; nil means that the members' release has no such watches.
+// watchKeys adds watchers; nil means that this release has no such watches.
 func watchKeys(t *testing.T, f *fixture, kind database.WatchKind, target database.Target, ranges []database.WatchRange) *watchedKeys {
 	t.Helper()
 	w := &watchedKeys{heard: &Heard{}}
@@ -327,8 +328,8 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 	}
 }
 
-// resume closes a watcher's connection, calls meanwhile and continues over another connection. A
-// barrier over it ends after all changes. It reports false for a release that cannot do that.
+// resume closes the connection of a watcher, calls meanwhile and continues over another connection.
+// A barrier over it ends after all changes. It reports false for a release that cannot do that.
 func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, facts *database.WatchFacts, target database.Target, watcher int32, r database.WatchRange, meanwhile func()) bool {
 	t.Helper()
 	if err := w.on[watcher].Close(); err != nil {
@@ -390,7 +391,7 @@ func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.Watc
 }
 
 // watchFacts: a database has the facts about its watches, or the reason why it has no watches.
-// Kinds without values need clients that know their writes' versions.
+// Kinds without values need clients that know the versions of their writes.
 func watchFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.WatchDialer)
 	info := f.info()

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The static limit for a database's values equals the limit with its default options, under a key
-// with the default size.
+// The static limit for values equals the limit with default options, under a key with the default
+// size.
 func TestMaxValueOfDefaults(t *testing.T) {
 	const keySize = 256
 	for _, db := range Registry().All() {

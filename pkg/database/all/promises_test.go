@@ -8,7 +8,7 @@ import (
 )
 
 // TestPromises: every read mode in every database states its promise, and only these modes are
-// judged as linearizable. ZooKeeper's modes never are.
+// judged as linearizable. ZooKeeper modes never are.
 func TestPromises(t *testing.T) {
 	var linearizable []string
 	for _, db := range Registry().All() {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the tables of sessions, locks and watches again")
 
-// The documentation's tables for sessions, locks and watches equal the drivers' statements.
+// The tables of sessions, locks and watches in the documentation equal those from the drivers.
 func TestSessionTable(t *testing.T) {
 	all := append(Registry().All(), fake.Database())
 	for _, table := range []struct{ file, head, want string }{
@@ -44,7 +44,7 @@ func TestSessionTable(t *testing.T) {
 	}
 }
 
-// The page on scenarios has the TTLs that the databases' rules need for a promise.
+// The page on scenarios has the TTLs that database rules need for a promise.
 func TestScenarioPromises(t *testing.T) {
 	const file = "../../../docs/scenarios.md"
 	page, err := os.ReadFile(file)

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// TestUpstream: with a release's defaults, a plan differs only in settings that measuring needs.
-// With dbtester's own defaults it differs in the settings that they change.
+// TestUpstream: with release defaults, a plan differs only in settings that measuring needs. With
+// dbtester defaults it differs in the settings that they change.
 func TestUpstream(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, version, own, upstream string }{

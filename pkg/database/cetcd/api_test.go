@@ -11,8 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// The checks below pass with Consul's own client library on Consul and on the
-// proxy.
+// The checks below pass with the Consul client library on Consul and on the proxy.
 func TestAPI(t *testing.T) {
 	for name, start := range map[string]func(testing.TB) string{"cetcd": startProxy, "consul": startConsul} {
 		t.Run(name, func(t *testing.T) {
@@ -215,7 +214,7 @@ func counter(t *testing.T, s *area) {
 	}
 }
 
-// area is one check's part in a store. Its methods fail the test on errors.
+// area is the part of a store for one check. Its methods fail the test on errors.
 type area struct {
 	t      *testing.T
 	kv     *api.KV

@@ -24,7 +24,7 @@ func suite() databasetest.Suite {
 	}
 }
 
-// raftEntries returns how many log entries the etcd below the proxies has.
+// raftEntries returns the number of log entries in the etcd below the proxies.
 func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	config, err := c.Target().TLS.Config()

@@ -17,7 +17,7 @@ import (
 )
 
 // The requests below are sent to Consul and to the proxy. Both must give the same
-// answers, equal to Consul's recorded answers in testdata/kv.txt.
+// answers, equal to the answers recorded from Consul in testdata/kv.txt.
 //
 // Three differences are known and left out. Consul answers invalid numbers with 500,
 // the proxy with 400; a put that changes nothing moves no index in Consul; and the
@@ -230,7 +230,7 @@ func ranked(text string) string {
 	})
 }
 
-// startProxy starts one etcd member with its proxy and returns the proxy's URL.
+// startProxy starts one etcd member with its proxy and returns the proxy URL.
 func startProxy(t testing.TB) string {
 	t.Helper()
 	s := suite()

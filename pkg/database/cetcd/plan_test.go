@@ -89,7 +89,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// An address never becomes a flag: the proxy reads back the plan's addresses.
+// An address never becomes a flag: the proxy reads back the planned addresses.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range []string{"10.0.0.1", "::1", "fe80::1%eth0", "db-1.example.org", "-etcd=http://a:1", "a b\n"} {
 		f.Add(seed)

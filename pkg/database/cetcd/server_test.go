@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Lists longer than a page are complete, and data written through etcd's own interface
-// is an error, not a value.
+// Lists longer than a page are complete, and data written through the etcd interface is an error,
+// not a value.
 func TestLists(t *testing.T) {
 	client, err := api.NewClient(&api.Config{Address: startProxy(t)})
 	if err != nil {
@@ -47,7 +47,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// Another author's key is neither returned nor silently omitted from a list.
+// A key by another author is neither returned nor silently omitted from a list.
 func TestForeignKey(t *testing.T) {
 	s := suite()
 	s.Addrs = []string{"127.0.6.8"}
@@ -62,7 +62,7 @@ func TestForeignKey(t *testing.T) {
 		}
 	}
 	put("a")
-	// etcd's own listener, by the plan.
+	// The etcd listener, by the plan.
 	store, err := newStore(c.Plan(0).Listen[0], nil)
 	if err != nil {
 		t.Fatalf("connect to etcd: %v", err)
@@ -92,7 +92,7 @@ func TestStopWhileBlocked(t *testing.T) {
 	}
 }
 
-// stopWhileBlocked returns how long a proxy with blocked queries takes to stop.
+// stopWhileBlocked returns the time a proxy with blocked queries takes to stop.
 func stopWhileBlocked(t *testing.T) time.Duration {
 	t.Helper()
 	s := suite()

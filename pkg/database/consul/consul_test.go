@@ -27,8 +27,9 @@ func suite(t testing.TB) databasetest.Suite {
 	}
 }
 
-// kvEntries returns how many log entries changed, or could have changed, a key: the largest
-// number a member has applied. The plain index also counts the members' writes about themselves.
+// kvEntries returns the number of log entries that changed, or could have changed, a key: the
+// largest number a member has applied. The plain index also counts writes by members about
+// themselves.
 func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
 	var most int64

@@ -110,8 +110,8 @@ func read(in input) (responseHead, []byte, error) {
 	return a, body, err
 }
 
-// For any bytes the result equals net/http's, if it accepts them too, and does not depend on how
-// they are split.
+// For any bytes the result equals that of net/http, if it accepts them too, and does not depend on
+// how they are split.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
@@ -158,7 +158,7 @@ func TestPathsAreTheLibrarys(t *testing.T) {
 	})
 }
 
-// The environment adds the same to these requests as to the library's.
+// The environment adds the same to these requests as to those by the library.
 func TestRequests(t *testing.T) {
 	t.Setenv("CONSUL_NAMESPACE", "team a")
 	t.Setenv("CONSUL_HTTP_TOKEN", "from outside")
@@ -200,7 +200,7 @@ func TestLeanContexts(t *testing.T) { overLean(t, testLeanContexts) }
 
 func testLeanContexts(t *testing.T, o way) {
 	var silent atomic.Bool
-	var from atomic.Value // the client's address
+	var from atomic.Value // the client address
 	asked := make(chan struct{}, 1)
 	c := openTo(t, o, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or the server does not see the client leave

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A raised limit is the server's and every client's: the largest value passes and
-// reads back, and one byte more does not.
+// A raised limit applies to the server and to every client: the largest value passes and reads
+// back, and one byte more does not.
 func TestRaisedLimit(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "kv_max_value_size: 2000000")

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Consul's texts for a key that was not locked, from version 1.16.
+// The Consul texts for a key that was not locked, from version 1.16.
 func TestRefusal(t *testing.T) {
 	for _, tt := range []struct {
 		what string
@@ -76,7 +76,7 @@ func TestLostLock(t *testing.T) {
 	}
 }
 
-// sessionOf returns a contender's session.
+// sessionOf returns the session of a contender.
 func sessionOf(c database.Contender) *session {
 	if direct, ok := c.(*contender); ok {
 		return direct.session
@@ -86,8 +86,8 @@ func sessionOf(c database.Contender) *session {
 
 func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite(b)) }
 
-// A dead holder's lock passes later by its LockDelay. 0 means no delay, which Consul's own client
-// cannot request.
+// The lock of a dead holder passes later by its LockDelay. 0 means no delay, which the Consul
+// client cannot request.
 func TestLockDelay(t *testing.T) {
 	if !databasetest.Long() {
 		t.Skip("it waits for 35 s")

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The server's answer decides the outcome, over either transport.
+// The answer decides the outcome, over either transport.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -220,7 +220,7 @@ func TestServerCloses(t *testing.T) {
 	})
 }
 
-// Read modes are sent as Consul's parameters, without a request for compression.
+// Read modes are sent as Consul parameters, without a request for compression.
 func TestReadModes(t *testing.T) {
 	overBoth(t, func(t *testing.T, o way) {
 		requests := make(chan *http.Request, 1)
@@ -248,7 +248,7 @@ func TestReadModes(t *testing.T) {
 	})
 }
 
-// way is a transport, and how the test sends requests.
+// way is a transport, and whether fibers send the requests.
 type way struct {
 	*Options
 	fibers bool
@@ -278,8 +278,8 @@ func overLean(t *testing.T, run func(*testing.T, way)) {
 // inFibers sends each request as a fiber.
 type inFibers struct{ *lean }
 
-// newInFibers connects the client, because a fiber waits as one from the connection's second
-// exchange on.
+// newInFibers connects the client, because a fiber waits as one from the second exchange on a
+// connection.
 func newInFibers(t *testing.T, c *lean) *inFibers {
 	t.Helper()
 	if _, err := c.conn.Begin(t.Context()); err != nil {
@@ -333,7 +333,7 @@ func open(t *testing.T, o way, addr string) allOps {
 	return c.(allOps)
 }
 
-// allOps are the operations that both transports' clients have.
+// allOps are the operations that clients of both transports have.
 type allOps interface {
 	database.Client
 	database.Deleter
@@ -361,7 +361,7 @@ func TestClassify(t *testing.T) {
 	mustClass(t, classify(context.Background(), errors.New("no JSON")), database.ClassOther, workload.Unknown)
 	mustClass(t, classify(context.Background(), api.StatusError{Code: 502}), database.ClassOther, workload.Unknown)
 
-	// A proxy's answer may arrive before the request that caused it has ended.
+	// The answer from a proxy may arrive before the request that caused it has ended.
 	left, leave := context.WithCancel(context.Background())
 	canceled := api.StatusError{Code: 500, Body: "etcd: rpc error: code = Canceled desc = context canceled"}
 	mustClass(t, classify(left, canceled), database.ClassOther, workload.Unknown)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// The text in a member's directory, a certificate's path or a level never becomes a setting in
+// The text in a member directory, a certificate path or a level never becomes a setting in
 // consul.json or a separate flag.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range [][2]string{{"/data/m", "INFO"}, {`/data/"},"enable_script_checks":true`, "x\n\"ui\":1"}, {"/é\u2028", "</script>"}} {

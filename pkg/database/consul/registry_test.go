@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Instances register as services at a server's agent: consumers learn about deaths and deploys, no
-// instance is declared dead before its TTL, and no registration is left, not even for dead
-// instances.
+// Instances register as services at the agent of a server: consumers learn about deaths and
+// deploys, no instance is declared dead before its TTL, and no registration is left, not even for
+// dead instances.
 func TestRegistry(t *testing.T) {
 	c := startOne(t, "{}")
 	plan := discovery.Plan{
@@ -31,14 +31,14 @@ func TestRegistry(t *testing.T) {
 	if err := errors.Join(plan.Await(ctx, driver, c.Target()), s.Register(ctx), s.Follow(ctx), s.Run(ctx)); err != nil {
 		t.Fatal(err)
 	}
-	awaitPassing(ctx, t, c.Target(), plan.Instances-plan.Deaths) // the load's rest
+	awaitPassing(ctx, t, c.Target(), plan.Instances-plan.Deaths) // the rest of the load
 	s.End(ctx)
 	o := s.Outcome()
 	if o.Registered.Registered != plan.Instances || o.Watching != plan.Consumers || o.Left > 0 || o.BehindWhy != "" || o.Beside == "" {
 		t.Errorf("%d instances were registered (%s), %d consumers watched (%s), %d registrations are left (%s), %s; beside it %q",
 			o.Registered.Registered, o.Why, o.Watching, o.BrokenWhy, o.Left, o.WhyLeft, o.BehindWhy, o.Beside)
 	}
-	// On a busy machine renewals may come too late: such ends are the client's.
+	// On a busy machine renewals may come too late: such ends are due to the client.
 	if n := o.Counts; n.Early+n.Alive+n.Lost > 0 {
 		t.Errorf("counts %+v, witnesses %+v; want none wrong", n, o.Witnesses)
 	}

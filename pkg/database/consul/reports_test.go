@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The load's token is sent to the member's own address, and nothing is sent without one.
+// The load token is sent to the member address only, and nothing is sent without one.
 func TestReports(t *testing.T) {
 	target := database.Target{Endpoints: []string{"10.0.0.2:8500", "10.0.0.3:8501"}, TLS: &database.TLS{}, Auth: &database.Auth{Password: "let me in"}}
 	got := New().Reports(target, 1)

@@ -207,7 +207,7 @@ func TestSecure(t *testing.T) {
 		s.Options = fmt.Sprintf(`{transport: %s, flags: ['-hcl=acl { enabled = true default_policy = "deny" tokens { initial_management = "%s" agent = "%[2]s" } }']}`,
 			transport, token)
 		if transport == database.Lean {
-			s.Elsewhere = []string{"sessions", "watches"} // over connections in Consul's library, whatever the transport
+			s.Elsewhere = []string{"sessions", "watches"} // over connections in the Consul library, whatever the transport
 		}
 		t.Run(string(transport), func(t *testing.T) { databasetest.Run(t, s) })
 	}

@@ -21,7 +21,7 @@ type watchedStore struct {
 	mu      sync.Mutex
 	queries []string // the indexes waited for, or ""
 	open    map[net.Conn]bool
-	// answer returns the index and the keys' versions, in key order; it answers nothing until the
+	// answer returns the index and the key versions, in key order; it answers nothing until the
 	// query is given up.
 	answer func(wait string, query int) (index int, pairs string)
 }
@@ -138,7 +138,7 @@ func TestWatchIndexFalls(t *testing.T) {
 	}
 }
 
-// Close leaves no connections: a member limits a client's connections.
+// Close leaves no connections: a member limits the connections of a client.
 func TestWatchClose(t *testing.T) {
 	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
 		if wait == "5" {

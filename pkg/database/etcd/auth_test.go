@@ -50,7 +50,7 @@ func admit(t testing.TB, c *databasetest.Cluster, root database.Auth) {
 	}
 }
 
-// usersOf returns a client for users at member 0, with the cluster's credentials.
+// usersOf returns a client for users at member 0, with the cluster credentials.
 func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes func()) {
 	t.Helper()
 	conn, err := connect(c.To(0))
@@ -60,7 +60,7 @@ func usersOf(t testing.TB, c *databasetest.Cluster) (users pb.AuthClient, closes
 	return pb.NewAuthClient(conn), func() { _ = conn.Close() }
 }
 
-// authRevision returns how often the users were changed.
+// authRevision returns the number of changes to users.
 func authRevision(t testing.TB, c *databasetest.Cluster) uint64 {
 	t.Helper()
 	users, closes := usersOf(t, c)
@@ -81,7 +81,7 @@ func TestSecure(t *testing.T) {
 	})
 }
 
-// When a password changes, members drop that user's tokens. Clients request new tokens, and no
+// When a password changes, members drop the tokens of that user. Clients request new tokens, and no
 // request fails for that reason.
 func TestForgottenTokens(t *testing.T) {
 	t.Parallel()

@@ -69,8 +69,8 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkKeepAlive measures a lease renewal as [BenchmarkPut] does a put: with a load's requests,
-// with a session holder, with the library's KeepAliveOnce, and with its KeepAlive. The last renews
+// BenchmarkKeepAlive measures a lease renewal as [BenchmarkPut] does a put: with the requests of a
+// load, with a session holder, and with KeepAliveOnce and KeepAlive of the library. The last renews
 // by itself three times in a TTL, so its ns/op means nothing.
 func BenchmarkKeepAlive(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
@@ -159,7 +159,7 @@ func benchmarkHeld(b *testing.B, library *clientv3.Client) {
 	readers.Wait()
 }
 
-// bareLibrary returns etcd's client without ours around it.
+// bareLibrary returns the etcd client without ours around it.
 func bareLibrary(b *testing.B, t database.Target) *clientv3.Client {
 	b.Helper()
 	library, err := clientv3.New(clientv3.Config{Endpoints: t.Endpoints, Logger: zap.NewNop()})

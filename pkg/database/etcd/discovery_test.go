@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Among a service's twenty instances some die and some are deployed: five consumers, spread over
+// Among twenty instances of a service some die and some are deployed: five consumers, spread over
 // three members, learn about all changes, no instance lives that was declared dead, and the parts
 // of each time add up. A prober with its own watch has seen the same deaths.
 func TestServiceDiscovery(t *testing.T) {
@@ -50,7 +50,7 @@ func TestServiceDiscovery(t *testing.T) {
 		t.Errorf("%d instances were registered (%s), %d consumers watched (%s), %d sessions are left (%s), %s",
 			o.Registered.Registered, o.Why, o.Watching, o.BrokenWhy, o.Left, o.WhyLeft, o.BehindWhy)
 	}
-	// On a busy machine renewals may come too late: such ends are the client's.
+	// On a busy machine renewals may come too late: such ends are due to the client.
 	if n := o.Counts; n.Early+n.Alive+n.Lost > 0 {
 		t.Errorf("counts %+v, witnesses %+v; want none wrong", n, o.Witnesses)
 	}

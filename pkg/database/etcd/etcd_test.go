@@ -27,7 +27,7 @@ func suite() databasetest.Suite {
 	}
 }
 
-// raftEntries returns how many entries the cluster's log has. It sends no credentials, because
+// raftEntries returns the number of entries in the cluster log. It sends no credentials, because
 // every token is an entry.
 func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	t.Helper()
@@ -45,9 +45,8 @@ func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 }
 
 // exactLimit returns the largest value that member 0 accepts. An id takes up to 10
-// bytes, depending on its high bits, which are the low bits of the member's own id. A
-// request with credentials also contains the user's name, and how often the users were
-// changed.
+// bytes, depending on its high bits, which are the low bits of the member id. A request with
+// credentials also contains the user name, and the number of changes to users.
 func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	t.Helper()
 	status, err := statusOf(t.Context(), c.Target(), 0)

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// A number is found among a message's fields, and a message that ends too early is refused.
+// A number is found among message fields, and a message that ends too early is refused.
 func TestNumberIn(t *testing.T) {
 	message, err := proto.Marshal(&pb.LeaseKeepAliveResponse{Header: &pb.ResponseHeader{ClusterId: 7, Revision: 3}, ID: -5, TTL: 1 << 40})
 	if err != nil {

@@ -26,7 +26,7 @@ func TestLimitOfFlags(t *testing.T) {
 				if value, err := client.Get(t.Context(), key, workload.ReadLinearizable); err != nil || len(value) != largest {
 					t.Errorf("read %d bytes: %v", len(value), err)
 				}
-				// The id in an entry's header may be shorter than assumed.
+				// The id in an entry header may be shorter than assumed.
 				err := client.Put(t.Context(), key, make([]byte, largest+1+maxVarint-1))
 				if outcome, class := database.Classify(err); outcome != workload.Failed || class != database.ClassTooLarge {
 					t.Errorf("more than %d bytes: %v", largest, err)
@@ -53,8 +53,8 @@ func TestRequestBytes(t *testing.T) {
 }
 
 func TestMaxValue(t *testing.T) {
-	// 1.5 MiB, less 3+11 for the header with a 10-byte id, 1+3 for the put, 1+2 for the key's
-	// length, 1+3 for the value's, and the key.
+	// 1.5 MiB, less 3+11 for the header with a 10-byte id, 1+3 for the put, 1+2 for the key
+	// length, 1+3 for the value length, and the key.
 	if got, want := maxValue(defaultRequestBytes, 256), 1572864-14-4-3-4-256; got != want {
 		t.Errorf("got %d, want %d", got, want)
 	}

@@ -126,7 +126,7 @@ func TestLyingProxy(t *testing.T) {
 			}
 			spec := loading.Spec{Seed: 7, Load: workload.Load{
 				Keyspace: workload.Keyspace{Keys: 100, KeyLaw: workload.KeysUniform},
-				Sizing:   workload.Sizing{KeySize: 24 + n, ValueSize: 40}, // its own keys: the value before the first update is no other load's
+				Sizing:   workload.Sizing{KeySize: 24 + n, ValueSize: 40}, // its own keys: the value before the first update is not from another load
 				Limits:   workload.Limits{Timeout: time.Minute, Drain: time.Minute},
 				Content:  workload.Content{Read: workload.ReadLinearizable, Mix: []workload.Share{{Operation: workload.OpRead, Weight: 50}, {Operation: workload.OpUpdate, Weight: 50}}},
 			}}

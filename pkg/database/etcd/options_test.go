@@ -95,8 +95,8 @@ func TestFsync(t *testing.T) {
 	}
 }
 
-// The server in this binary must understand a plan's flags, value for value, and must refuse flags
-// it does not understand.
+// The server in this binary must understand the planned flags, value for value, and must refuse
+// flags it does not understand.
 func TestParse(t *testing.T) {
 	o := New()
 	o.UnsafeNoFsync = true

@@ -27,8 +27,8 @@ func planArgs(t *testing.T, dir, addr string) map[string]string {
 	return flags
 }
 
-// The text in a directory's name or an address never becomes a flag or a member, and every URL
-// reads back as the given address.
+// The text in a directory name or an address never becomes a flag or a member, and every URL reads
+// back as the given address.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range [][2]string{{"/data/m", "10.0.0.1"}, {"/data/a b --x=1", "fe80::1%eth0"}, {"/é", "::1"}, {"/x", "db-1.example.org"}} {
 		f.Add(seed[0], seed[1])

@@ -82,7 +82,7 @@ func TestLateRenewal(t *testing.T) {
 	})
 }
 
-// keeper is a member that answers renewals: each by the test's next TTL, in order.
+// keeper is a member that answers renewals: each by the next TTL from the test, in order.
 type keeper struct {
 	pb.UnimplementedLeaseServer
 	ttls    chan int64 // in seconds; 0 ends the stream with an error
@@ -136,8 +136,8 @@ func leanly(t *testing.T, endpoints ...string) *leaseRenewals {
 	return r
 }
 
-// Over our own stream, answers belong to their lease's renewals in order, including abandoned ones,
-// and a stream that has ended is replaced.
+// Over our own stream, answers belong to renewals of their lease in order, including abandoned
+// ones, and a stream that has ended is replaced.
 func TestLeanRenewals(t *testing.T) {
 	k := &keeper{ttls: make(chan int64)}
 	r := leanly(t, keepers(t, k))

@@ -69,7 +69,7 @@ func each(t *testing.T, transports []database.Transport, run func(*testing.T, da
 	}
 }
 
-// The limit is exact: computed from the bits in the member's id, the largest value passes and one
+// The limit is exact: computed from the bits in the member id, the largest value passes and one
 // byte more does not.
 func TestExactLimit(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestExactLimit(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ask for the status: %v", err)
 	}
-	// A request's id starts with the low 16 bits of the member's.
+	// A request id starts with the low 16 bits of the member id.
 	id := status.Header.MemberId << 48
 	idSize := protowire.SizeVarint(id)
 	byTransport(t, func(t *testing.T, transport database.Transport) {
@@ -139,7 +139,7 @@ func TestNoSpace(t *testing.T) {
 	})
 }
 
-// The rules find events in a real server's log.
+// The rules find events in a real server log.
 func TestLogRules(t *testing.T) {
 	t.Parallel()
 	c := startOne(t, "snapshot_count: 20")
@@ -159,7 +159,7 @@ func TestLogRules(t *testing.T) {
 	}
 }
 
-// eventsIn returns the event kinds in a member's log, in the rules' order.
+// eventsIn returns the event kinds in a member log, in the order of the rules.
 func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(0, Name))
@@ -219,7 +219,7 @@ func asksOnly(t *testing.T, c *databasetest.Cluster, transport database.Transpor
 	}
 }
 
-// memberThatAnswers makes one read and returns the answering member's id.
+// memberThatAnswers makes one read and returns the id of the answering member.
 func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 	t.Helper()
 	request := &pb.RangeRequest{Key: []byte("k"), Serializable: true}

@@ -146,7 +146,7 @@ func TestExpiredLeases(t *testing.T) {
 	}
 }
 
-// expired returns how many leases a member ended because they were not renewed.
+// expired returns the number of leases that a member ended because they were not renewed.
 func expired(t *testing.T, endpoint string) int64 {
 	t.Helper()
 	resp, err := http.Get("http://" + endpoint + "/metrics")

@@ -13,8 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// timeoutServer is a server that records how much time each request gives it, zero
-// for no limit.
+// timeoutServer is a server that records the time that each request gives it, zero for no limit.
 type timeoutServer struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer
@@ -34,8 +33,8 @@ func (s *timeoutServer) Put(ctx context.Context, _ *pb.PutRequest) (*pb.PutRespo
 	return &pb.PutResponse{}, nil
 }
 
-// Over every transport the server knows a request's deadline, so it does not work on a request the
-// client has given up.
+// Over every transport the server knows the deadline of a request, so it does not work on one that
+// the client has given up.
 func TestTimeoutReachesServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.16.2.1:0")
 	if err != nil {

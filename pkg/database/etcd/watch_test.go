@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Event fields are read as protobuf's own decoder reads them, and broken messages are errors.
+// Event fields are read as the protobuf decoder reads them, and broken messages are errors.
 func TestWatchMessages(t *testing.T) {
 	resp := &pb.WatchResponse{
 		Header: &pb.ResponseHeader{ClusterId: 1 << 60, Revision: 12}, WatchId: 42, Fragment: true,

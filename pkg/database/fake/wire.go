@@ -33,7 +33,7 @@ const (
 	opAwait     // the turn of a waiting session: its fence
 	opLeave     // the turn or wait of a session: not found if it had no turn
 	opWatch     // the key that the request value is; see watch.go
-	opWatchAll  // the keys that begin with the request's value
+	opWatchAll  // the keys that begin with the request value
 	opWatchPart // the keys in the range the request describes
 	opMark      // comes back behind all events
 	opEvent     // a change, from the server

@@ -79,7 +79,7 @@ func member(tools map[string]string) database.Member {
 	return database.Member{Index: 1, Hosts: hosts, Dir: "/m", Tools: tools}
 }
 
-// The proxy speaks to its own etcd, which is this binary's or the tool.
+// The proxy speaks to its own etcd, either the one in this binary or the tool.
 func TestPlan(t *testing.T) {
 	built, err := New().Plan(member(map[string]string{Name: "/opt/zetcd"}))
 	if err != nil {
@@ -112,7 +112,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// etcd's options are at the top, and checked.
+// The etcd options are at the top, and checked.
 func TestOptions(t *testing.T) {
 	o := New()
 	if err := yamlfile.DecodeOptions([]byte("{key_parents: 5, snapshot_count: 7, unsafe_no_fsync: true, flags: [--pre-vote]}"), o); err != nil {

@@ -37,7 +37,7 @@ func (a access) size() int {
 	return size
 }
 
-// digestScheme is ZooKeeper's scheme for a user and a password.
+// digestScheme is the ZooKeeper scheme for a user and a password.
 const digestScheme = "digest"
 
 // credentials returns the authentication data of the digest scheme.

@@ -22,7 +22,7 @@ var (
 // The admin server speaks HTTP. It is the only way to request a snapshot: the client port
 // has no such request, and signals have no handler.
 const (
-	// defaultAdminPort is ZooKeeper's own default.
+	// defaultAdminPort is the default in ZooKeeper.
 	defaultAdminPort = 8080
 	// snapshotVersion is the first release with the command "snapshot".
 	snapshotVersion = "3.9.0"
@@ -47,7 +47,7 @@ func (o *Options) PlanSnapshots(s database.SnapshotTarget) error {
 	return nil
 }
 
-// setAdmin sets the admin server's keys; by default the server binds every address and lets anyone
+// setAdmin sets the keys for the admin server; by default it binds every address and lets anyone
 // replace the data.
 func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	set("admin.enableServer", o.AdminPort > 0)
@@ -59,14 +59,14 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	}
 }
 
-// admin calls a member's admin server. With port 0 there is no such server.
+// admin calls the admin server of a member. With port 0 there is no such server.
 type admin struct {
 	port   int
 	target database.Target
 	member int
 }
 
-// url returns a command's address.
+// url returns the address of a command.
 func (a admin) url(command string) (string, error) {
 	if a.member < 0 || a.member >= len(a.target.Endpoints) {
 		return "", fmt.Errorf("the zookeeper member must be from 0 to %d, got %d", len(a.target.Endpoints)-1, a.member)

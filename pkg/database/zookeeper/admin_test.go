@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// hasAdmin reports whether a release has the admin server's jars. Releases that earlier versions
-// installed from Maven lack them.
+// hasAdmin reports whether a release has the jars for the admin server. Releases that earlier
+// versions installed from Maven lack them.
 func hasAdmin(t testing.TB, jars string) bool {
 	t.Helper()
 	for _, pattern := range []string{"jetty-server-*.jar", "lib/jetty-server-*.jar"} {

@@ -15,7 +15,7 @@ var _ database.Bulker = (*Options)(nil)
 // mostCreates bounds the creates in a transaction: more gain nothing.
 const mostCreates = 256
 
-// BulkSize returns how many creates fit into a request of jute_max_buffer bytes.
+// BulkSize returns the number of creates that fit into a request of jute_max_buffer bytes.
 func (o *Options) BulkSize(keySize, valueSize int) int {
 	// An operation in a transaction has a 9-byte header. Half the buffer is left for ACLs and
 	// escapes.
@@ -23,7 +23,7 @@ func (o *Options) BulkSize(keySize, valueSize int) int {
 	return max(1, min(mostCreates, o.JuteMaxBuffer/2/size))
 }
 
-// bulk creates keys with the library's transactions.
+// bulk creates keys with library transactions.
 type bulk struct {
 	session *session
 	keys    Keyspace

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// A prefix's claim is a znode directly below it, next to the keys' parents: a client that wrote the
-// claim as a key would create the parents.
+// The claim on a prefix is a znode directly below it, next to the parents of keys: a client that
+// wrote the claim as a key would create the parents.
 
 // Claim returns the claim of the prefix, after a sync.
 func (p Protocol) Claim(ctx context.Context, t database.Target) (text []byte, version int64, err error) {
@@ -32,7 +32,7 @@ func (p Protocol) Claim(ctx context.Context, t database.Target) (text []byte, ve
 	return text, version, err
 }
 
-// SetClaim creates the prefix's znodes and the claim, or sets a claim that has that version.
+// SetClaim creates the prefix znodes and the claim, or sets a claim that has that version.
 func (p Protocol) SetClaim(ctx context.Context, t database.Target, text []byte, version int64) error {
 	return p.withClaim(ctx, t, func(s *session, path string) (err error) {
 		if version == database.NoVersion {
@@ -50,7 +50,7 @@ func (p Protocol) SetClaim(ctx context.Context, t database.Target, text []byte, 
 	})
 }
 
-// RemoveClaim removes the claim, and the prefix's last znode if nothing else is below it.
+// RemoveClaim removes the claim, and the last prefix znode if nothing else is below it.
 func (p Protocol) RemoveClaim(ctx context.Context, t database.Target) error {
 	return p.withClaim(ctx, t, func(s *session, path string) error {
 		_, err := s.removeAll(ctx, []string{path})
@@ -62,7 +62,7 @@ func (p Protocol) RemoveClaim(ctx context.Context, t database.Target) error {
 	})
 }
 
-// withClaim calls f with a session and the path of the claim on the target's prefix.
+// withClaim calls f with a session and the path of the claim on the target prefix.
 func (p Protocol) withClaim(ctx context.Context, t database.Target, f func(s *session, path string) error) error {
 	if t.Prefix == "" {
 		return errors.New("claim: there is no prefix")

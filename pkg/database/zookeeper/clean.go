@@ -12,8 +12,8 @@ import (
 )
 
 // Clean removes keys below the prefix, in transactions of at most batchSize znodes. It then removes
-// their parents and the prefix's last znode, if nothing else is below it. Higher znodes, such as
-// "/a" of the prefix "a/b", may belong to others and stay. It fails if a parent's listing is larger
+// their parents and the last prefix znode, if nothing else is below it. Higher znodes, such as "/a"
+// of the prefix "a/b", may belong to others and stay. It fails if the listing of a parent is larger
 // than maxListing.
 func (p Protocol) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(keys int64)) error {
 	if t.Prefix == "" {
@@ -85,7 +85,7 @@ func (k Keyspace) removes(which database.Removable, parent, name string) bool {
 }
 
 // removeAll removes znodes in one transaction, or one by one if the transaction fails. It
-// skips znodes that are gone or have children, and returns how many it removed.
+// skips znodes that are gone or have children, and returns the number of those it removed.
 func (s *session) removeAll(ctx context.Context, paths []string) (n int, err error) {
 	if len(paths) > 1 && len(paths[0]) < maxPath {
 		ops := make([]any, len(paths))

@@ -19,7 +19,7 @@ type client struct {
 	requests
 	keys   Keyspace
 	limit  int // largest request in bytes
-	access int // the ACL's bytes in a create request
+	access int // the bytes of the ACL in a create request
 	// updates means that the last Put found its key.
 	updates bool
 	path    []byte // of the last key
@@ -37,7 +37,8 @@ var (
 	_ database.Continuer      = (*client)(nil)
 )
 
-// Put creates key or sets its value. It first tries the request that this client's last Put needed.
+// Put creates key or sets its value. It first tries the request that the last Put by this client
+// needed.
 //
 // ZooKeeper has one request for a new znode and another for an existing one, and
 // logs a transaction even for a request that fails. A Put that tries the wrong one
@@ -94,7 +95,7 @@ func (c *client) checkSize(path, value []byte) error {
 }
 
 // Get returns the value of key. With [workload.ReadSyncGet] it first waits until the server has
-// applied earlier writes. This works with a follower. ZooKeeper's leader answers a sync at once, so
+// applied earlier writes. This works with a follower. A ZooKeeper leader answers a sync at once, so
 // a read from it can miss a write it has committed but not applied.
 func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error) {
 	return c.AppendGet(ctx, nil, key, mode)
@@ -151,7 +152,8 @@ func (c *client) WriteVersion() int64 {
 	return -1
 }
 
-// Continues reports whether calls wait as fibers, which the lean transport's do without TLS.
+// Continues reports whether calls wait as fibers, as they do with the lean transport and without
+// TLS.
 func (c *client) Continues() bool {
 	l, ok := c.requests.(*lean)
 	return ok && exchange.Continues(l.tls)
@@ -169,7 +171,7 @@ func (c *client) pathOf(key []byte) []byte {
 	return c.path
 }
 
-// read appends a znode's value to a buffer, and returns its version.
+// read appends the value of a znode to a buffer, and returns its version.
 func (c *client) read(ctx context.Context, to, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
 	if mode == workload.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {

@@ -21,7 +21,7 @@ func elects(t *testing.T, c *databasetest.Cluster) {
 		Instances: 4, Consumers: 3, TTL: facts.Least, Keep: facts.Least / 4,
 		After: 100 * time.Millisecond, Within: 100 * time.Millisecond, Elections: 1,
 	}
-	const changes = 4 // the first leader, its two keys' ends, and the next one
+	const changes = 4 // the first leader, the ends of its two keys, and the next one
 	told := make(chan struct{}, changes*plan.Consumers)
 	s := service.New(service.Options{
 		Dial: func(ctx context.Context, _ int) (database.Sessions, error) {
@@ -56,7 +56,7 @@ func elects(t *testing.T, c *databasetest.Cluster) {
 		t.Errorf("the outcome is %+v", o)
 	}
 	elections := o.Of(discovery.Election)
-	// On a busy machine renewals may come too late: such ends are the client's.
+	// On a busy machine renewals may come too late: such ends are due to the client.
 	if o.Missed+o.Unrenewed == 0 && len(elections) != 1 {
 		t.Fatalf("all consumers knew %d next leaders, want 1: %+v", len(elections), o.Changes)
 	}

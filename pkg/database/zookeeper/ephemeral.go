@@ -23,7 +23,7 @@ var (
 	_ database.Taker         = (*holder)(nil)
 )
 
-// The bounds for a session's timeout in ticks, unless a server's options change them.
+// The bounds for a session timeout in ticks, unless server options change them.
 const (
 	leastTicks = 2
 	mostTicks  = 20
@@ -130,7 +130,7 @@ func (h *holders) Watch(ctx context.Context, ready func(), report func(database.
 	}
 }
 
-// childrenWatched returns the names of a znode's children, and a channel that reports their first
+// childrenWatched returns the child names of a znode, and a channel that reports their first
 // change.
 func (s *session) childrenWatched(ctx context.Context, path string) (names []string, changed <-chan zk.Event, err error) {
 	type answer struct {

@@ -12,8 +12,8 @@ import (
 )
 
 // held returns every znode with its value, version and transactions, from a member that has
-// applied everything committed before. The children's versions are left out: they change for the
-// root and for a shared part of two prefixes.
+// applied everything committed before. The child versions are left out: they change for the root
+// and for a shared part of two prefixes.
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	s, err := openFor(t.Context(), c.Target(), 64<<10, maxListing)
@@ -33,7 +33,7 @@ func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	return h.all
 }
 
-// tree reads a server's znodes, many at a time over one connection.
+// tree reads the znodes on a server, many at a time over one connection.
 type tree struct {
 	s     *session
 	slots chan struct{}

@@ -87,7 +87,7 @@ func (s *holder) Release(ctx context.Context) error {
 	return err
 }
 
-// begin starts a request's packet.
+// begin starts a request packet.
 func (s *holder) begin(op int32) []byte {
 	s.xid = max(1, s.xid+1)
 	return appendHeader(nil, s.xid, op)

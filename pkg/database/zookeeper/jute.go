@@ -37,17 +37,17 @@ const (
 const (
 	lengthField = 4         // before every packet
 	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
-	statSize    = 68        // a znode's metadata
-	passwdSize  = 16        // a session's password
+	statSize    = 68        // znode metadata
+	passwdSize  = 16        // the password of a session
 )
 
-// errMalformed is wrapped by every error about a server's answer that cannot be parsed.
+// errMalformed is wrapped by every error about an answer that cannot be parsed.
 var errMalformed = errors.New("malformed answer")
 
 // packet begins a packet in b; sealed sets its length.
 func packet(b []byte) []byte { return append(b[:0], 0, 0, 0, 0) }
 
-// sealed sets a packet's length field.
+// sealed sets the length field of a packet.
 func sealed(b []byte) []byte {
 	binary.BigEndian.PutUint32(b, uint32(len(b)-lengthField))
 	return b
@@ -61,7 +61,7 @@ func appendBytes[T string | []byte](b []byte, text T) []byte {
 	return append(appendInt(b, int32(len(text))), text...)
 }
 
-// appendHeader begins a request's packet.
+// appendHeader begins a request packet.
 func appendHeader(b []byte, xid, op int32) []byte { return appendInt(appendInt(packet(b), xid), op) }
 
 // appendConnect appends the request for a session with its password; session 0 requests a new one.
@@ -92,7 +92,7 @@ func (a access) append(b []byte) []byte {
 
 // connectAnswer is the answer to a request for a session.
 type connectAnswer struct {
-	timeout time.Duration // the session's, as the server set it
+	timeout time.Duration // of the session, as the server set it
 	session int64         // 0 means that the session expired
 	// password belongs to the session; zero if the answer lacks it.
 	password [passwdSize]byte
@@ -126,7 +126,7 @@ type header struct {
 	code int32
 }
 
-// parseHeader reads an answer's length and header; the answer may have at most most bytes.
+// parseHeader reads the length and header of an answer, which may have at most most bytes.
 func parseHeader(b []byte, most int) (header, error) {
 	length := int64(binary.BigEndian.Uint32(b))
 	if length < headerSize || length > int64(most) {
@@ -148,7 +148,7 @@ func lengthOf(b []byte) int32 { return int32(binary.BigEndian.Uint32(b)) }
 // transactions that created and modified the znode.
 func versionOf(stat []byte) int32 { return int32(binary.BigEndian.Uint32(stat[4*8:])) }
 
-// errorOf returns go-zookeeper's error for a protocol code, nil for success.
+// errorOf returns the go-zookeeper error for a protocol code, nil for success.
 func errorOf(code int32) error {
 	switch code {
 	case 0:

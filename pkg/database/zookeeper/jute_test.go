@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Requests equal the protocol's byte for byte.
+// Requests equal those of the protocol byte for byte.
 func TestPackets(t *testing.T) {
 	open, err := accessOf(nil)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// A server's errors have the library's names, and are classified.
+// Errors from a server have their names in the library, and are classified.
 func TestErrors(t *testing.T) {
 	for code, want := range map[int32]error{
 		0: nil, -8: zk.ErrBadArguments, -100: zk.ErrAPIError, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -103: zk.ErrBadVersion, -108: zk.ErrNoChildrenForEphemerals,
@@ -60,7 +60,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// reading returns a session that reads a server's answers.
+// reading returns a session that reads answers from a server.
 func reading(from io.Reader) *lean {
 	l := &lean{maxAnswer: 4096}
 	l.conn.In.Reset(from)

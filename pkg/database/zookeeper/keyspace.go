@@ -19,8 +19,8 @@ import (
 // that, because every create changes the parent; ZooKeeper does not.
 const DefaultParents = 1000
 
-// batchSize is how many parents one transaction creates. A proxy turns each into 7 puts, and etcd
-// accepts 128 in one transaction.
+// batchSize is the number of parents that one transaction creates. A proxy turns each into 7 puts,
+// and etcd accepts 128 in one transaction.
 const batchSize = 16
 
 // Keyspace maps keys to znodes: "/PARENT/NAME", or "/PREFIX/PARENT/NAME".
@@ -31,7 +31,7 @@ type Keyspace struct {
 	root string
 }
 
-// below returns the keyspace below a target's prefix, if it has one.
+// below returns the keyspace below a target prefix, if it has one.
 func (k Keyspace) below(t database.Target) Keyspace {
 	k.root = ""
 	if t.Prefix != "" {
@@ -40,7 +40,7 @@ func (k Keyspace) below(t database.Target) Keyspace {
 	return k
 }
 
-// appendPath appends a key's path. Different keys have different paths.
+// appendPath appends the path of a key. Different keys have different paths.
 func (k Keyspace) appendPath(dst, key []byte) []byte {
 	dst = k.appendParent(dst, int(crc32.ChecksumIEEE(key)%uint32(k.Parents)))
 	return appendName(append(dst, '/'), key)
@@ -74,10 +74,10 @@ const markerPrefix = "/parents-"
 // lock returns the path of an ephemeral znode that exists while a session creates the parents.
 func (k Keyspace) lock() string { return k.marker() + "-lock" }
 
-// appendName appends a key's name. A name must be text without "/", not empty, and neither "." nor
-// "..". "/", "%" and bytes that are not visible ASCII become "%XX"; the two forbidden names become
-// "%2E" and "%2E%2E"; the empty key becomes "%", which is not an escape and so not the name of
-// another key.
+// appendName appends the name of a key. A name must be text without "/", not empty, and neither "."
+// nor "..". "/", "%" and bytes that are not visible ASCII become "%XX"; the two forbidden names
+// become "%2E" and "%2E%2E"; the empty key becomes "%", which is not an escape and so not the name
+// of another key.
 func appendName(dst, key []byte) []byte {
 	if len(key) == 0 {
 		return append(dst, '%')
@@ -94,8 +94,8 @@ func appendName(dst, key []byte) []byte {
 	return dst
 }
 
-// prepareTimeout bounds how long a dial waits for the parents. It is longer than the session of a
-// client that died while creating them.
+// prepareTimeout bounds the time for which a dial waits for the parents. It is longer than the
+// session of a client that died while creating them.
 const prepareTimeout = 30 * time.Second
 
 // prepare creates the parents unless they exist. If there are many connections, one
@@ -131,7 +131,7 @@ func (k Keyspace) prepare(ctx context.Context, s *session) error {
 	}
 }
 
-// makeRoot creates the prefix's missing znodes.
+// makeRoot creates the missing znodes in the prefix.
 func (k Keyspace) makeRoot(ctx context.Context, s *session) error {
 	for end := range k.root + "/" {
 		if path := (k.root + "/")[:end]; path != "" && (k.root + "/")[end] == '/' {
@@ -159,7 +159,7 @@ func (k Keyspace) take(ctx context.Context, s *session) (mine bool, err error) {
 // build creates the parents and the marker, and removes the lock. After an error the
 // session must be closed, which removes the lock.
 func (k Keyspace) build(ctx context.Context, s *session) error {
-	// The lock's last holder may have created the parents since the first read.
+	// The last lock holder may have created the parents since the first read.
 	done, err := readable(ctx, s, k.marker())
 	if err != nil {
 		return err
@@ -199,9 +199,9 @@ func (k Keyspace) buildBatch(ctx context.Context, s *session, first, end int) er
 	return nil
 }
 
-// count returns the total number of the parents' children. The session must have been opened after
-// the writes to count: opening it is itself a write, which the server applies after them. The sync
-// is for a proxy, which does not order sessions and keys. A missing parent has no children.
+// count returns the total number of children of all parents. The session must have been opened
+// after the writes to count: opening it is itself a write, which the server applies after them. The
+// sync is for a proxy, which does not order sessions and keys. A missing parent has no children.
 func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)
@@ -217,8 +217,8 @@ func (k Keyspace) count(ctx context.Context, s *session) (int64, error) {
 	return sum, nil
 }
 
-// highest returns the highest key number among all parents' children, or -1. The session must have
-// been opened as for count.
+// highest returns the highest key number among the children of all parents, or -1. The session must
+// have been opened as for count.
 func (k Keyspace) highest(ctx context.Context, s *session, keySize int) (int64, error) {
 	if err := s.sync(ctx, []byte(k.marker())); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)

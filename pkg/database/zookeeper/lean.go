@@ -27,7 +27,7 @@ type lean struct {
 	maxAnswer   int         // bytes
 
 	keepalive   keepalive
-	timeout     time.Duration // the session's, as the server set it
+	timeout     time.Duration // of the session, as the server set it
 	pingPending atomic.Bool   // the last ping was not answered
 
 	closed atomic.Bool
@@ -36,7 +36,7 @@ type lean struct {
 	draft  exchange.Draft
 }
 
-// answerBytes is the answer buffer's initial size. It keeps a thousand sessions small.
+// answerBytes is the initial size of the answer buffer. It keeps a thousand sessions small.
 const answerBytes = 512
 
 func (l *lean) add(ctx context.Context, path, value []byte) error {
@@ -79,7 +79,7 @@ func (l *lean) begin(op int32, texts int) []byte {
 	return appendHeader(l.draft.Begin(texts+others), l.xid, op)
 }
 
-// do sends a request whose answer's body does not matter.
+// do sends a request for which the body of the answer does not matter.
 func (l *lean) do(ctx context.Context, request []byte) error {
 	a, err := l.send(ctx, request)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *lean) do(ctx context.Context, request []byte) error {
 	return l.finish(ctx, a)
 }
 
-// send fills in a request's length, sends the request and reads its answer's header. Without an
+// send fills in the length of a request, sends it and reads the header of the answer. Without an
 // error the exchange lasts until finish or fail.
 func (l *lean) send(ctx context.Context, request []byte) (header, error) {
 	if err := l.ensureSession(ctx); err != nil {
@@ -158,7 +158,7 @@ func (l *lean) readHeader(xid int32) (header, error) {
 	}
 }
 
-// readData appends the value in an answer to a buffer, and reads the znode's version.
+// readData appends the value in an answer to a buffer, and reads the znode version.
 func (l *lean) readData(a *header, to []byte) (value []byte, version int32, err error) {
 	if a.size < lengthField+statSize {
 		return nil, 0, fmt.Errorf("%w: %d bytes are too few for a value", errMalformed, a.size)

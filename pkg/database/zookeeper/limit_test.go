@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A raised limit is the server's and the client's: the largest value passes and
-// reads back, and one byte more is not sent.
+// A raised limit applies to the server and the client: the largest value passes and reads back, and
+// one byte more is not sent.
 func TestRaisedLimit(t *testing.T) {
 	s := suite(t, newest)
 	s.Options += "jute_max_buffer: 3000000\n"

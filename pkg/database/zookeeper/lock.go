@@ -65,13 +65,13 @@ func (p Protocol) DialLocks(t database.Target, lo database.LockOptions, f *datab
 type contenders struct {
 	target  database.Target
 	keys    Keyspace
-	parent  string // of the locks' znodes, each of which is the parent of its contenders' znodes
+	parent  string // of the lock znodes, each the parent of its contender znodes
 	ttl     time.Duration
 	recipe  string
 	buffers int
 }
 
-// lockListing is room for about 1000 contenders' names, in bytes.
+// lockListing is room for about 1000 contender names, in bytes.
 const lockListing = 64 << 10
 
 // open begins a session.
@@ -116,21 +116,21 @@ func (c *contenders) Close() error {
 	return nil
 }
 
-// dir returns the path of a lock's znode.
+// dir returns the path of a lock znode.
 func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
 
-// place holds a contender's session and the lock it requested last.
+// place holds the session of a contender and the lock it requested last.
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
-	dir     string   // the lock's znode, which exists, or ""
+	dir     string   // the lock znode, which exists, or ""
 }
 
-// enter makes sure that a session and a lock's znode exist. The library's recipe would also create
-// the lock's znode. But a proxy may answer that the lock's znode is missing and still create the
-// contender's znode later, which would then remain.
+// enter makes sure that a session and a lock znode exist. The library recipe would also create the
+// lock znode. But a proxy may answer that the lock znode is missing and still create the contender
+// znode later, which would then remain.
 func (p *place) enter(ctx context.Context, name []byte) (err error) {
 	if p.session == nil {
 		if p.session, err = p.on.open(ctx); err != nil {
@@ -175,10 +175,10 @@ func (p *place) Close(context.Context) error {
 	return nil
 }
 
-// lockNode is the name of contenders' znodes without their numbers, as in the library.
+// lockNode is the name of contender znodes without their numbers, as in the library.
 const lockNode = "lock-"
 
-// numberOf returns the number of a contender's znode.
+// numberOf returns the number of a contender znode.
 func numberOf(name string) (number int, ok bool) {
 	i := strings.LastIndex(name, lockNode)
 	if i < 0 {
@@ -188,7 +188,7 @@ func numberOf(name string) (number int, ok bool) {
 	return number, err == nil
 }
 
-// before returns the contender's znode directly in front of another, or "", and whether it is the
+// before returns the contender znode directly in front of another, or "", and whether it is the
 // first of all. It fails if own does not exist.
 func before(names []string, own string) (front string, first bool, err error) {
 	number, ok := numberOf(own)
@@ -257,7 +257,7 @@ func (c *contender) Acquire(ctx context.Context, name []byte, placed func()) (da
 	return database.Held{At: at, Fence: fence, Lost: c.session.expired}, nil
 }
 
-// create creates the znode. If the lock's znode is gone, it starts over with another session: see
+// create creates the znode. If the lock znode is gone, it starts over with another session: see
 // enter.
 func (c *contender) create(ctx context.Context, name []byte) (made string, err error) {
 	for range 3 {
@@ -301,8 +301,8 @@ func (c *contender) wait(ctx context.Context, path string) error {
 	}
 }
 
-// gone waits until the znode in front is deleted. If that znode held the lock, it is the contender's
-// turn.
+// gone waits until the znode in front is deleted. If that znode held the lock, it is the turn of
+// this contender.
 func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool, err error) {
 	var changed <-chan zk.Event
 	err = c.session.do(ctx, func(conn *zk.Conn) error {
@@ -373,15 +373,15 @@ func released(err error) error {
 	return err
 }
 
-// libraryContender takes the library's locks. The library's calls take no context, so an abandoned
-// wait costs the session.
+// libraryContender takes library locks. The library calls take no context, so an abandoned wait
+// costs the session.
 type libraryContender struct {
 	place
 	lock *zk.Lock
 }
 
-// Acquire locks one of the library's locks, and then requests the fence. To find it, the contenders
-// are listed, because the library does not return the path.
+// Acquire locks a library lock, and then requests the fence. To find it, the contenders are listed,
+// because the library does not return the path.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (held database.Held, err error) {
 	if err := c.enter(ctx, name); err != nil {
 		c.give()

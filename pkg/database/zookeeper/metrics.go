@@ -23,8 +23,8 @@ func (o *Options) Reports(t database.Target, member int) database.MetricsSource 
 	return s
 }
 
-// otherNames returns the names that members use whose metricsProvider is Prometheus': in the answer
-// to mntr, where sums and counts are named otherwise, and at the provider's own port.
+// otherNames returns the names that members use whose metricsProvider is the one for Prometheus: in
+// the answer to mntr, where sums and counts are named otherwise, and at the provider port.
 func otherNames(list []database.ReportedMetric) (others []database.ReportedMetric) {
 	for _, m := range list {
 		name := strings.TrimPrefix(m.Raw, "zk_")

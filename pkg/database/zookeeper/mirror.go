@@ -28,7 +28,7 @@ type mirror struct {
 	hold     func()
 }
 
-// ServeMirror serves a mirror for clients that speak ZooKeeper's protocol; see [database.Mirror].
+// ServeMirror serves a mirror for clients that speak the ZooKeeper protocol; see [database.Mirror].
 // All parents exist.
 func ServeMirror(ctx context.Context, l net.Listener, hold func()) error {
 	m := &mirror{hold: hold}

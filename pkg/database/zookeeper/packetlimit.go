@@ -10,9 +10,9 @@ import (
 const maxConnectAnswer = 1 << 10
 
 // packetLimit checks the lengths in a packet stream before go-zookeeper allocates that much memory:
-// a packet's length, and the length of the byte array after the header in an answer to get, or
+// the packet length, and the length of the byte array after the header in an answer to get, or
 // after the session in an answer to connect. Other answers have other numbers there, which are far
-// below any limit (a znode's transaction id, whose upper half is an epoch).
+// below any limit (a transaction id, whose upper half is an epoch).
 //
 // A session timeout that is not positive makes go-zookeeper panic.
 //
@@ -22,12 +22,12 @@ type packetLimit struct {
 	max       int // bytes in a packet after the first
 	lists     listRequests
 	connected bool
-	length    int // the current packet's
+	length    int // of the current packet
 	have      int // bytes of it received so far, with its length field
 	head      [lengthField + headerSize + lengthField]byte
 }
 
-// check checks the stream's next bytes.
+// check checks the next bytes in the stream.
 func (p *packetLimit) check(b []byte) error {
 	for len(b) > 0 {
 		var n int
@@ -49,7 +49,7 @@ func (p *packetLimit) check(b []byte) error {
 	return nil
 }
 
-// headSize returns how many bytes of the packet need a check.
+// headSize returns the number of packet bytes that need a check.
 func (p *packetLimit) headSize() int {
 	if p.have < lengthField {
 		return lengthField
@@ -90,8 +90,8 @@ func (p *packetLimit) verify() error {
 // xid returns the number of the request the packet answers, once its header has arrived.
 func (p *packetLimit) xid() int32 { return lengthOf(p.head[lengthField:]) }
 
-// listRequests are the unanswered requests for a list. A connection's writer adds them, and its
-// reader removes them.
+// listRequests are the unanswered requests for a list. The writer of a connection adds them, and
+// its reader removes them.
 type listRequests struct {
 	mu   sync.Mutex
 	xids map[int32]bool

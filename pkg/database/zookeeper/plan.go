@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// Paths below a member's directory.
+// Paths below the member directory.
 const (
 	confDir = "conf"
 	dataDir = "data"    // snapshots and myid
@@ -23,7 +23,7 @@ const (
 const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 // Servers log to standard output through Logback from 3.8 on, and through Log4j before.
-// Both find their file on the class path, and ignore the other's.
+// Both find their file on the class path, and ignore the other one.
 var (
 	//go:embed conf/logback.xml
 	logback string
@@ -31,9 +31,9 @@ var (
 	log4j string
 )
 
-// Plan returns one command, named "zookeeper": the JVM on the server's jars. Every
-// version from 3.4 to 3.9 accepts these files; settings newer than the version become system
-// properties, which are ignored. TLS needs 3.5.5 or newer.
+// Plan returns one command, named "zookeeper": the JVM on the server jars. Every version from 3.4
+// to 3.9 accepts these files; settings newer than the version become system properties, which are
+// ignored. TLS needs 3.5.5 or newer.
 func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	switch {
 	case m.Index < 0 || m.Index >= len(m.Hosts):
@@ -80,10 +80,10 @@ func tools(given map[string]string) (jars, java string, err error) {
 	return jars, java, nil
 }
 
-// args returns the JVM's arguments. The jars are those in the directory and in its folder lib, so
-// it may be a directory of jars or an unpacked release. The folder with the logging configuration
-// is relative to the working directory, the member's own, whose path may contain the character that
-// separates a class path.
+// args returns the arguments for the JVM. The jars are those in the directory and in its folder
+// lib, so it may be a directory of jars or an unpacked release. The folder with the logging
+// configuration is relative to the working directory, that of the member, whose path may contain
+// the character that separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
 	var args []string
 	if o.JavaXms != "" {
@@ -99,7 +99,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }
 
-// config returns the text of zoo.cfg. Every listener is on the member's own address.
+// config returns the text of zoo.cfg. Every listener is on the address of the member.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }
@@ -123,7 +123,7 @@ func (o *Options) config(m database.Member) string {
 	set("autopurge.purgeInterval", 0)
 	o.setAdmin(set, m)
 	set("4lw.commands.whitelist", "ruok,srvr,mntr,conf,cons,stat")
-	// The time in which threads did not run is among the member's metrics.
+	// The time in which threads did not run is among the member metrics.
 	set("jvm.pause.monitor", true)
 	for i, h := range m.Hosts {
 		set(fmt.Sprintf("server.%d", serverID(i)), fmt.Sprintf("%s:%d", address(h, "peer"), h.Ports["election"]))
@@ -132,7 +132,7 @@ func (o *Options) config(m database.Member) string {
 }
 
 // secure sets the keys with which a member speaks only TLS, to clients and to the other
-// members, and requires a certificate from each. TLS uses Netty instead of the member's own network
+// members, and requires a certificate from each. TLS uses Netty instead of the standard network
 // code, so results with and without TLS do not compare.
 func secure(set func(string, any), m database.Member) {
 	set("serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")

@@ -24,7 +24,7 @@ func TestPlan(t *testing.T) {
 	if command.Path != "java" || !slices.Contains(command.Args, "-XX:+UseZGC") {
 		t.Errorf("command: %s %q", command.Path, command.Args)
 	}
-	// A member's directory may contain a colon, and its files are still found.
+	// A member directory may contain a colon, and its files are still found.
 	at := slices.Index(command.Args, "-cp")
 	if got := command.Args[at+1]; got != "conf:/opt/zookeeper/*:/opt/zookeeper/lib/*" {
 		t.Errorf("class path %s", got)

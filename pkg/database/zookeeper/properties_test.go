@@ -93,8 +93,8 @@ func unquoted(t *testing.T, s string) string {
 	return string(utf16.Decode(units))
 }
 
-// checkConfig fails unless zoo.cfg has exactly a plan's keys, with the directory and the addresses
-// that were given.
+// checkConfig fails unless zoo.cfg has exactly the planned keys, with the directory and the
+// addresses that were given.
 func checkConfig(t *testing.T, dir, addr string) {
 	t.Helper()
 	m := member(map[string]string{toolJars: "/opt/zookeeper"})
@@ -122,7 +122,7 @@ func planned(t *testing.T, m database.Member) string {
 	return plan.Files[0].Content
 }
 
-// The text in a directory's name or an address never becomes a setting.
+// The text in a directory name or an address never becomes a setting.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/data/m", "10.0.0.1"},

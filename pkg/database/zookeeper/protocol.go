@@ -15,8 +15,8 @@ type Protocol struct {
 	// MaxPacket is the largest request in bytes that the server accepts. It closes the
 	// connection on larger ones, so clients refuse to send them.
 	MaxPacket int
-	// Transport sends the clients' requests; empty means [database.Lean]. The library does
-	// everything else, such as creating parents.
+	// Transport sends client requests; empty means [database.Lean]. The library does everything
+	// else, such as creating parents.
 	Transport database.Transport
 	// EventsBeforeReads means that the answer to a read comes after the events for earlier writes
 	// to the znode, and that no other request waits for events, as with a proxy. Servers send
@@ -24,10 +24,10 @@ type Protocol struct {
 	EventsBeforeReads bool
 }
 
-// DefaultMaxPacket is ZooKeeper's own default for jute.maxbuffer.
+// DefaultMaxPacket is the default for jute.maxbuffer in ZooKeeper.
 const DefaultMaxPacket = 1<<20 - 1
 
-// limitKeySize is the key size in bytes that Info.MaxValue assumes: the experiments' default.
+// limitKeySize is the key size in bytes that Info.MaxValue assumes: the default for experiments.
 const limitKeySize = 256
 
 // createOverhead is the size in bytes of a create request without path, value and ACL:
@@ -77,8 +77,8 @@ func (p Protocol) MaxTxnValue(keySize, keys int) int {
 // ZooKeeper has no request timeout: a server continues with a request the client gave up. It only
 // ends sessions from which it receives nothing.
 //
-// The client's memory depends on Target.MaxBytes: with [database.Standard] it holds the
-// largest request and the largest answer, with [database.Lean] at most 20 KiB of either.
+// The memory for a client depends on Target.MaxBytes: with [database.Standard] it holds the largest
+// request and the largest answer, with [database.Lean] at most 20 KiB of either.
 func (p Protocol) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	p.Keys = p.Keys.below(t)
 	if p.Transport == database.Standard {
@@ -131,7 +131,7 @@ func (p Protocol) dialLean(ctx context.Context, t database.Target) (*lean, error
 	return l, nil
 }
 
-// bufferSize returns the size in bytes of each of a session's two buffers, for requests and answers
+// bufferSize returns the size in bytes of each of the two session buffers, for requests and answers
 // with maxBytes of key and value; maxBytes 0 means unknown.
 func (p Protocol) bufferSize(maxBytes int) int {
 	// Spare is for a few escapes. The least size also holds a batch of parents.
@@ -181,8 +181,8 @@ func (p Protocol) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// maxListing bounds the answer with the names of one parent's children, in bytes. It
-// holds 250,000 keys of 256 bytes. ZooKeeper has no listing in parts.
+// maxListing bounds the answer with the child names of one parent, in bytes. It holds 250,000 keys
+// of 256 bytes. ZooKeeper has no listing in parts.
 const maxListing = 64 << 20
 
 // HighestKey returns the highest number among keys whose write was answered before the call, or -1.

@@ -13,17 +13,17 @@ import (
 	"github.com/coreos/dbtester/pkg/install/recipe"
 )
 
-// release holds the poms with which Maven copies a server's jars, and the jars' checksums for the
-// tested versions.
+// release holds the poms with which Maven copies the server jars, and the checksums of these jars
+// for the tested versions.
 //
 //go:embed release
 var release embed.FS
 
 // The versions at which releases change.
 const (
-	oldestVersion  = 3_004_000 // the first server that speaks this driver's protocol
+	oldestVersion  = 3_004_000 // the first server that speaks the protocol of this driver
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
-	moreJars       = 3_005_010 // the server's pom omits jars it needs, or that write its log
+	moreJars       = 3_005_010 // the server pom omits jars it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2
 	adminVersion   = 3_009_000 // the admin server takes snapshots
 )
@@ -54,7 +54,7 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	}, nil
 }
 
-// mavenJars returns the recipe for Maven Central's jars.
+// mavenJars returns the recipe for the jars in Maven Central.
 func mavenJars(version string, number int) (recipe.Maven, error) {
 	file := "release/pom.xml"
 	if number < moreJars {

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// A member whose metricsProvider is Prometheus' names its sums otherwise, in the answer to mntr and
-// at the provider's port.
+// A member whose metricsProvider is the one for Prometheus names its sums otherwise, in the answer
+// to mntr and at the provider port.
 func TestReports(t *testing.T) {
 	names := map[metric.Name]map[string]bool{}
 	source := New().Reports(database.Target{Endpoints: []string{"10.0.0.2:2181"}}, 0)

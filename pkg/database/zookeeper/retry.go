@@ -12,11 +12,11 @@ import (
 var errNoGreeting = errors.New("the server closed the connection without an answer (it may require TLS, or have too many connections)")
 
 // asNoAnswer wraps the error for a connection that ended before the server answered. It returns a
-// TLS alert unchanged: the server refused the client's certificate, and a retry would not help. A
+// TLS alert unchanged: the server refused the client certificate, and a retry would not help. A
 // server that only closes the connection may still be starting, or may be overloaded.
 func asNoAnswer(err error) error {
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "remote error" { // crypto/tls's name for an alert
+	if errors.As(err, &op) && op.Op == "remote error" { // the name for an alert in crypto/tls
 		return err
 	}
 	return &noAnswer{err}
@@ -30,7 +30,7 @@ func (n *noAnswer) Error() string { return fmt.Sprintf("%v (%v)", errNoGreeting,
 
 func (n *noAnswer) Unwrap() error { return n.err }
 
-// maxTries is how many connections to one member may end without an answer.
+// maxTries is the number of connections to one member that may end without an answer.
 const maxTries = 3
 
 // retries counts attempts to get a session from any of several members. A member is given up after
@@ -48,7 +48,7 @@ func (r *retries) again(err error) bool {
 	var n *noAnswer
 	if errors.As(err, &n) {
 		if r.left += maxTries - 1; r.left > 0 {
-			return true // the last attempt's error is kept instead
+			return true // the error of the last attempt is kept instead
 		}
 	}
 	r.errors = append(r.errors, err)
@@ -58,7 +58,7 @@ func (r *retries) again(err error) bool {
 // failed returns the errors of all members.
 func (r *retries) failed() error { return errors.Join(r.errors...) }
 
-// ended returns the errors so far, with ctx's first.
+// ended returns the errors so far, with that of ctx first.
 func (r *retries) ended(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("no session: %w", ctx.Err()), r.failed())
 }

@@ -53,7 +53,7 @@ func TestAccess(t *testing.T) {
 		t.Errorf("open to all: %v, %d bytes, %v", open, open.size(), err)
 	}
 	got, err := accessOf(&database.Auth{User: "super", Password: "test"})
-	// The digest is the one that ZooKeeper's own DigestAuthenticationProvider prints.
+	// The digest is the one that DigestAuthenticationProvider in ZooKeeper prints.
 	want := access{{Perms: zk.PermAll, Scheme: "digest", ID: "super:D/InIHSb7yEEbrWz8b9l71RjZJU="}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("digest: %v %s", err, diff)

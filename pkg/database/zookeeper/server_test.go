@@ -21,7 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// requestLimit is the least jute.maxbuffer, which TestMember's member has.
+// requestLimit is the least jute.maxbuffer, which the member in TestMember has.
 const requestLimit = 100_000
 
 // TestMember has the tests with one member, which need no quorum.
@@ -49,12 +49,12 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// spread returns the protocol for TestMember's member, with that many parents.
+// spread returns the protocol for the member in TestMember, with that many parents.
 func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }
 
-// children asks how many children each znode has, -1 if it does not exist.
+// children requests the number of children of each znode, -1 if it does not exist.
 func children(t testing.TB, target database.Target, paths ...string) []int {
 	t.Helper()
 	s, err := open(t.Context(), target, 4096)
@@ -102,7 +102,7 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 	return n
 }
 
-// The limit clients keep to is the server's own: one byte more, from a client that does not know
+// The limit clients keep to is that of the server: one byte more, from a client that does not know
 // it, costs the connection.
 func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(1, by)
@@ -254,7 +254,7 @@ func countAtOnce(t *testing.T, c *databasetest.Cluster) {
 	}
 }
 
-// The rules find events in real servers' logs.
+// The rules find events in real server logs.
 func rulesFind(t *testing.T, c *databasetest.Cluster) {
 	conn := dial(t, c.Driver(), c.Target())
 	for i := range 200 {
@@ -279,7 +279,7 @@ func rulesFind(t *testing.T, c *databasetest.Cluster) {
 	}
 }
 
-// events adds the event kinds in a member's log.
+// events adds the event kinds in a member log.
 func events(t *testing.T, c *databasetest.Cluster, member int, found map[string]bool) {
 	t.Helper()
 	log, err := os.ReadFile(c.Logs(member, Name))

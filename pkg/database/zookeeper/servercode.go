@@ -22,7 +22,7 @@ func (e serverError) Error() string {
 // meaning describes a code as the answer to a request. refused means that the server refused the
 // request before it proposed a transaction.
 type meaning struct {
-	name    string // as in ZooKeeper's documentation
+	name    string // as in the ZooKeeper documentation
 	class   database.Class
 	refused bool
 }
@@ -41,7 +41,7 @@ func meanings() map[int32]meaning {
 		-6: {"Unimplemented", database.ClassOther, true},
 		-7: {"OperationTimeout", database.ClassTimeout, false},
 		-9: {"InvalidState", database.ClassOther, false},
-		// About the member's quorum and its configuration.
+		// About the quorum and its configuration.
 		-12:  {"UnknownSession", database.ClassUnavailable, false},
 		-13:  {"NewConfigNoQuorum", database.ClassUnavailable, true},
 		-14:  {"ReconfigInProgress", database.ClassUnavailable, true},

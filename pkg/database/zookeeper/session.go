@@ -20,10 +20,9 @@ const (
 	dialTimeout = 10 * time.Second
 )
 
-// session runs the calls of a go-zookeeper session. The library's calls take no context, so one
-// goroutine makes all of them. A timed-out call keeps that goroutine busy until its answer. The
-// next call would wait for that answer anyway, because a server answers a session's requests in
-// order.
+// session runs the calls of a go-zookeeper session. Library calls take no context, so one goroutine
+// makes all of them. A timed-out call keeps that goroutine busy until its answer. The next call
+// would wait for that answer anyway, because a server answers the requests in a session in order.
 type session struct {
 	conn    *zk.Conn
 	network *network
@@ -92,7 +91,7 @@ func openUntil(ctx context.Context, t database.Target, silence time.Duration, bu
 	return s, nil
 }
 
-// route is a session's way to a target, over either transport.
+// route is the way of a session to a target, over either transport.
 type route struct {
 	endpoints []string
 	access    access      // for created znodes
@@ -123,7 +122,7 @@ func (s *session) work() {
 }
 
 // watch closes confirmed when a server has confirmed the first session, and expired when that
-// session has ended. It returns when the library's goroutines have ended.
+// session has ended. It returns when the library goroutines have ended.
 func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	lasts := true
 	for e := range events {
@@ -138,7 +137,7 @@ func (s *session) watch(events <-chan zk.Event, confirmed chan<- struct{}) {
 	}
 }
 
-// do makes one request. Its error is classified and wraps the library's.
+// do makes one request. Its error is classified and wraps the library error.
 func (s *session) do(ctx context.Context, request func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return classify(err, false)
@@ -212,7 +211,7 @@ func ignoreNoNode(err error) error {
 	return err
 }
 
-// children returns the number of a znode's children, -1 if it does not exist.
+// children returns the number of children of a znode, -1 if it does not exist.
 func (s *session) children(ctx context.Context, path string) (int, error) {
 	n := -1
 	err := s.do(ctx, func(c *zk.Conn) error {
@@ -228,7 +227,7 @@ func (s *session) children(ctx context.Context, path string) (int, error) {
 	return n, nil
 }
 
-// names returns the names of a znode's children, or nil if it does not exist.
+// names returns the child names of a znode, or nil if it does not exist.
 func (s *session) names(ctx context.Context, path string) ([]string, error) {
 	// A timed-out call writes to its own answer, which is never read.
 	var names []string
@@ -265,7 +264,7 @@ func (s *session) close() {
 	s.tasks.Wait()
 }
 
-// noLog drops the library's log, which repeats errors.
+// noLog drops the library log, which repeats errors.
 type noLog struct{}
 
 func (noLog) Printf(string, ...any) {}

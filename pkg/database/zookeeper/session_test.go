@@ -152,7 +152,7 @@ func TestHungServer(t *testing.T) {
 			t.Errorf("request %d: outcome %v, class %q; want %v", i, outcome, class, want)
 		}
 	}
-	// One of the library's may have come after the first request.
+	// One from the library may have come after the first request.
 	if now := runtime.NumGoroutine(); now > running+2 {
 		t.Errorf("%d goroutines after 50 requests, %d after the first", now, running)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// ZooKeeper's overhead per key in bytes, beyond the key and its value. Measured on one member of
+// The overhead per key in bytes, beyond the key and its value. Measured on one member of
 // 3.9.5 on Java 17: 350 bytes of heap after a full collection for each of 300,000 keys of 16+16
 // bytes, 1,860 for 256+1024, 17,200 for 256+16384. In a snapshot it is 114 and 1,384 bytes, in the
 // log 134 and 1,376.
@@ -17,14 +17,14 @@ const (
 	heapPerKey     = 300
 	snapshotPerKey = 95
 	logPerWrite    = 100
-	// heapOther is a member's heap without keys.
+	// heapOther is the heap of a member without keys.
 	heapOther = 30 << 20
-	// processMemory is a member's memory without its heap.
+	// processMemory is the memory of a member without its heap.
 	processMemory = 150 << 20
 )
 
 // heapNeed returns the heap for live data: per key an object, its value, and its name twice,
-// in the path and in its parent's list.
+// in the path and in the list of its parent.
 func heapNeed(d database.Data) int64 {
 	return heapOther + d.Keys*(heapPerKey+d.KeySize*9/4+d.ValueSize)
 }
@@ -53,7 +53,7 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	}
 }
 
-// The largest default heap, in percent of a member's memory, and the smallest heap, in bytes.
+// The largest default heap, in percent of the member memory, and the smallest heap, in bytes.
 const (
 	heapPercent = 60
 	leastHeap   = 32 << 20

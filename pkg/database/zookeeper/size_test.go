@@ -58,8 +58,8 @@ func TestAskedSnapshots(t *testing.T) {
 	}
 }
 
-// TestFitMemory: the heap has at most 60 % of a member's memory unless it is given, and a
-// given heap must leave room for the JVM.
+// TestFitMemory: the heap has at most 60 % of the member memory unless it is given, and a given
+// heap must leave room for the JVM.
 func TestFitMemory(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

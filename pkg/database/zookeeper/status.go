@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// status is a member's answer to "srvr".
+// status is the answer of a member to "srvr".
 type status struct {
 	version string // such as "3.9.5"
 	mode    string // "leader", "follower" or "standalone"
@@ -35,8 +35,8 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return s.version, err
 }
 
-// Leader queries the endpoints in parallel, until a leader and a quorum have answered, and
-// returns the leader's index.
+// Leader queries the endpoints in parallel, until a leader and a quorum have answered, and returns
+// the leader index.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (status, error) {
 		return statusOf(ctx, t, member)
@@ -103,8 +103,8 @@ func parseStatus(text string) (status, error) {
 // maxStatus bounds an answer to a command, in bytes.
 const maxStatus = 64 << 10
 
-// ask sends a member one of ZooKeeper's four-letter commands, which need no
-// credentials, and returns the answer.
+// ask sends a member one of the four-letter commands, which need no credentials, and returns the
+// answer.
 func ask(ctx context.Context, t database.Target, member int, command string) (answer string, err error) {
 	config, err := t.TLS.Config()
 	if err != nil {

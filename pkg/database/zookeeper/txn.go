@@ -18,16 +18,16 @@ var _ database.Transactor = (*client)(nil)
 type guardedSet struct {
 	path, value []byte
 	create      bool
-	version     int32 // expected by a setData; afterwards the znode's new version
+	version     int32 // expected by a setData; afterwards the new znode version
 	err         error // for this request alone, nil if it or another one was not made
 }
 
-// versionOffset is added to a znode's version, because a new znode has version 0.
+// versionOffset is added to a znode version, because a new znode has version 0.
 const versionOffset = 1
 
 // Txn makes all puts if the znodes have the expected versions. One key needs a create or a
-// setData with a version, several keys one multi request. The answer to a conflict lacks
-// the znode's version.
+// setData with a version, several keys one multi request. The answer to a conflict lacks the znode
+// version.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	size := multiOverhead
 	for i := range puts {
@@ -141,7 +141,7 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 		got, err := c.Multi(ops...)
 		failed = slices.ContainsFunc(got, func(a zk.MultiResponse) bool { return a.Error != nil })
 		if failed {
-			err = nil // one request's error decides
+			err = nil // the error for one request decides
 		}
 		answers = got
 		return err
@@ -163,8 +163,8 @@ func (s *session) multi(ctx context.Context, sets []guardedSet) error {
 	return refused(sets, failed)
 }
 
-// decides reports whether one request's error is the reason that its transaction was not made.
-// Requests after the failed one have an error too, unlike those before it.
+// decides reports whether the error for one request is the reason that its transaction was not
+// made. Requests after the failed one have an error too, unlike those before it.
 func decides(err error) bool {
 	if err == nil {
 		return false

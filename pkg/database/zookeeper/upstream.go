@@ -13,8 +13,8 @@ var (
 	_ database.MemoryFitter = (*Options)(nil)
 )
 
-// ZooKeeper's own defaults: from zoo_sample.cfg for the keys a cluster must give (tickTime,
-// initLimit, syncLimit), from the server's code for the others, and from bin/zkServer.sh for the
+// The ZooKeeper defaults: from zoo_sample.cfg for the keys a cluster must give (tickTime,
+// initLimit, syncLimit), from the server code for the others, and from bin/zkServer.sh for the
 // heap, which from 3.5 on is ZK_SERVER_HEAP, 1000 MB.
 const (
 	upstreamHeap        = "1000m"
@@ -29,7 +29,8 @@ func upstreamXmx(version string) string {
 	return ""
 }
 
-// SetUpstream sets the release's values without a configuration, and its start script's heap.
+// SetUpstream sets the values of the release without a configuration, and the heap from its start
+// script.
 func (o *Options) SetUpstream(version string) {
 	o.JavaXms, o.JavaXmx, o.JuteMaxBuffer = "", upstreamXmx(version), DefaultMaxPacket
 	o.TickTime, o.InitLimit, o.SyncLimit = 2000, 10, 5

@@ -16,13 +16,13 @@ var _ database.ManyVersions = (*client)(nil)
 const (
 	// absent is the version of a missing znode.
 	absent = -1
-	// inFlight is how many requests are sent before the first answer is read. It is so small
-	// that a server never waits for a client that is still sending.
+	// inFlight is the number of requests that are sent before the first answer is read. It is so
+	// small that a server never waits for a client that is still sending.
 	inFlight = 128
 )
 
-// Versions reads the versions of keys, many at a time. Answers with a znode's metadata do not
-// contain its value.
+// Versions reads the versions of keys, many at a time. Answers with znode metadata do not contain
+// its value.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	var found [inFlight]int32
 	var paths [][]byte

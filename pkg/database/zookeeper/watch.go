@@ -69,7 +69,7 @@ const (
 	eventChanged = 3
 )
 
-// watchBuffer is how many bytes of events one read may return.
+// watchBuffer is the most bytes of events that one read may return.
 const watchBuffer = 16 << 10
 
 // watches is one session over its own connection. One goroutine reads it and sends pings.
@@ -197,8 +197,8 @@ func (w *watches) next() int32 {
 	return w.xid
 }
 
-// ask sends a request, whose packet add completes, and waits for its answer. The error may be the
-// member's.
+// ask sends a request, whose packet add completes, and waits for its answer. The error may come
+// from the member.
 func (w *watches) ask(ctx context.Context, op int32, add func([]byte) []byte) (watchAnswer, error) {
 	answer := make(chan watchAnswer, 1)
 	w.mu.Lock()
@@ -420,7 +420,7 @@ func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.W
 		if is {
 			events = append(events, e)
 		}
-		// A packet's bytes move when the buffer is filled again.
+		// The bytes of a packet move when the buffer is filled again.
 		b, err := w.in.Peek(min(w.in.Buffered(), lengthField+headerSize))
 		if err != nil || len(b) < lengthField+headerSize || w.in.Buffered() < lengthField+int(lengthOf(b)) || lengthOf(b) < 0 {
 			return w.report(at, events), nil
@@ -438,7 +438,7 @@ func (w *watches) report(at time.Time, events []database.WatchEvent) []database.
 }
 
 // Hold makes the session stop reading until the channel is closed. It still sends pings, for which
-// ZooKeeper's own clients have a thread.
+// other ZooKeeper clients have a thread.
 func (w *watches) Hold(until <-chan struct{}) { w.held.Set(until) }
 
 // wait returns when the session may read again.
@@ -505,7 +505,7 @@ func (w *watches) notice(a watchAnswer) (e database.WatchEvent, is bool, err err
 	return database.WatchEvent{Watcher: one.watcher, Key: w.keyOf(path), Version: a.zxid}, true, nil
 }
 
-// keyOf returns a path's key.
+// keyOf returns the key for a path.
 func (w *watches) keyOf(path []byte) []byte {
 	name := string(path[strings.LastIndexByte(string(path), '/')+1:])
 	return []byte(unescapedNames([]string{name})[0])

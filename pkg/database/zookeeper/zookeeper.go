@@ -24,7 +24,7 @@ const Name = "zookeeper"
 
 // Tools of a plan.
 const (
-	toolJars = "zookeeper" // the directory of the server's jars, or of an unpacked release
+	toolJars = "zookeeper" // the directory of the server jars, or of an unpacked release
 	toolJava = "java"
 )
 
@@ -41,7 +41,7 @@ func Promises() map[workload.ReadMode]database.Promise {
 	}
 }
 
-// Options are ZooKeeper's settings.
+// Options are the ZooKeeper settings.
 type Options struct {
 	JavaXms              string             `yaml:"java_xms" doc:"heap of the JVM at start, such as 512M or 8G; empty leaves it to the JVM" classic:"java_xms"`
 	JavaXmx              string             `yaml:"java_xmx" doc:"largest heap of the JVM, such as 512M or 8G, which must hold all keys and values; empty leaves it to the JVM" classic:"java_xmx"`
@@ -151,7 +151,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.protocol().Clean(ctx, t, which, removed)
 }
 
-// Ready requests one member's role, then opens a session, which needs a quorum, and reads.
+// Ready requests the role of one member, then opens a session, which needs a quorum, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	status, err := statusOf(ctx, t, member)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package matrix writes the tables in test-results/matrix.md: how tests disturbed runs, how the
-// runs ended, their leftovers, and how the next run went.
+// Package matrix writes the tables in test-results/matrix.md: the way that tests disturbed runs,
+// the ends of these runs, their leftovers, and the end of the next run.
 package matrix
 
 import (
@@ -23,11 +23,12 @@ func Whole() bool { return os.Getenv(Env) != "" }
 type Row struct {
 	// Step is the step the run was in, and Done the disturbance.
 	Step, Done string
-	// Ended is how the run ended, Left the things it left, and Next how the next run ended.
+	// Ended describes the end of the run, Left the things it left, and Next the end of the next
+	// run.
 	Ended, Left, Next string
 }
 
-// Table holds a test's rows. It is safe for concurrent use.
+// Table holds the rows for a test. It is safe for concurrent use.
 type Table struct {
 	name, title string
 	mu          sync.Mutex
@@ -73,7 +74,7 @@ func (m *Table) String() string {
 	return b.String()
 }
 
-// longest is how many characters of a text a cell shows.
+// longest is the most characters of a text that a cell shows.
 const longest = 240
 
 // cell shortens a text to its first line, and escapes it for a table.

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestParts: a stream's sums hold only if its last part came, and count the parts that came.
+// TestParts: the sums over a stream hold only if its last part came, and count the parts that came.
 func TestParts(t *testing.T) {
 	part := func(values ...string) *pb.RangeResponse {
 		r := &pb.RangeResponse{}

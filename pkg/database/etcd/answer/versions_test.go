@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// TestModRevisions: a thousand versions are one request, and others' keys between them
-// cost another page.
+// TestModRevisions: a thousand versions are one request, and foreign keys between them cost another
+// page.
 func TestModRevisions(t *testing.T) {
 	key := func(n int) []byte { return fmt.Appendf(nil, "%06d", n) }
 	for _, tt := range []struct{ others, requests int }{{0, 1}, {900, 2}, {2000, 3}} {

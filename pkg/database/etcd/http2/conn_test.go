@@ -12,8 +12,8 @@ func (nothing) Count() (open, waiting int) { return 0, 0 }
 func (nothing) Refill()                    {}
 func (nothing) Fail(error)                 {}
 
-// A connection's window is renewed by exactly the bytes that arrived: the server is never given
-// more than the largest window, and never less than half.
+// A connection window is renewed by exactly the bytes that arrived: the server is never given more
+// than the largest window, and never less than half.
 func TestConnectionWindow(t *testing.T) {
 	c := New(UsualTiming(), NewRequestHeads("http", "a:1", nil), nothing{})
 	left, updates := int64(MaxWindow), 0

@@ -60,7 +60,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// lateContext ends after its deadline, as a load's contexts do: the deadline has passed once the
+// lateContext ends after its deadline, as contexts in a load do: the deadline has passed once the
 // member has the request, and whoever asks for it then ends the context.
 type lateContext struct {
 	context.Context

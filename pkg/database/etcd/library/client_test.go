@@ -39,7 +39,7 @@ type failures struct {
 }
 
 var (
-	// errGivenUp is the member's deadline alone: the request may be applied later.
+	// errGivenUp is the deadline in the member alone: the request may be applied later.
 	errGivenUp = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	// errOther answers a transaction: the keys are not as it expects.
 	errOther = errors.New("other")
@@ -124,7 +124,7 @@ func dial(t *testing.T, members ...*member) *Client {
 	return c
 }
 
-// operations returns a load's requests; a read from the servers above finds no key.
+// operations returns the requests of a load; a read from the servers above finds no key.
 func operations() map[string]func(context.Context, *Client) error {
 	key := []byte("k")
 	found := func(err error) error {
@@ -204,7 +204,7 @@ func TestResent(t *testing.T) {
 	}
 }
 
-// TestUnsure: the result of a write's last attempt does not show how earlier attempts ended.
+// TestUnsure: the result of the last attempt at a write does not show the end of earlier attempts.
 func TestUnsure(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
@@ -232,7 +232,7 @@ func TestUnsure(t *testing.T) {
 	}
 }
 
-// TestReads: the library's options make the requests that other transports send.
+// TestReads: library options make the requests that other transports send.
 func TestReads(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
@@ -267,7 +267,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// patience is how long anything may take on a busy machine: only a hang takes longer.
+// patience is the time that anything may take on a busy machine: only a hang takes longer.
 const patience = 5 * time.Minute
 
 // TestEndpoints: a client for one endpoint asks that member alone, also after it died; a client for

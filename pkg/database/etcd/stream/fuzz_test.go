@@ -30,14 +30,14 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// story records one stream's events.
+// story records the events of one stream.
 type story struct {
 	texts []string
 	ends  int
 	why   error
 }
 
-// hears plays a server's bytes to four streams.
+// hears plays bytes from a server to four streams.
 func hears(t *testing.T, said []byte, window uint16, cut func(int) int) [4]*story {
 	t.Helper()
 	nc := &canned{settings: slices.Clone(emptySettings), opened: make(chan struct{}), said: slices.Clone(said), cut: cut}

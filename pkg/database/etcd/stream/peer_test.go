@@ -18,10 +18,10 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// within is how long anything may take on a busy machine: only a hang takes longer.
+// within is the time that anything may take on a busy machine: only a hang takes longer.
 const within = 5 * time.Minute
 
-// peer is a server's side of one connection, spoken by golang.org/x/net. It counts windows.
+// peer is the server side of one connection, spoken by golang.org/x/net. It counts windows.
 type peer struct {
 	t   *testing.T
 	net net.Conn
@@ -30,7 +30,7 @@ type peer struct {
 	encoded bytes.Buffer
 	encoder *hpack.Encoder
 
-	first   int64            // a new stream's window
+	first   int64            // the window of a new stream
 	windows map[uint32]int64 // bytes that may be sent on a stream
 	updates int              // WINDOW_UPDATE frames for streams
 	opened  []uint32
@@ -246,7 +246,7 @@ func (p *peer) end(id uint32) { p.fieldsOf(id, true, "grpc-status", "0") }
 // say sends messages in one frame.
 func (p *peer) say(id uint32, texts ...string) { _ = p.WriteData(id, false, encode(texts...)) }
 
-// listener keeps a stream's messages and its end.
+// listener keeps the messages on a stream and its end.
 type listener struct {
 	messages chan string
 	over     chan error

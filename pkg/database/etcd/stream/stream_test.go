@@ -310,7 +310,7 @@ func TestConnectionEnds(t *testing.T) {
 	}
 }
 
-// After GOAWAY the server's streams are served on, and the connection ends with the last one.
+// After GOAWAY the remaining streams are served on, and the connection ends with the last one.
 func TestGoAway(t *testing.T) {
 	left := make(chan struct{})
 	c := dials(t, Config{Address: listen(t, func(p *peer) {
@@ -403,7 +403,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestLongStream: a stream does not stop after a window's bytes. With DBTESTER_LONG it carries 4
+// TestLongStream: a stream does not stop after a window of bytes. With DBTESTER_LONG it carries 4
 // GiB, more than any window can have: a window that is not renewed ends within 2 GiB.
 func TestLongStream(t *testing.T) {
 	total, window := int64(32<<20), 64<<10
@@ -548,8 +548,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Goroutines that open streams and send on one connection at a time, as far as the server's windows
-// and limits allow, disturb neither each other's frames nor their order.
+// Goroutines that open streams and send on one connection at a time, as far as the server windows
+// and limits allow, disturb neither frames by others nor their order.
 func TestSendersTogether(t *testing.T) {
 	const senders, streams, messages = 20, 10, 150
 	size := func(m int) int { return m * m % 5000 }
@@ -559,7 +559,7 @@ func TestSendersTogether(t *testing.T) {
 		"few streams":   {window: 30_000, most: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The window is renewed within a stream's answers, but is larger than all answers
+			// The window is renewed within the answers on a stream, but is larger than all answers
 			// together.
 			c := dials(t, Config{Window: 500_000, Address: listen(t, func(p *peer) { server.serve(p) })})
 			var opening, group sync.WaitGroup
@@ -615,7 +615,7 @@ func TestSendersTogether(t *testing.T) {
 
 // echoes returns messages as they come, and checks windows and the stream limit.
 type echoes struct {
-	window int64 // a new stream's, in bytes
+	window int64 // of a new stream, in bytes
 	most   int   // streams at a time
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
-// fiberContext is the context for a fiber's calls.
+// fiberContext is the context for calls by a fiber.
 type fiberContext struct {
 	context.Context
 	cancel context.CancelFunc
@@ -112,8 +112,8 @@ func TestManyFibers(t *testing.T) {
 	soon(t, &group)
 }
 
-// A call whose context ends returns, whatever else happens at that moment, and the
-// fiber's next call is not disturbed.
+// A call whose context ends returns, whatever else happens at that moment, and the next call by the
+// fiber is not disturbed.
 func TestInterruptedFibers(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) {
 		s.greet()

@@ -86,7 +86,7 @@ func calm() timing {
 	return timing
 }
 
-// state returns how many acknowledgement bytes wait, and how many bytes wake the client.
+// state returns the numbers of acknowledgement bytes that wait, and of bytes that wake the client.
 func state(c *Client) (late, wakeAt int, ok bool) {
 	link := c.peers[0].conn.Load().link
 	link.Mu.Lock()

@@ -2,12 +2,12 @@ package unary
 
 import "testing"
 
-// A server announces a length before it sends the message's first byte, and the caller knows its
+// A server announces a length before it sends the first byte of a message, and the caller knows its
 // limit.
 func TestReplyLimit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limit  int
-		length byte // the message's, in MiB
+		length byte // of the message, in MiB
 		ok     bool
 	}{
 		"within":      {2 << 20, 2, true},

@@ -30,7 +30,7 @@ func each(t *testing.T, c *Client, m Message, take func(string) error) (got []st
 	return got, err
 }
 
-// However a server cuts a stream's messages into frames, they arrive in order and whole.
+// However a server cuts the messages on a stream into frames, they arrive in order and whole.
 func TestStreamOfReplies(t *testing.T) {
 	long := strings.Repeat("long ", 20_000)
 	frames := func(s *scripted, id uint32, b []byte, size int) {
@@ -71,7 +71,7 @@ func TestStreamOfReplies(t *testing.T) {
 					s.end(id)
 				}
 			}))
-			for range 2 { // the second uses the first one's memory
+			for range 2 { // the second uses the memory of the first
 				got, err := each(t, c, Message{One: []byte("k")}, nil)
 				if err != nil || !slices.Equal(got, tc.want) {
 					t.Fatalf("got %d messages %.60q, %v; want %d %.60q", len(got), got, err, len(tc.want), tc.want)
@@ -163,7 +163,7 @@ func TestStreamOfRepliesIsCancelled(t *testing.T) {
 	}
 }
 
-// The server may send on when half a stream's window is used.
+// The server may send on when half the window of a stream is used.
 func TestStreamWindow(t *testing.T) {
 	c := newConn(quick(), own.NewRequestHeads("http", "a:1", nil))
 	k := &call{id: 1}

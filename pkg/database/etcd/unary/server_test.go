@@ -20,10 +20,10 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// within is how long anything may take on a busy machine: only a hang takes longer.
+// within is the time that anything may take on a busy machine: only a hang takes longer.
 const within = 5 * time.Minute
 
-// quick returns a client's timeouts in tests.
+// quick returns the client timeouts in tests.
 func quick() timing {
 	return timing{
 		connect: within, firstPause: 5 * time.Millisecond, longestPause: 20 * time.Millisecond,
@@ -31,10 +31,10 @@ func quick() timing {
 	}
 }
 
-// scripted is a server's side of one connection, spoken by golang.org/x/net.
+// scripted is the server side of one connection, spoken by golang.org/x/net.
 type scripted struct {
 	t      *testing.T
-	number int // the connection's, from 0
+	number int // of the connection, from 0
 	net    net.Conn
 	*http2.Framer
 	fields   *hpack.Decoder

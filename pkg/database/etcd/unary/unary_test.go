@@ -95,7 +95,7 @@ func TestReplies(t *testing.T) {
 					want <- reply(s, id)
 				}
 			}))
-			for range 3 { // both sides' tables stay in step
+			for range 3 { // the tables on both sides stay in step
 				got, _, err := ask(t.Context(), c, "/s/m", Message{One: []byte("k")})
 				if err != nil {
 					t.Fatalf("ask the server: %v", err)
@@ -108,7 +108,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// A call's error, and whether the call was surely not processed.
+// The error of a call, and whether the call was surely not processed.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script func(*scripted, uint32)
@@ -318,8 +318,8 @@ func TestOtherProtocols(t *testing.T) {
 	})
 }
 
-// Requests arrive whole whatever the server's windows and limits are, and never
-// more than those allow.
+// Requests arrive whole whatever the server windows and limits are, and never more than those
+// allow.
 func TestFlowControl(t *testing.T) {
 	const streams, frameWindow, calls, size = 3, 100, 20, 5000
 	c := dial(t, listen(t, func(s *scripted) {
@@ -626,7 +626,7 @@ func TestManyCallers(t *testing.T) {
 }
 
 // Every request carries the time left until its deadline when it is sent, also one
-// that waited for the server's flow control; without a deadline it carries no time.
+// that waited for flow control by the server; without a deadline it carries no time.
 func TestTimeoutHeader(t *testing.T) {
 	hold := make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
@@ -654,7 +654,7 @@ func TestTimeoutHeader(t *testing.T) {
 			t.Errorf("%s: grpc-timeout is %v, want at most %v and little less", path, left, timeout-waited)
 		}
 	}
-	for range 3 { // the header must not disturb how later requests are compressed
+	for range 3 { // the header must not disturb the compression of later requests
 		hears("/s/m", 30*time.Minute, 0)
 		hears("/s/m", 20*time.Hour, 0)
 		if got := read(t.Context(), "/s/m"); got != "" {
@@ -671,7 +671,7 @@ func TestTimeoutHeader(t *testing.T) {
 	wg.Wait()
 }
 
-// Fibers' calls carry the time that their context knows, and less if they were sent later.
+// Calls by fibers carry the time that their context knows, and less if they were sent later.
 func TestTimeoutHeaderOfFibers(t *testing.T) {
 	const late, left = 200 * time.Millisecond, 30 * time.Minute
 	hold, begin := make(chan struct{}), make(chan struct{})
@@ -727,8 +727,8 @@ func grpcDuration(t *testing.T, text string) time.Duration {
 	return time.Duration(n) * units[text[len(text)-1:]]
 }
 
-// A stream the server cancels after the call's deadline ran out of time: it was not cancelled by
-// the caller.
+// A stream the server cancels after the call deadline ran out of time: it was not cancelled by the
+// caller.
 func TestServerCancelsLateCall(t *testing.T) {
 	c := dial(t, listen(t, func(s *scripted) {
 		s.greet()
