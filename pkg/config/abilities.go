@@ -20,12 +20,12 @@ func wholeAbilities() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return !a.Whole || a.Search != nil })
 }
 
-// searches are the abilities that search for a load's rates.
+// searches are the abilities that search for load rates.
 func searches() []ability.Ability {
 	return slices.DeleteFunc(all.Abilities(), func(a ability.Ability) bool { return a.Search == nil })
 }
 
-// Search returns how an ability searches for the load's rates, or nil.
+// Search returns the search for load rates, or nil.
 func (e *Experiment) Search() *ability.Search {
 	for _, a := range searches() {
 		if a.Search.Asked(e.Abilities) {
@@ -35,7 +35,7 @@ func (e *Experiment) Search() *ability.Search {
 	return nil
 }
 
-// overFlags lays a command line's texts over a file's values.
+// overFlags lays texts from a command line over values in a file.
 func (r *reader) overFlags(f *fileSpec) {
 	for _, keys := range keysOf(all.Abilities()) {
 		name := keys.Row(false).Name
@@ -46,7 +46,7 @@ func (r *reader) overFlags(f *fileSpec) {
 	}
 }
 
-// keysOf returns the abilities' keys in the order in which they are resolved.
+// keysOf returns ability keys in the order in which they are resolved.
 func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	for _, a := range list {
 		keys = append(append(keys, a.More...), a.Keys)
@@ -54,10 +54,10 @@ func keysOf(list []ability.Ability) (keys []ability.Keys) {
 	return keys
 }
 
-// abilitiesOfFile returns the abilities' keys at the top of a file.
+// abilitiesOfFile returns ability keys at the top of a file.
 func abilitiesOfFile(f *fileSpec) *given { return &f.given }
 
-// abilityFields declares the abilities' keys, in a database or at the top of a file.
+// abilityFields declares ability keys, in a database or at the top of a file.
 func abilityFields[S any](list []ability.Ability, database bool, at func(*S) *given, show func(ability.Keys, *S) *yamlfile.Node) (fields []field[S]) {
 	for _, keys := range keysOf(list) {
 		f := field[S]{Row: keys.Row(database), Schema: keys.Schema}
@@ -105,7 +105,7 @@ func (r *reader) wholeAbilities(f *fileSpec) {
 	}
 }
 
-// MarshalJSON encodes a database with its abilities' values.
+// MarshalJSON encodes a database with its ability values.
 func (d Database) MarshalJSON() ([]byte, error) {
 	type plain Database
 	others, err := d.Abilities.Others()
@@ -115,7 +115,7 @@ func (d Database) MarshalJSON() ([]byte, error) {
 	return openjson.Marshal(plain(d), others)
 }
 
-// MarshalJSON encodes an experiment with the abilities' values for every database.
+// MarshalJSON encodes an experiment with the ability values for every database.
 func (e Experiment) MarshalJSON() ([]byte, error) {
 	type plain Experiment
 	others, err := e.Abilities.Others()

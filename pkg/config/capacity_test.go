@@ -65,7 +65,7 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestCapacityFlags: values from a command line precede the file's.
+// TestCapacityFlags: values from a command line precede those in the file.
 func TestCapacityFlags(t *testing.T) {
 	read := func(text string, given map[string]string) (*capacity.Plan, error) {
 		e, _, err := Variant{Flags: map[string]map[string]string{"capacity": given}}.Parse("test.yaml", []byte(text+"hosts: [a]\ndatabases: {etcd: }\n"), testCatalog())

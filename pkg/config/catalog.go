@@ -32,12 +32,12 @@ func (c Catalog) entry(r *yamlfile.Reader, id *yamlfile.Node) (database.Database
 
 const labelChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-"
 
-// operations returns all databases' operations, in catalog order.
+// operations returns the operations of all databases, in catalog order.
 func (c Catalog) operations() []workload.Op {
 	return union(c, func(e database.Database) []workload.Op { return e.Info.Operations })
 }
 
-// reads returns all databases' read modes, in catalog order.
+// reads returns the read modes of all databases, in catalog order.
 func (c Catalog) reads() []workload.ReadMode {
 	return union(c, func(e database.Database) []workload.ReadMode { return e.Info.Reads })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// etcdOptions, zooOptions and consulOptions stand for drivers' options.
+// etcdOptions, zooOptions and consulOptions stand for driver options.
 type etcdOptions struct {
 	NotDriven         `yaml:"-"`
 	Led               `yaml:"-"`
@@ -33,7 +33,7 @@ func (*etcdOptions) MaxTxnValue(_, keys int) int {
 	return 1_000_000 / keys
 }
 
-// An etcd member's store size is known, and upkeep is possible.
+// The store size of an etcd member is known, and upkeep is possible.
 func (*etcdOptions) Fill(context.Context, database.Target) (size, limit int64, err error) {
 	panic("asked")
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// classic reads a file in the classic schema into a compact file's keys.
+// classic reads a file in the classic schema into compact keys.
 func (r *reader) classic(root *yamlfile.Node) written[fileSpec] {
 	c := classic.Read(r.Reader, root, func(_ *yamlfile.Reader, id *yamlfile.Node) (classic.Known, bool) {
 		entry, ok := r.catalog.entry(r.Reader, id)
@@ -66,8 +66,8 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 	return d
 }
 
-// optionsThen returns a new driver with the settings that the classic tool used, and
-// describes how they differ from today's defaults; "" if they do not.
+// optionsThen returns a new driver with the settings that the classic tool used, and describes
+// their differences from the present defaults; "" without differences.
 func optionsThen(entry database.Database) (options any, change string) {
 	driver := entry.New()
 	if c, ok := driver.(database.Classic); ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// classicConfigs is the folder with the classic tool's shipped files, which are not in this
+// classicConfigs is the folder for the files shipped with the classic tool, which are not in this
 // repository.
 func classicConfigs(t *testing.T) string {
 	t.Helper()
@@ -29,7 +29,7 @@ func classicConfigs(t *testing.T) string {
 	return dir
 }
 
-// TestClassicShippedFiles loads the classic tool's own files unchanged.
+// TestClassicShippedFiles loads the classic tool's files unchanged.
 func TestClassicShippedFiles(t *testing.T) {
 	type column struct {
 		Tag, Version, Operation, Read string
@@ -241,8 +241,8 @@ func TestClassicFile(t *testing.T) {
 	}
 }
 
-// control wraps one database's entry into a classic file; the entry is indented
-// by four, so its first line is line 5.
+// control wraps one database entry into a classic file; the entry is indented by four, so its first
+// line is line 5.
 func control(id, entry string) string {
 	return "test_title: x\nall_database_id_list: [" + id + "]\ndatatbase_id_to_config_client_machine_agent_control:\n  " + id + ":\n" + entry
 }

@@ -197,7 +197,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestOverlay lays a database's load over the file's.
+// TestOverlay lays a database's load over the one at the top of the file.
 func TestOverlay(t *testing.T) {
 	file := func(load, own string) string {
 		return "hosts: [a]\nload: " + load + "\ndatabases:\n  zookeeper: {load: " + own + "}\n"

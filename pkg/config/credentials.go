@@ -24,7 +24,7 @@ func tlsSection() section[TLS] {
 	}
 }
 
-// authSection declares the clients' credentials.
+// authSection declares client credentials.
 func authSection() section[Auth] {
 	return section[Auth]{
 		Fields: []field[Auth]{
@@ -55,8 +55,8 @@ func checkAuth(r *yamlfile.Reader, w *written[Auth]) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable accepts an environment variable's name. A problem does not repeat a wrong name, because
-// it may be the password itself.
+// variable accepts an environment variable name. A problem does not repeat a wrong name, because it
+// may be the password itself.
 func variable() kind[string] {
 	k := yamlfile.TextKind()
 	k.Parse = func(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
@@ -70,8 +70,8 @@ func variable() kind[string] {
 	return k
 }
 
-// tls resolves the PEM files for a database's connections: its own, else the experiment file's. It
-// returns nil for plaintext.
+// tls resolves the PEM files for connections to a database: its own, else those at the top of the
+// file. It returns nil for plaintext.
 func (r *databaseResolver) tls() *TLS {
 	t := r.file.tls
 	if r.spec.tls.Given() {
@@ -102,8 +102,8 @@ func (r *databaseResolver) memberTLS(t written[TLS]) {
 	}
 }
 
-// auth resolves the credentials for a database's clients: its own, else the file's. It returns nil
-// if neither has credentials.
+// auth resolves the credentials for database clients: its own, else those at the top of the file.
+// It returns nil if neither has credentials.
 func (r *databaseResolver) auth() *Auth {
 	a, own := r.file.auth, r.spec.auth.Given()
 	if own {
@@ -123,7 +123,7 @@ func (r *databaseResolver) auth() *Auth {
 	return &is
 }
 
-// undo returns the end of a message: how one database can override a key at the top of the file.
+// undo returns the end of a message, on overriding a key at the top of the file for one database.
 func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
 		return ""

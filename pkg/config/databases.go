@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// databaseSection declares a database's keys. Some, such as hosts and options, are also keys at the
-// top of the file or a driver's.
+// databaseSection declares the keys in a database. Some, such as hosts and options, are also keys
+// at the top of the file or in driver options.
 func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	return section[databaseSpec]{Fields: slices.Concat(
 		releaseFields(), memberFields(), sharedFields(),
@@ -20,7 +20,7 @@ func databaseSection(c Catalog, options schema) section[databaseSpec] {
 	)}
 }
 
-// releaseFields declares a database's names and the release that runs.
+// releaseFields declares database names and the release that runs.
 func releaseFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
 		databaseKey[string]{
@@ -38,7 +38,7 @@ func releaseFields() []field[databaseSpec] {
 	}
 }
 
-// memberFields declares a database's members.
+// memberFields declares database members.
 func memberFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
 		databaseKey[[]written[hostSpec]]{
@@ -62,7 +62,7 @@ func memberFields() []field[databaseSpec] {
 	}
 }
 
-// sharedFields declares how a load behaves on a cluster that others use.
+// sharedFields declares the keys for a load on a cluster that others use.
 func sharedFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
 		optionalText("prefix", "prefix of all keys, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
@@ -80,7 +80,7 @@ func sharedFields() []field[databaseSpec] {
 	}
 }
 
-// databaseAccessFields declares how clients connect to a database's members.
+// databaseAccessFields declares the keys for connections from clients to members.
 func databaseAccessFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
 		part[databaseSpec, TLS]{
@@ -94,7 +94,7 @@ func databaseAccessFields() []field[databaseSpec] {
 	}
 }
 
-// databaseLoadFields declares a database's own steps and load.
+// databaseLoadFields declares the steps and load for a database.
 func databaseLoadFields(c Catalog) []field[databaseSpec] {
 	return []field[databaseSpec]{
 		part[databaseSpec, Steps]{
@@ -120,7 +120,7 @@ func databaseLoadFields(c Catalog) []field[databaseSpec] {
 	}
 }
 
-// optionsField declares a driver's options. They are decoded over its defaults.
+// optionsField declares driver options. They are decoded over the defaults.
 func optionsField(options schema) field[databaseSpec] {
 	return field[databaseSpec]{
 		Row:    row{Name: "options", Unit: "mapping", Usually: "the driver's", Meaning: "options of the database; `config show` lists them with their meaning"},
@@ -209,8 +209,7 @@ func showDatabase(c Catalog, d Database) *yamlfile.Node {
 	return databaseSection(c, nil).Show(&databaseSpec{Database: d}).Node()
 }
 
-// showOptions shows a driver's options with their help. Show reports options that
-// cannot be encoded.
+// showOptions shows driver options with their help. Show reports options that cannot be encoded.
 func showOptions(d *databaseSpec) *yamlfile.Node {
 	node, err := yamlfile.ShowOptions(d.Options)
 	if err != nil {

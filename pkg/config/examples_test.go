@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTables compares the documentation's key tables with the declarations.
+// TestTables compares the key tables in the documentation with the declarations.
 func TestTables(t *testing.T) {
 	pages := map[string]string{}
 	for _, name := range []string{"experiment.md", "workloads.md", "profiles.md", "sweep.md"} {

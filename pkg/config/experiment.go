@@ -1,6 +1,6 @@
 // Package config reads an experiment file: compact or classic, strictly, with
-// every default filled in and every problem reported at its line and column. It
-// knows no database: drivers' options are decoded into structs of a [Catalog].
+// every default filled in and every problem reported at its line and column. It knows no database:
+// driver options are decoded into structs from a [Catalog].
 package config
 
 import (
@@ -29,18 +29,18 @@ type Experiment struct {
 	Description string `json:"description,omitempty"`
 	// Seed determines keys and values; it is not 0.
 	Seed uint64 `json:"seed"`
-	// Trials is the number of runs, each on fresh data directories. The databases' order rotates
-	// from run to run. Settle is the pause between runs.
+	// Trials is the number of runs, each on fresh data directories. The database order rotates from
+	// run to run. Settle is the pause between runs.
 	Trials int           `json:"trials"`
 	Settle time.Duration `json:"settle_ns"`
 	// Sample is the time between two samples on a machine. Metrics means that agents, or control
-	// without agents, read the members' own metrics.
+	// without agents, read member metrics.
 	Sample  time.Duration `json:"sample_ns"`
 	Metrics bool          `json:"metrics"`
 	// Results is the folder for result folders.
 	Results   string     `json:"results"`
 	Steps     Steps      `json:"steps"`
-	Databases []Database `json:"databases"` // in the file's order
+	Databases []Database `json:"databases"` // in file order
 	// Generators are machines whose agents each issue a part of the load; empty if control issues
 	// it.
 	Generators []Host  `json:"generators,omitempty"`
@@ -48,15 +48,14 @@ type Experiment struct {
 	Upload     *Upload `json:"upload,omitempty"`
 	// Need is what the reader needs from a database, nil if the file does not say.
 	Need *workload.Need `json:"need,omitempty"`
-	// AgentCerts is the folder with control's certificate for agents; "" if the file names no
+	// AgentCerts is the folder that holds control's certificate for agents; "" if the file names no
 	// folder.
 	AgentCerts string `json:"agent_certs,omitempty"`
-	// Abilities are the abilities' values for every database. In JSON each is a key in the
-	// experiment.
+	// Abilities are ability values for every database. In JSON each is a key in the experiment.
 	Abilities ability.Values `json:"-"`
-	// Export holds the paths to which control copies result files, by their names in a
-	// tag's folder ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf]
-	// returns the paths for one database.
+	// Export holds the paths to which control copies result files, by their names in a tag folder
+	// ("client-system-metrics.csv"). They have no tag: [Experiment.ExportOf] returns the paths for
+	// one database.
 	Export map[string]string `json:"export,omitempty"`
 	// Inputs holds the classic files that analyze reads instead of a result folder, by
 	// tag.
@@ -69,12 +68,12 @@ type Experiment struct {
 	// several means that the file has several databases, even if [Experiment.Select] kept
 	// only one.
 	several bool
-	// origins maps a sweep's point ids to database ids in the file.
+	// origins maps point ids in a sweep to database ids in the file.
 	origins map[string]string
 }
 
-// ExportOf returns the paths to which control copies a database's result files, by their
-// names in its folder. If the file has several databases, the file names contain the tag
+// ExportOf returns the paths to which control copies a database's result files, by their names in
+// its folder. If the file has several databases, the file names contain the tag
 // (TAG-client-system-metrics.csv), so no database overwrites another's files.
 func (e *Experiment) ExportOf(tag string) map[string]string {
 	paths := maps.Clone(e.Export)
@@ -86,13 +85,12 @@ func (e *Experiment) ExportOf(tag string) map[string]string {
 	return paths
 }
 
-// Place returns where the file gives a key's value, as file:line:col. The path consists of the
-// compact keys: load.rate, databases.ID.steps.upload. Values in a classic file have the
-// corresponding compact paths. Place returns "" if the file does not give the value, or gives it
-// inside a list.
+// Place returns where the file gives a value, as file:line:col. The path consists of the compact
+// keys: load.rate, databases.ID.steps.upload. Values in a classic file have the corresponding
+// compact paths. Place returns "" if the file does not give the value, or gives it inside a list.
 func (e *Experiment) Place(path string) string { return e.places[path] }
 
-// DatabasePlace returns where a database's key is, as [Experiment.Place] does. A sweep's points
+// DatabasePlace returns where a key in a database is, as [Experiment.Place] does. Points in a sweep
 // share the places of their database in the file.
 func (e *Experiment) DatabasePlace(db *Database, key string) string {
 	for _, id := range []string{db.ID, e.origins[db.ID]} {
@@ -117,7 +115,7 @@ func (d *Database) EndpointHosts() (hosts []string) {
 // ByGenerators reports whether generators, rather than control, issue the loads.
 func (e *Experiment) ByGenerators() bool { return len(e.Generators) > 0 }
 
-// GeneratorAgents returns the addresses of the generators' agents.
+// GeneratorAgents returns the agent addresses on generators.
 func (e *Experiment) GeneratorAgents() (addrs []string) {
 	for _, g := range e.Generators {
 		addrs = append(addrs, g.Agent())
@@ -173,10 +171,10 @@ type Database struct {
 	// Prefix is the name below which all keys lie on the cluster of Endpoints; "" means
 	// DefaultPrefix. Cleanup means that the keys are removed after the load.
 	Prefix string `json:"prefix,omitempty"`
-	// Reuse means that others' keys may lie below the prefix.
+	// Reuse means that others may have keys below the prefix.
 	Reuse   bool `json:"reuse,omitempty"`
 	Cleanup bool `json:"cleanup,omitempty"`
-	// Abilities are the abilities' values for the database. In JSON each is a key in the database.
+	// Abilities are ability values for the database. In JSON each is a key in the database.
 	Abilities ability.Values `json:"-"`
 	// TLS is nil for plaintext, Auth for clients without credentials.
 	TLS  *TLS  `json:"tls,omitempty"`
@@ -184,14 +182,13 @@ type Database struct {
 	// Defaults says where options come from that the file does not give: [DefaultsUpstream] means
 	// the release that the file names, "" means dbtester.
 	Defaults string `json:"defaults,omitempty"`
-	// Options is the driver's options struct from the Catalog, decoded over its
-	// defaults.
+	// Options is the options struct from the Catalog, decoded over its defaults.
 	Options any `json:"options,omitempty"`
 	// OptionsYAML is Options encoded again with every default filled in, as sent to
 	// agents. It is nil if the database has no options.
 	OptionsYAML []byte        `json:"-"`
 	Load        workload.Load `json:"load"`
-	// Swept is the database's part in a sweep, nil without a sweep.
+	// Swept is the part in a sweep, nil without one.
 	Swept *workload.Swept `json:"swept,omitempty"`
 	// Steps overlays the experiment's steps (classic files give steps per database).
 	Steps Steps `json:"steps"`
@@ -204,14 +201,14 @@ type Host struct {
 	Addr string `json:"addr"`
 	// AgentPort is the port on which its agent listens.
 	AgentPort int `json:"agent_port"`
-	// Ports are all the database's ports on this host, by role ("client", "peer").
+	// Ports are all database ports on this host, by role ("client", "peer").
 	Ports map[string]int `json:"ports,omitempty"`
 	// DNS is a name that is resolved when a run starts, "" for a fixed Addr. If several
 	// hosts have the same name, they stand for its addresses in order.
 	DNS string `json:"dns,omitempty"`
 }
 
-// Agent returns the address of the host's agent: by name, if no other host has that name.
+// Agent returns the agent address on the host: by name, if no other host has that name.
 func (h Host) Agent() string {
 	return net.JoinHostPort(cmp.Or(h.DNS, h.Addr), strconv.Itoa(h.AgentPort))
 }
@@ -234,7 +231,7 @@ type Upload struct {
 
 // Inputs are one database's classic files, as paths.
 type Inputs struct {
-	// Files maps names in a tag's folder to paths.
+	// Files maps names in a tag folder to paths.
 	Files map[string]string `json:"files"`
 	// Servers are the interpolated samples, one per server, in order.
 	Servers []string `json:"servers"`
@@ -261,23 +258,23 @@ type Image struct {
 
 // TLS names the PEM files for encrypted connections. Paths are as in the experiment file, relative
 // to the working directory like its other paths. For a cluster that agents start they are absolute,
-// and the files exist on the client and on every member's machine: members serve with the
-// certificate that clients present.
+// and the files exist on the client and on every member machine: members serve with the certificate
+// that clients present.
 type TLS struct {
-	// CA signs the members' certificates; "" trusts the system's.
+	// CA signs member certificates; "" trusts the system's CAs.
 	CA string `json:"ca,omitempty"`
-	// Cert and Key are the clients' certificate; "" if they present no certificate.
+	// Cert and Key are the client certificate; "" if clients present no certificate.
 	Cert string `json:"cert,omitempty"`
 	Key  string `json:"key,omitempty"`
 }
 
-// Auth names the clients' user and says where the password is. It never contains the password
-// itself: an experiment is shown, recorded and shared. One of PasswordFile and PasswordEnv is set,
-// and is read when a run starts.
+// Auth names the user for clients and where the password is. It never contains the password itself:
+// an experiment is shown, recorded and shared. One of PasswordFile and PasswordEnv is set, and is
+// read when a run starts.
 type Auth struct {
 	User string `json:"user,omitempty"`
 	// PasswordFile contains the password; a trailing newline does not count.
 	PasswordFile string `json:"password_file,omitempty"`
-	// PasswordEnv names the variable in control's environment that holds the password.
+	// PasswordEnv names the environment variable that holds the password.
 	PasswordEnv string `json:"password_env,omitempty"`
 }

@@ -127,8 +127,8 @@ func TestFaultOfNoKind(t *testing.T) {
 	}
 }
 
-// A database's faults, even an empty list, replace the file's. A file that shows them reads back
-// unchanged.
+// Faults in a database, even an empty list, replace those at the top of the file. A file that shows
+// them reads back unchanged.
 func TestFaultsOfDatabase(t *testing.T) {
 	const text = "faults: [{kind: kill, at: 10s, for: 2s}]\nload: {rate: 100, duration: 60s}\nhosts: [127.0.0.1]\n" +
 		"databases: {etcd: , etcd__calm: {faults: []}, etcd__own: {probe: 5ms, faults: [{kind: restart, member: 1, at: 20s}]}}\n"

@@ -9,12 +9,12 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// fileSection declares a file's top-level keys.
+// fileSection declares the top-level keys in a file.
 func fileSection(c Catalog) section[fileSpec] {
 	return section[fileSpec]{Fields: slices.Concat(runFields(), clusterFields(c), reportFields())}
 }
 
-// runFields declares an experiment's name and how it is run.
+// runFields declares the experiment name and the keys for its runs.
 func runFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[string]{
@@ -60,7 +60,7 @@ func clusterFields(c Catalog) []field[fileSpec] {
 	return slices.Concat(machineFields(), accessFields(), abilityFields(eachAbilities(), false, abilitiesOfFile, nil), stepFields(c), []field[fileSpec]{databasesField(c)})
 }
 
-// machineFields declares the members' and the generators' machines, and how control reaches them.
+// machineFields declares the machines for members and generators, and their agents.
 func machineFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
@@ -95,8 +95,7 @@ func machineFields() []field[fileSpec] {
 	}
 }
 
-// accessFields declares how clients connect to clusters, and how they treat a cluster's other
-// users.
+// accessFields declares the keys for connections to clusters, and for clusters with other users.
 func accessFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		part[fileSpec, TLS]{
@@ -114,7 +113,7 @@ func accessFields() []field[fileSpec] {
 	}
 }
 
-// stepFields declares the load and a run's steps.
+// stepFields declares the load and the steps in a run.
 func stepFields(c Catalog) []field[fileSpec] {
 	return slices.Concat([]field[fileSpec]{
 		scenarioField(),

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGenerators: entries are written like hosts, and use the file's agent_port.
+// TestGenerators: entries are written like hosts, and use agent_port from the file.
 func TestGenerators(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte(body+"agent_port: 3600\nload: {clients: 4, requests: 10}\ngenerators: [10.0.0.8, '10.0.0.8:3700', {addr: 10.0.0.9, agent_port: 3800}]\n"), testCatalog())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// hostSection declares a host's keys.
+// hostSection declares the keys for a host.
 func hostSection() section[hostSpec] {
 	return section[hostSpec]{
 		Fields: []field[hostSpec]{
@@ -110,7 +110,7 @@ func mentions(hosts []written[hostSpec], members int) []written[hostSpec] {
 // maxMentions bounds the members that one DNS name stands for.
 const maxMentions = 1000
 
-// readHost reads an address, an address with its agent's port, or a mapping.
+// readHost reads an address, an address with its agent port, or a mapping.
 func readHost(r *yamlfile.Reader, key string, node *yamlfile.Node) (written[hostSpec], bool) {
 	if yamlfile.IsMapping(node) {
 		h := hostSection().Read(r, "", "host", node)
@@ -184,7 +184,7 @@ func (r *reader) generators(f *fileSpec, at *yamlfile.Node) []Host {
 	return list
 }
 
-// onLoopback returns a member's address that no other machine can reach.
+// onLoopback returns a member address that no other machine can reach.
 func (d *Database) onLoopback() (string, bool) {
 	for _, h := range d.Hosts {
 		if loopback(h.Addr) {
@@ -211,7 +211,7 @@ func (h Host) sameAgent(other Host) bool {
 	return !named && address.Canonical(h.Addr) == address.Canonical(other.Addr) && h.AgentPort == other.AgentPort
 }
 
-// parts reports why generators cannot issue a database's load.
+// parts reports why generators cannot issue the load.
 func (r *reader) parts(f *fileSpec, spec *written[databaseSpec], d *Database, generators int, at *yamlfile.Node) {
 	for _, s := range d.Load.Stretches() {
 		if s.Clients < generators || s.Connections < generators {

@@ -41,7 +41,7 @@ func verdicts() []verdict {
 	}
 }
 
-// verdictFields declares how a load is judged.
+// verdictFields declares the keys for verdicts on a load.
 func verdictFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		part[loadSpec, judgeSpec]{
@@ -80,7 +80,7 @@ func judgeSection() section[judgeSpec] {
 	return s
 }
 
-// boundsSection declares a verdict's two bounds.
+// boundsSection declares the two bounds in a verdict.
 func boundsSection(v verdict, preset workload.Bounds) section[workload.Bounds] {
 	bound := func(name, meaning string, is workload.Percent, at func(*workload.Bounds) *workload.Percent) field[workload.Bounds] {
 		return key[workload.Bounds, workload.Percent]{
@@ -111,7 +111,7 @@ func expectSection() section[workload.Expect] {
 	}}
 }
 
-// judge resolves a load's bounds and reports those that exclude one another.
+// judge resolves the bounds for a load and reports those that exclude one another.
 func (r *loadResolver) judge() workload.Judge {
 	spec := r.spec.Is.judge.Is
 	is := workload.DefaultJudge()

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// loadSection declares a load's keys. To add one, add it here and to [workload.Load].
+// loadSection declares load keys. To add one, add it here and to [workload.Load].
 func loadSection(c Catalog) section[loadSpec] {
 	return section[loadSpec]{Check: checkLoad, Fields: slices.Concat(
 		operationFields(c), sessionFields(), lockFields(), lengthFields(), paceFields(), dataFields(c), limitFields(), verdictFields())}
@@ -20,8 +20,8 @@ func loadSection(c Catalog) section[loadSpec] {
 // markdownLink matches a link in a key's meaning.
 var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// LoadKeys describes a load's keys, which a command line may give, by name. Their meanings are
-// plain text.
+// LoadKeys describes load keys, which a command line may give, by name. Their meanings are plain
+// text.
 func LoadKeys(c Catalog) map[string]yamlfile.Row {
 	rows := map[string]yamlfile.Row{}
 	for _, f := range loadSection(c).Fields {
@@ -100,7 +100,7 @@ func existingFields() []field[loadSpec] {
 	}
 }
 
-// reachFields declares how many keys one request reads or writes.
+// reachFields declares the keys that one request reads or writes.
 func reachFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[int]{
@@ -127,7 +127,7 @@ func reachFields() []field[loadSpec] {
 // plain reports whether a load has no steps.
 func plain(l *loadSpec) bool { return len(l.Steps) == 0 }
 
-// lengthFields declares how long a load lasts and how many clients it has.
+// lengthFields declares the load duration and its clients.
 func lengthFields() []field[loadSpec] {
 	clients := func(loadSpec) []string { return []string{"clients", "steps"} }
 	return []field[loadSpec]{
@@ -224,7 +224,7 @@ func paceFields() []field[loadSpec] {
 	}
 }
 
-// dataFields declares key and value sizes, and how keys are read.
+// dataFields declares key and value sizes, and the read mode.
 func dataFields(c Catalog) []field[loadSpec] {
 	onOneKey := func(l loadSpec) []string {
 		if l.SameKey {

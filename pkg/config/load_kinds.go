@@ -17,7 +17,7 @@ func sharesOf(mix []shareSpec) []workload.Share {
 	return shares
 }
 
-// mix holds a load's operations and their weights, in the file's order.
+// mix holds operations and their weights, in file order.
 func mix(c Catalog) kind[[]shareSpec] {
 	known := c.operations()
 	return kind[[]shareSpec]{
@@ -82,7 +82,7 @@ func workloadNames() []string {
 	return names
 }
 
-// showWorkload shows a workload's name with its mix as a comment.
+// showWorkload shows the name of a workload with its mix as a comment.
 func showWorkload(l *loadSpec) *yamlfile.Node {
 	if l.Workload == "" {
 		return nil

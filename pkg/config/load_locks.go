@@ -9,13 +9,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Defaults for how long requests hold a lock, and for their sessions' TTL.
+// Defaults for the time that requests hold a lock, and for the TTL of their sessions.
 const (
 	lockHold = time.Millisecond
 	lockTTL  = 10 * time.Second
 )
 
-// lockFields declares how operations take locks.
+// lockFields declares the keys for locks that operations take.
 func lockFields() []field[loadSpec] {
 	return []field[loadSpec]{
 		loadKey[time.Duration]{
@@ -39,7 +39,7 @@ func lockFields() []field[loadSpec] {
 	}
 }
 
-// locks resolves how the load's operations take locks.
+// locks resolves the locks that operations take.
 func (r *loadResolver) locks(l *workload.Load) {
 	hold, recipe, ttl := r.spec.Place("lock_hold"), r.spec.Place("lock_recipe"), r.spec.Place("lock_ttl")
 	facts := database.LockFactsOf(r.db.entry.Info, r.db.Options)

@@ -35,7 +35,7 @@ func sessionFields() []field[loadSpec] {
 	}
 }
 
-// sessions resolves the sessions that the load's operations use.
+// sessions resolves the sessions that operations use.
 func (r *loadResolver) sessions(l *workload.Load) {
 	number, ttl := r.spec.Place("sessions"), r.spec.Place("session_ttl")
 	if !l.Any(workload.Op.OfSessions) {

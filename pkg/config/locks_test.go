@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 )
 
-// Problems with a file's locks are reported at their place.
+// Problems with locks are reported at their place.
 func TestLocksProblems(t *testing.T) {
 	const one = "load: {rate: 10, duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: }\n"
 	for _, test := range []struct {
@@ -58,7 +58,7 @@ func TestLocksProblems(t *testing.T) {
 	}
 }
 
-// A file's locks apply to each database that has locks, with its own values and defaults.
+// Locks in a file apply to each database that has locks, with its own values and defaults.
 func TestLocks(t *testing.T) {
 	e, warnings, err := Parse("x.yaml", []byte(`
 load: {rate: 10, duration: 60s}

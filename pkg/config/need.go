@@ -105,7 +105,7 @@ func readNeed(r *yamlfile.Reader, path, key string, node *yamlfile.Node) written
 	return w
 }
 
-// resolvedNeed returns the reader's need, or nil if the file does not give it.
+// resolvedNeed returns the need that the file gives, or nil.
 func (f *fileSpec) resolvedNeed() *workload.Need {
 	if !f.need.Given() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// plotSection declares a plot's keys.
+// plotSection declares plot keys.
 func plotSection() section[Plot] {
 	return section[Plot]{
 		Fields: []field[Plot]{
@@ -33,7 +33,7 @@ func plotSection() section[Plot] {
 	}
 }
 
-// plotKind is a column, or a mapping with a column and its axes' titles.
+// plotKind is a column, or a mapping with a column and axis titles.
 func plotKind() kind[Plot] {
 	section := plotSection()
 	return kind[Plot]{
@@ -59,8 +59,7 @@ func plotKind() kind[Plot] {
 	}
 }
 
-// checkColumn warns about a plot's column, which is at a node, and replaces a renamed
-// one.
+// checkColumn warns about a plotted column, which is at a node, and replaces a renamed one.
 func checkColumn(r *yamlfile.Reader, p Plot, at *yamlfile.Node) Plot {
 	if real, ok := renamedColumns()[p.Column]; ok {
 		r.Warnf(at, "column: %q is read as %q", p.Column, real)
@@ -76,7 +75,7 @@ func checkColumn(r *yamlfile.Reader, p Plot, at *yamlfile.Node) Plot {
 	return p
 }
 
-// yAxis returns the default title for a column's axis.
+// yAxis returns the default axis title for a column.
 func yAxis(column string) string {
 	for _, d := range DefaultPlots() {
 		if d.Column == column {
@@ -107,7 +106,7 @@ func knownColumn(column string) bool {
 	return i > 0 && i+1 < len(column) && strings.Trim(column[i+1:], "0123456789") == ""
 }
 
-// columns returns the columns in a database's per-second table that concern all servers.
+// columns returns the columns in the per-second table that concern all servers.
 func columns() []string {
 	names := strings.Fields(`
 		UNIX-SECOND SECOND CONTROL-CLIENT-NUM
@@ -118,7 +117,7 @@ func columns() []string {
 	return names
 }
 
-// DefaultPlots returns the classic reports' fifteen time plots: two for the clients, and one for
+// DefaultPlots returns the fifteen time plots in classic reports: two for the clients, and one for
 // each metric series with an axis.
 func DefaultPlots() []Plot {
 	plots := []Plot{

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPreload: data before a load by keys or bytes, what it means for the operations' keys, and the
-// shown file.
+// TestPreload: data before a load by keys or bytes, what it means for the keys of operations, and
+// the shown file.
 func TestPreload(t *testing.T) {
 	e := parse(t, `title: Preload
 hosts: [10.0.0.1]

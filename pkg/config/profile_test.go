@@ -49,7 +49,7 @@ func TestProfilesDoc(t *testing.T) {
 	}
 	_, block, _ := strings.Cut(string(data), "```yaml\n")
 	block, _, _ = strings.Cut(block, "```")
-	// The drivers' own options are in their own tests.
+	// Driver options are in the drivers' tests.
 	block = strings.NewReplacer("{options: {pprof: true}}", "", "{options: {enable_debug: true}}", "").Replace(block)
 	if e := parse(t, "hosts: [a]\n"+block); profile.Keys().Of(e.Abilities).CPU != 30*time.Second {
 		t.Errorf("%+v, want a profile of 30s", e.Abilities)

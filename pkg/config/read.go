@@ -9,9 +9,9 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Read reads an experiment file, compact or classic, against the catalog's databases. It returns
-// the experiment with every default filled in and the warnings about the file. The error is a
-// [*yamlfile.Problems] with every problem in the file, or says why the file cannot be opened.
+// Read reads an experiment file, compact or classic, against the databases in the catalog. It
+// returns the experiment with every default filled in and the warnings about the file. The error is
+// a [*yamlfile.Problems] with every problem in the file, or says why the file cannot be opened.
 func Read(path string, catalog Catalog) (*Experiment, []yamlfile.Problem, error) {
 	return Variant{}.Read(path, catalog)
 }
@@ -79,7 +79,7 @@ func (r *reader) mixed(compact, classic *yamlfile.Node) {
 		later.Value, is, earlier.Value, earlier.Line, was)
 }
 
-// firstKey returns a document's first known key.
+// firstKey returns the first known key in a document.
 func firstKey(root *yamlfile.Node, known []string) *yamlfile.Node {
 	for _, key := range yamlfile.TopKeys(root) {
 		if slices.Contains(known, key.Value) {

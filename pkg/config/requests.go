@@ -7,9 +7,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SetRequests sets every load's number of requests, split over its steps like the file's own
-// number. A duration remains as a second bound. SetRequests returns an error and changes nothing if
-// n is too small for the clients or too large for the keys.
+// SetRequests sets the number of requests for every load, split over its steps like the number in
+// the file. A duration remains as a second bound. SetRequests returns an error and changes nothing
+// if n is too small for the clients or too large for the keys.
 func (e *Experiment) SetRequests(n int64) error {
 	if s := e.Search(); s != nil {
 		return fmt.Errorf("%s has windows, and no number of requests", s.Words)
@@ -51,7 +51,7 @@ func fits(l workload.Load, n int64) error {
 	return nil
 }
 
-// digits returns how many digits the largest has among so many numbers from 0 on.
+// digits returns the number of digits in the largest of n numbers from 0 on.
 func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }
 
 // split divides requests among n steps by the classic rule: equal parts, rounded down to a multiple

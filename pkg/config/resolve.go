@@ -17,7 +17,7 @@ import (
 // shortestSample bounds what sampling costs on the machines that are measured.
 const shortestSample = 100 * time.Millisecond
 
-// resolve fills in a file's defaults and reports values that contradict one another.
+// resolve fills in defaults and reports values that contradict one another.
 func (r *reader) resolve(name string, isClassic bool, w written[fileSpec]) *Experiment {
 	f := fileSection(r.catalog).Filled(w)
 	f.hostsAt, f.membersAt = w.NodeOf("hosts"), w.NodeOf("members")
@@ -107,7 +107,7 @@ func (r *reader) bucket(f *fileSpec) *Upload {
 	return &is
 }
 
-// uploadStep returns the file's first step that requests an upload.
+// uploadStep returns the first step in the file that requests an upload.
 func uploadStep(f *fileSpec) *yamlfile.Node {
 	if f.steps.Is.Upload {
 		return f.steps.NodeOf("upload")

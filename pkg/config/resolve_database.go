@@ -40,7 +40,8 @@ func (r *databaseResolver) resolve(steps Steps) Database {
 	return d
 }
 
-// steps resolves the database's steps. A cluster that already runs is neither started nor stopped.
+// steps resolves the steps of the database. A cluster that already runs is neither started nor
+// stopped.
 func (r *databaseResolver) steps(steps Steps) Steps {
 	runs := len(r.spec.Endpoints) > 0
 	if runs {
@@ -58,8 +59,8 @@ func (r *databaseResolver) steps(steps Steps) Steps {
 	return steps
 }
 
-// members resolves the database's machines: its own hosts, else the file's. A
-// database with endpoints has only its own hosts.
+// members resolves the machines for the database: its own hosts, else those at the top of the file.
+// A database with endpoints has only its own hosts.
 func (r *databaseResolver) members() []Host {
 	specs, at := r.spec.hosts, r.db.NodeOf("hosts")
 	own := at != nil
@@ -90,7 +91,7 @@ func (r *databaseResolver) members() []Host {
 	return hosts
 }
 
-// size returns how many hosts are members.
+// size returns the number of hosts that are members.
 func (r *databaseResolver) size(hosts int) int {
 	n, at, given := r.file.members, r.file.membersAt, r.file.membersAt != nil
 	if r.db.Has("members") {
@@ -117,7 +118,7 @@ func isEmpty(node *yamlfile.Node) bool {
 	return yamlfile.IsNull(node) || yamlfile.IsList(node) && len(node.Content) == 0
 }
 
-// member resolves one machine: its agent's port and the database's ports.
+// member resolves one machine: its agent port and the database ports.
 func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
 	host := Host{Addr: h.Is.Addr, DNS: h.Is.DNS, AgentPort: h.Is.AgentPort, Ports: maps.Clone(r.spec.entry.Info.Ports)}
 	if !h.Has("agent_port") {
@@ -136,8 +137,8 @@ func (r *databaseResolver) member(h written[hostSpec], own bool) Host {
 	return host
 }
 
-// roleOfAny reports whether any database that uses the file's hosts has a port
-// with that role.
+// roleOfAny reports whether any database on the hosts at the top of the file has a port in that
+// role.
 func (r *databaseResolver) roleOfAny(role string) bool {
 	return slices.ContainsFunc(r.file.databases, func(d *written[databaseSpec]) bool {
 		_, ok := d.Is.entry.Info.Ports[role]
@@ -145,7 +146,7 @@ func (r *databaseResolver) roleOfAny(role string) bool {
 	})
 }
 
-// samePorts reports a member's roles that have the same port.
+// samePorts reports roles with the same port on one member.
 func (r *databaseResolver) samePorts(spec written[hostSpec], h Host) {
 	roles := slices.Sorted(maps.Keys(h.Ports))
 	for i, role := range roles {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// meaning resolves the load's operations: one operation, a mix, or a named mix.
+// meaning resolves the operations: one operation, a mix, or a named mix.
 func (r *loadResolver) meaning(l *workload.Load) {
 	switch {
 	case r.spec.Has("workload"):
@@ -31,7 +31,7 @@ func (r *loadResolver) meaning(l *workload.Load) {
 	r.ranges(l)
 }
 
-// ranges resolves what ranges read, and how much.
+// ranges resolves what ranges read, and their size.
 func (r *loadResolver) ranges(l *workload.Load) {
 	limit, mode := r.spec.Place("range_limit"), r.spec.Place("range_mode")
 	if !l.Any(workload.Op.Ranges) {
@@ -64,7 +64,7 @@ func (s loadSpec) workload() workload.Named {
 	return all[slices.IndexFunc(all, func(w workload.Named) bool { return w.Name == s.Workload })]
 }
 
-// lacks reports that the database does not support the load's i-th operation.
+// lacks reports that the database does not support the i-th operation in the load.
 func (r *loadResolver) lacks(i int, op workload.Op) {
 	info := r.db.entry.Info
 	name, does := r.db.entry.Name, "(it supports "+strings.Join(yamlfile.Words(info.Operations), ", ")+")"
@@ -113,7 +113,7 @@ func (r *loadResolver) keys(l *workload.Load) {
 	}
 }
 
-// hotset resolves a load's hot keys.
+// hotset resolves hot keys.
 func (r *loadResolver) hotset(l *workload.Load) {
 	if !r.spec.Has("hot_keys") {
 		l.HotKeys = max(l.Keys/100, 1)
@@ -140,7 +140,7 @@ func (r *loadResolver) noHotset(l *workload.Load) {
 	l.HotKeys, l.HotShare, l.HotMoves = 0, 0, 0
 }
 
-// transactions resolves how many keys a txn writes.
+// transactions resolves the number of keys that a txn writes.
 func (r *loadResolver) transactions(l *workload.Load) {
 	p := r.spec.Place("txn_keys")
 	if !slices.Contains(l.Operations(), workload.OpTxn) {

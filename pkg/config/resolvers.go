@@ -15,20 +15,20 @@ type databaseResolver struct {
 	spec *databaseSpec // in db
 }
 
-// loadResolver resolves one database's load.
+// loadResolver resolves the load for one database.
 type loadResolver struct {
 	*reader
 	file *fileSpec
 	db   *databaseSpec
-	// prefix is how long the stored keys' prefix is, in bytes.
+	// prefix is the length of the stored key prefix, in bytes.
 	prefix int
-	// spec is the database's load over the file's.
+	// spec is the database's load over the one at the top of the file.
 	spec written[loadSpec]
-	// searched means that an ability searches for the load's rates.
+	// searched means that an ability searches for load rates.
 	searched bool
 }
 
-// loadKeys gives an ability the load's keys.
+// loadKeys gives an ability the load keys.
 type loadKeys struct{ *loadResolver }
 
 // Place implements [ability.LoadKeys].
@@ -44,7 +44,7 @@ func (r *loadResolver) idle(p yamlfile.Place, why string) {
 	}
 }
 
-// at returns the place of the first key that is given, else the database's id.
+// at returns the place of the first key that is given, else of the database id.
 func (r *loadResolver) at(keys ...string) *yamlfile.Node {
 	for _, key := range keys {
 		if node := r.spec.NodeOf(key); node != nil {
@@ -60,7 +60,7 @@ type counted interface {
 	Called(key string) string
 }
 
-// maxClients is how many clients one machine can run: each needs memory.
+// maxClients is the most clients that one machine can run: each needs memory.
 const maxClients = 1_000_000
 
 // someClients checks a number of clients against the requests they share.
@@ -80,8 +80,7 @@ func (r *loadResolver) someClients(w counted, clients int, requests int64) {
 // cost memory and gain nothing.
 const maxConnections = 100
 
-// connections resolves how many connections clients share: n, if it is given at a
-// place.
+// connections resolves the number of connections that clients share: n, if it is given at a place.
 func (r *loadResolver) connections(p yamlfile.Place, n, clients int) int {
 	shared := r.db.entry.Info.SharedConn
 	switch {

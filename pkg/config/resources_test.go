@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// limitsOf returns a database's resource limits.
+// limitsOf returns the resource limits for a database.
 func limitsOf(d Database) resources.Limits { return declared.Keys().Of(d.Abilities) }
 
 func TestResources(t *testing.T) {

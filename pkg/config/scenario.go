@@ -17,10 +17,11 @@ import (
 // file is read.
 type scenario struct {
 	name, meaning string
-	// key is the key that gets the scenario's own mapping without the name, and keys is its schema.
+	// key is the key that gets the scenario mapping without the name, and keys is its schema.
 	key  string
 	keys schema
-	// presets are the keys that the mapping may lack, load those that the file's load may lack.
+	// presets are the keys that the mapping may lack, load those that the load in the file may
+	// lack.
 	presets, load func(given map[string]string) map[string]string
 }
 
@@ -86,17 +87,18 @@ func smallLoad(duration time.Duration) map[string]string {
 	}
 }
 
-// elections is how many times the scenario's leader dies.
+// elections is the number of times that the leader dies in the scenario.
 const elections = "3"
 
-// electionTime is how much time a scenario's load has for each election. It covers the end of the
-// leader's session and the time in which Consul then refuses the key, and suffices for Consul's
+// electionTime is the time that a scenario's load has for each election. It covers the end of the
+// leader's session and the time in which Consul then refuses the key, and suffices for Consul
 // sessions, whose shortest promise is 20 s.
 func electionTime(notice time.Duration) time.Duration {
 	return 2 * (max(notice, 15*time.Second) + 10*time.Second)
 }
 
-// scenarioTime is how long a scenario's load lasts, without the time until the last death is known.
+// scenarioTime is the length of the load in a scenario, without the time until the last death is
+// known.
 const scenarioTime = 70 * time.Second
 
 // instead returns the load keys that replace a preset.

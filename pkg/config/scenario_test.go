@@ -55,7 +55,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// The file's own load, and a database's own keys, precede the scenario's.
+// The load in the file, and keys in a database, precede the scenario's.
 func TestScenarioOwnKeys(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, ttl: 4s}\nload: {workload: ycsb-a, rate: 5, duration: 60s}\nhosts: [10.0.0.1]\ndatabases: {etcd: {discovery: {consumers: 3}}}\n"), testCatalog())
 	if err != nil {
@@ -68,8 +68,8 @@ func TestScenarioOwnKeys(t *testing.T) {
 	}
 }
 
-// Instances register in a database's own service registry with the TTL that its rule keeps. Without
-// the key they register by sessions.
+// Instances register in the service registry of a database with the TTL that its rule keeps.
+// Without the key they register by sessions.
 func TestScenarioRegistry(t *testing.T) {
 	e, _, err := Parse("x.yaml", []byte("scenario: {name: service-discovery}\nhosts: [10.0.0.1]\ndatabases:\n  consul__a: {discovery: {registry: services}}\n  consul__b: {discovery: {registry: sessions}}\n"), testCatalog())
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/all"
 )
 
-// Schema returns the JSON Schema for compact experiment files with a catalog's databases. Editors
-// complete and check files with it. It accepts some files that [Read] refuses, because it does not
-// compare values with one another.
+// Schema returns the JSON Schema for compact experiment files with the databases in a catalog.
+// Editors complete and check files with it. It accepts some files that [Read] refuses, because it
+// does not compare values with one another.
 func Schema(catalog Catalog) ([]byte, error) {
 	s := fileSection(catalog).Schema()
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -23,7 +23,7 @@ func Schema(catalog Catalog) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Tables returns every mapping's keys in an experiment file as Markdown tables, each with its
+// Tables returns the keys of every mapping in an experiment file as Markdown tables, each with its
 // heading.
 func Tables(catalog Catalog) []Table {
 	return slices.Concat([]Table{
@@ -51,10 +51,10 @@ func Tables(catalog Catalog) []Table {
 	})
 }
 
-// Table documents one mapping's keys in Markdown.
+// Table documents the keys of one mapping in Markdown.
 type Table struct{ Heading, Text string }
 
-// abilityTables documents the abilities' keys.
+// abilityTables documents ability keys.
 func abilityTables() (tables []Table) {
 	for _, keys := range keysOf(all.Abilities()) {
 		if table := keys.Table(); table != "" {

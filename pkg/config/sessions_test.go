@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A missing or unreadable value for a file's sessions is one problem, however many databases there
-// are.
+// A missing or unreadable value for sessions is one problem, however many databases there are.
 func TestSessionsProblems(t *testing.T) {
 	const three = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
 	for _, test := range []struct {

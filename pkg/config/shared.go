@@ -13,7 +13,7 @@ import (
 // letter or a digit.
 var prefixPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$`)
 
-// longestPrefix bounds a prefix in bytes: Consul's names may have 512 bytes.
+// longestPrefix bounds a prefix in bytes: names in Consul may have 512.
 const longestPrefix = 200
 
 // prefixKind is the name below which keys lie.
@@ -71,8 +71,8 @@ func (r *databaseResolver) shared(d *Database) {
 	}
 }
 
-// PrefixSize returns how many bytes a stored name has before the key itself, 0 for a cluster that
-// only the load uses.
+// PrefixSize returns the number of bytes in a stored name before the key itself, 0 for a cluster
+// that only the load uses.
 func (d *Database) PrefixSize() int {
 	switch {
 	case len(d.Endpoints) == 0:
@@ -83,14 +83,14 @@ func (d *Database) PrefixSize() int {
 	return len(d.DefaultPrefix(strings.Repeat("0", runIDPart))) + len("/")
 }
 
-// runIDPart is how many characters a default prefix takes from the run's id.
+// runIDPart is the number of characters that a default prefix takes from the run id.
 const runIDPart = 16
 
 // DefaultPrefix returns the prefix, in a run with that id, for a database that does not give it.
 // Several databases in one run may be the same cluster.
 func (d *Database) DefaultPrefix(runID string) string {
 	tag := strings.Map(func(c rune) rune {
-		if strings.ContainsRune("+,=@", c) { // valid in a tag, but not in every database's names
+		if strings.ContainsRune("+,=@", c) { // valid in a tag, but not in the names of every database
 			return '-'
 		}
 		return c

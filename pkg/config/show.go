@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// Show writes an experiment as a compact file with every default filled in, including those for the
-// drivers' options, each below its help line. Read again, the file gives the same experiment except
+// Show writes an experiment as a compact file with every default filled in, including those for
+// driver options, each below its help line. Read again, the file gives the same experiment except
 // for Path, Classic and places.
 func Show(e *Experiment) ([]byte, error) {
 	node := fileSection(nil).Show(&fileSpec{Experiment: *e}).Node()
@@ -28,7 +28,7 @@ func Show(e *Experiment) ([]byte, error) {
 	return data, nil
 }
 
-// Migrate writes a classic file's experiment as a compact file with every default filled in.
+// Migrate writes the experiment from a classic file as a compact file with every default filled in.
 // Comments above the file and above a database report the changes: warnings about the classic file,
 // and differences in the compact form. Read again, the file gives the same experiment, except for
 // files that only analyzing a classic file needs, and for versions that were labels.

@@ -35,7 +35,7 @@ func sizeLawSection() section[sizeLawSpec] {
 	}}
 }
 
-// sizesField declares a load's value size law.
+// sizesField declares the law for value sizes.
 func sizesField() field[loadSpec] {
 	f := part[loadSpec, sizeLawSpec]{
 		Row: row{Name: "value_sizes",
@@ -52,7 +52,7 @@ func sizesField() field[loadSpec] {
 	return f
 }
 
-// sizeLaw resolves a load's value size law, and the smallest and largest size.
+// sizeLaw resolves the law for value sizes, and the smallest and largest size.
 func (r *loadResolver) sizeLaw(l *workload.Load) {
 	w := r.spec.Is.sizeLaw
 	if !r.spec.Has("value_sizes") {

@@ -50,7 +50,7 @@ type databaseSpec struct {
 	load  written[loadSpec]
 	steps written[Steps]
 	swept written[workload.Swept]
-	// members is how many hosts are used.
+	// members is the number of hosts to use.
 	members int
 	// id is the id's node, the place of missing keys.
 	id *yamlfile.Node
@@ -59,7 +59,7 @@ type databaseSpec struct {
 // databaseKey has values of type T.
 type databaseKey[T any] = key[databaseSpec, T]
 
-// hostSpec is one machine before a database's ports are known.
+// hostSpec is one machine before database ports are known.
 type hostSpec struct {
 	Host
 	// ports are the ports in the file; their keys are the roles.
@@ -90,7 +90,7 @@ type shareSpec struct {
 	at *yamlfile.Node
 }
 
-// preloadSpec is a file's data before a load: a number of keys, or their bytes.
+// preloadSpec is the data before a load in a file: a number of keys, or their bytes.
 type preloadSpec struct {
 	keys  int64
 	bytes int64
@@ -120,7 +120,7 @@ type sweepSpec struct {
 	down bool
 }
 
-// amount is how much data there is before a load: bytes if it has a unit, else keys.
+// amount is the amount of data before a load: bytes if it has a unit, else keys.
 type amount struct {
 	preloadSpec
 	text string
@@ -141,10 +141,10 @@ func (s *sweepSpec) key() workload.SweepKey {
 	return ""
 }
 
-// given holds the abilities' keys in a mapping, as read by [ability.Keys].
+// given holds ability keys in a mapping, as read by [ability.Keys].
 type given map[string]any
 
-// with returns a copy with a key's value replaced: the map may be shared.
+// with returns a copy with one value replaced: the map may be shared.
 func (g given) with(name string, is any) given {
 	own := given{}
 	maps.Copy(own, g)
@@ -152,7 +152,7 @@ func (g given) with(name string, is any) given {
 	return own
 }
 
-// can reports whether a database's driver has T, an optional interface of the contract.
+// can reports whether the driver of a database has T, an optional interface of the contract.
 func can[T any](d *databaseSpec) bool {
 	_, ok := d.Options.(T)
 	return ok

@@ -6,7 +6,7 @@ import (
 )
 
 // Starter returns the file that `dbtester config init` writes. It is short and
-// commented, names the catalog's databases, and loads without problems.
+// commented, names the databases in the catalog, and loads without problems.
 func Starter(catalog Catalog) []byte {
 	var b strings.Builder
 	b.WriteString(`# An experiment. Everything left out has a default: "dbtester config show FILE"

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// stepped resolves a load with several steps. The load's requests and duration are divided among
-// the steps that give neither.
+// stepped resolves a load with several steps. Its requests and duration are divided among the steps
+// that give neither.
 func (r *loadResolver) stepped(l *workload.Load) {
 	specs := r.spec.Is.steps
 	if len(specs) == 0 {
@@ -24,7 +24,7 @@ func (r *loadResolver) stepped(l *workload.Load) {
 		step.Requests += requests[i]
 		step.Duration += durations[i]
 		rateEndAt, rampAt := s.NodeOf("rate_end"), cmp.Or(s.NodeOf("ramp"), r.spec.NodeOf("ramp"))
-		if !s.Has("rate") { // the load's rate_end belongs to the load's rate
+		if !s.Has("rate") { // rate_end belongs to the load's rate
 			step.Rate = l.Rate
 			if rateEndAt == nil {
 				step.RateEnd, rateEndAt = rateEnd, r.spec.NodeOf("rate_end")
@@ -51,8 +51,8 @@ func (r *loadResolver) stepped(l *workload.Load) {
 	}
 }
 
-// stepConnections resolves a step's connections. The load's own number is the
-// largest that a step uses.
+// stepConnections resolves the connections in a step. The number for the load is the largest that a
+// step uses.
 func (r *loadResolver) stepConnections(s written[workload.Step], clients int) int {
 	if s.Has("connections") || !r.spec.Has("connections") {
 		return r.connections(s.Place("connections"), s.Is.Connections, clients)
@@ -72,7 +72,7 @@ func unshared[N int64 | time.Duration](specs []written[workload.Step], total N, 
 	return total, opened
 }
 
-// shareRequests returns each open step's share of the load's requests.
+// shareRequests returns the share of requests for each open step.
 func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64) []int64 {
 	shares := make([]int64, len(specs))
 	rest, opened := unshared(specs, total, func(s workload.Step) int64 { return s.Requests })
@@ -90,7 +90,7 @@ func (r *loadResolver) shareRequests(specs []written[workload.Step], total int64
 	return shares
 }
 
-// shareDuration returns each open step's share of the load's duration.
+// shareDuration returns the share of the duration for each open step.
 func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.Duration) []time.Duration {
 	shares := make([]time.Duration, len(specs))
 	if total == 0 {
@@ -117,7 +117,7 @@ func (r *loadResolver) shareDuration(specs []written[workload.Step], total time.
 // stepKey has values of type T.
 type stepKey[T any] = key[workload.Step, T]
 
-// stepSection declares a step's keys. To add one, add it here and to [workload.Step].
+// stepSection declares step keys. To add one, add it here and to [workload.Step].
 func stepSection() section[workload.Step] {
 	return section[workload.Step]{Fields: []field[workload.Step]{
 		stepKey[int]{

@@ -79,7 +79,7 @@ func amountKind() kind[amount] {
 	}
 }
 
-// size is the number by which a sweep's amounts are compared.
+// size is the number by which amounts in a sweep are compared.
 func (a amount) size() int64 { return max(a.keys, a.bytes) }
 
 // checkSweep reports a sweep unless it has exactly one list, with rising values.
@@ -209,7 +209,7 @@ func (r *loadResolver) swept(l *workload.Load) {
 	}
 }
 
-// values returns the steps' values in order.
+// values returns the step values in order.
 func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	all = slices.Clone(s.rate)
 	for _, c := range s.clients {
@@ -223,7 +223,7 @@ func (s *sweepSpec) values() (all []yamlfile.Given[float64]) {
 	return all
 }
 
-// sweptClients checks a step's clients, which come from the sweep or the load.
+// sweptClients checks the clients in a step, which come from the sweep or the load.
 func (r *loadResolver) sweptClients(step workload.Step, at *yamlfile.Node) {
 	if r.spec.Has("clients") {
 		at = r.spec.NodeOf("clients")

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// points returns a file's databases, expanded by a sweep: each database once with its part in a
-// sweep over steps, or once for each point. At each point all databases run one after another, so
+// points returns the databases in a file, expanded by a sweep: each database once with its part in
+// a sweep over steps, or once for each point. At each point all databases run one after another, so
 // they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {
 	s := &f.sweep.Is
@@ -60,8 +60,7 @@ func (r *reader) noSweep(f *fileSpec, w written[fileSpec]) {
 	r.Errorf(f.sweep.Node, "sweep: %s searches for one rate; give one of the two", what)
 }
 
-// onePoint reports a database's values that exclude a sweep whose points have fresh
-// clusters.
+// onePoint reports values for a database that exclude a sweep whose points have fresh clusters.
 func (r *reader) onePoint(f *fileSpec, d *written[databaseSpec]) {
 	name := string(f.sweep.Is.key())
 	line := f.sweep.NodeOf(name).Line
@@ -122,7 +121,7 @@ func (r *reader) preloaded(w *written[databaseSpec], p yamlfile.Given[amount]) {
 	w.Is.load = loadSection(r.catalog).Over(own, w.Is.load)
 }
 
-// tagOf returns a database's tag without a point.
+// tagOf returns the tag without a point.
 func tagOf(d *written[databaseSpec]) string {
 	if d.Has("tag") {
 		return d.Is.Tag
@@ -137,7 +136,7 @@ func sweptPart(sweep written[sweepSpec], is workload.Swept) written[workload.Swe
 	return w
 }
 
-// cloned returns a copy of a driver's options, which are a pointer to a struct or nil.
+// cloned returns a copy of driver options, which are a pointer to a struct or nil.
 func cloned(options any) any {
 	v := reflect.ValueOf(options)
 	if v.Kind() != reflect.Pointer || v.IsNil() {

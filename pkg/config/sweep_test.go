@@ -164,7 +164,7 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// TestDatabasePlace: a sweep's points have their database's places.
+// TestDatabasePlace: points in a sweep have the places of their database.
 func TestDatabasePlace(t *testing.T) {
 	t.Parallel()
 	e := parse(t, "hosts: [a, b, c]\nsweep: {members: [1, 3]}\ndatabases: {etcd: {version: v3.6.16}, zookeeper: }\n")

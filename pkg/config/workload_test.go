@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// mixedFile gives a load's operations in every form.
+// mixedFile gives operations in every form.
 const mixedFile = `title: Mixed
 hosts: [10.0.0.1]
 load: {workload: ycsb-b, duration: 30s, clients: 50, value_size: 256B-4KiB}
@@ -93,7 +93,7 @@ func TestRamps(t *testing.T) {
 	step := func(rate, end float64, ramp time.Duration) workload.Step {
 		return workload.Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
 	}
-	// A step with its own rate ignores the load's rate_end.
+	// A step with its own rate ignores rate_end of the load.
 	want := []workload.Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
 	stepped := e.Databases[4].Load
 	if diff := cmp.Diff(want, stepped.Stretches()); diff != "" {
@@ -221,7 +221,7 @@ func TestRangeModes(t *testing.T) {
 	}
 }
 
-// TestWorkloadProblems is [TestCompactProblems] for a load's operations.
+// TestWorkloadProblems is [TestCompactProblems] for operations.
 func TestWorkloadProblems(t *testing.T) {
 	for _, test := range []struct {
 		name, load string

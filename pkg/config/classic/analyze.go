@@ -36,14 +36,14 @@ func (r *reader) inputs(key string, node *yamlfile.Node) []inputs {
 	return list
 }
 
-// inputNames returns the files that analyze reads, by their path's key.
+// inputNames returns the files that analyze reads, by the key for the path.
 func inputNames() map[string]string {
 	names := exportNames()
 	delete(names, "client_system_metrics_path")
 	return names
 }
 
-// outputNames returns the files that analyze writes for one database, by their path's key.
+// outputNames returns the files that analyze writes for one database, by the key for the path.
 func outputNames() map[string]string {
 	return map[string]string{
 		"server_memory_by_key_number_path":            "server-memory-by-key-number.csv",
@@ -73,8 +73,8 @@ func (r *reader) inputsByID(w written) map[string]Inputs {
 	return all
 }
 
-// joined puts the prefix and a dash before every path: one test's uploaded files lie in one folder
-// as TAG-FILE.
+// joined puts the prefix and a dash before every path: uploaded files from one test lie in one
+// folder as TAG-FILE.
 func (in inputs) joined() Inputs {
 	join := func(path string) string {
 		if in.prefix == "" {

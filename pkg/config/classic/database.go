@@ -54,7 +54,7 @@ func port(r *yamlfile.Reader, key string, node *yamlfile.Node) (int, bool) {
 	return yamlfile.Port(r, key, node)
 }
 
-// name makes a database's tag and version from its description.
+// name makes the tag and version from a description.
 func (r *reader) name(d *Database) {
 	if strings.TrimSpace(d.Description.Is) == "" {
 		r.Errorf(d.At, "%s: database_description is missing; the tag is made of it", d.ID)

@@ -14,7 +14,7 @@ import (
 // BucketKey is the path to the key that says where to upload.
 const BucketKey = "config_client_machine_initial.google_cloud_storage_bucket_name"
 
-// Keys returns the schema's top-level keys.
+// Keys returns the top-level keys in the schema.
 func Keys() []string {
 	return slices.Sorted(maps.Keys((&reader{}).top(&written{})))
 }

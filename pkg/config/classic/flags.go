@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// flags decodes a database's own flags into the options whose classic tags name these keys. 0 and
-// "" keep the default, as in the classic tool.
+// flags decodes database flags into the options whose classic tags name these keys. 0 and "" keep
+// the default, as in the classic tool.
 func flags(r *yamlfile.Reader, what string, node *yamlfile.Node, v any) {
 	options := yamlfile.Options(v)
 	var names []string

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// load reads a database's benchmark_options and benchmark_steps.
+// load reads benchmark_options and benchmark_steps.
 func (r *reader) load(d *Database, reads []string, options, steps *yamlfile.Node) {
 	if steps == nil || yamlfile.IsNull(steps) {
 		r.Errorf(d.At, "%s: benchmark_steps is missing", d.ID)

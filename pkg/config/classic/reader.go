@@ -2,7 +2,7 @@ package classic
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// reader reads one file's sections.
+// reader reads the sections in one file.
 type reader struct {
 	*yamlfile.Reader
 	lookup Lookup
@@ -53,11 +53,11 @@ func (r *reader) overwritten(id *yamlfile.Node) func(string, *yamlfile.Node) {
 // client is config_client_machine_initial.
 type client struct {
 	prefix, project, folder string
-	paths                   map[string]string // by the result file's name
+	paths                   map[string]string // by the name of the result file
 	keyFile, bucket         yamlfile.Given[string]
 }
 
-// exportNames returns the result files that a file gives paths for, by the path's key.
+// exportNames returns the result files that a file gives paths for, by the key for the path.
 func exportNames() map[string]string {
 	return map[string]string{
 		"client_system_metrics_path":                  "client-system-metrics.csv",

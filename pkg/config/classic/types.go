@@ -8,8 +8,7 @@ type File struct {
 	// Databases are in the order in all_database_id_list. At is the mapping that holds them.
 	Databases []*Database
 	At        *yamlfile.Node
-	// Export holds the paths that control writes result files to, by the file's name in a tag's
-	// folder.
+	// Export holds the paths that control writes result files to, by file name in a tag folder.
 	Export map[string]string
 	Upload Upload
 	// Inputs holds the files that analyze reads, by database id.
@@ -18,7 +17,7 @@ type File struct {
 	Report Report
 }
 
-// Database collects one database's values from their places in the schema.
+// Database collects the values for one database from their places in the schema.
 type Database struct {
 	ID string
 	// At is the id's node.
