@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// accounts add up flushed seconds' rows. One goroutine at a time adds rows; any goroutine may
+// accounts add up the rows of flushed seconds. One goroutine at a time adds rows; any goroutine may
 // read totals and keys.
 type accounts struct {
 	ops     []workload.Op
@@ -41,7 +41,7 @@ func (a *accounts) begin() {
 	clear(a.inFlight)
 }
 
-// add adds a second's rows and the bytes that its requests read.
+// add adds the rows of a second and the bytes that its requests read.
 func (a *accounts) add(rows []results.Interval, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,8 +63,8 @@ func (a *accounts) addRow(row *results.Interval) {
 	}
 }
 
-// offer corrects the due count of a closed loop's last rows. Until then its rows use
-// sent as due; used counts the requests that its schedule handed out, by operation.
+// offer corrects the due count of the last rows of a closed loop. Until then its rows use sent as
+// due; used counts the requests that its schedule handed out, by operation.
 func (a *accounts) offer(rows []results.Interval, used []int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -90,9 +90,9 @@ func (a *accounts) settle(step int) error {
 	return errors.Join(errs...)
 }
 
-// gauges sets the gauges on each operation's last row of a second. They follow
-// from the counts, so they always agree with them. The backlog is negative only
-// after a flush that was seconds late, and is shown as 0 then.
+// gauges sets the gauges on the last row of each operation in a second. They follow from the
+// counts, so they always agree with them. The backlog is negative only after a flush that was
+// seconds late, and is shown as 0 then.
 func (a *accounts) gauges(rows []results.Interval) {
 	_, created, _ := a.totals()
 	for o, op := range a.ops {
@@ -118,7 +118,7 @@ func (a *accounts) totals() (counts results.Totals, created, perhaps int64) {
 	return a.counts, a.created, a.perhaps
 }
 
-// lastOf returns an operation's last row, or nil.
+// lastOf returns the last row of an operation, or nil.
 func lastOf(rows []results.Interval, op string) *results.Interval {
 	for n := len(rows) - 1; n >= 0; n-- {
 		if rows[n].Operation == op {

@@ -13,11 +13,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// applier applies requests for a client: it makes their keys and values, calls the database's
-// client, and checks the replies.
+// applier applies requests for a client: it makes their keys and values, calls the database client,
+// and checks the replies.
 type applier struct {
 	client  *client
-	key     []byte // the request's; see prepare
+	key     []byte // for the request in hand; see prepare
 	value   []byte
 	kept    keyValue         // memory, nil until needed, also to check values in
 	room    int              // see sharedRoom; 0 without a fiber
@@ -27,13 +27,13 @@ type applier struct {
 	answer  []byte           // buffer for the value a read returns
 	guarded *guarded         // nil in a load without transactions
 	turn    *contenders.Turn // the lock acquired by the last call, or nil
-	// refused: no member accepted a connection for a single request; single is those connections'
-	// back-off.
+	// refused: no member accepted a connection for a single request; single is the back-off for
+	// those connections.
 	refused bool
 	single  backoff.Pauses
 }
 
-// reply is a call's result until it is checked.
+// reply is the result of a call until it is checked.
 type reply struct {
 	read  bool // the reply must be checked
 	value []byte
@@ -42,7 +42,7 @@ type reply struct {
 	bytes int64           // of all values
 }
 
-// attempt applies the operation. A panic in the database's client becomes the error and ends the
+// attempt applies the operation. A panic in the database client becomes the error and ends the
 // step, because the client's state is then unknown.
 func (a *applier) attempt(ctx context.Context, req requests.Request) (err error) {
 	defer func() {
@@ -54,7 +54,7 @@ func (a *applier) attempt(ctx context.Context, req requests.Request) (err error)
 	return a.call(ctx, req)
 }
 
-// guard prepares a transaction, and returns how long it took to read its keys' unknown versions.
+// guard prepares a transaction, and returns the time spent reading unknown versions of its keys.
 func (a *applier) guard(req requests.Request) int64 {
 	op := a.client.step.work.Operation(req)
 	if !op.Guarded() {
@@ -75,7 +75,7 @@ func (a *applier) call(ctx context.Context, req requests.Request) error {
 }
 
 // callOther applies an operation that is not a plain write. It is a separate function because
-// otherwise its frame would be on every writing client's stack.
+// otherwise every writing client would have its frame on the stack.
 func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Request) (err error) {
 	spec := &a.client.step.spec
 	switch op {
@@ -118,11 +118,11 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 	}
 }
 
-// mostAnswer bounds, in bytes, the buffer that a client keeps for values. Larger values' memory
-// is garbage once they are checked.
+// mostAnswer bounds, in bytes, the buffer that a client keeps for values. The memory for larger
+// values is garbage once they are checked.
 const mostAnswer = 4 << 10
 
-// read reads the key, into the last value's memory if the database's client can.
+// read reads the key, into the memory of the last value if the database client can.
 func (a *applier) read(ctx context.Context) ([]byte, error) {
 	mode := a.client.step.spec.Read
 	if a.client.appends == nil {
@@ -135,7 +135,7 @@ func (a *applier) read(ctx context.Context) ([]byte, error) {
 	return value, err
 }
 
-// keep stores one key's value in a.got.
+// keep stores the value of one key in a.got.
 func (a *applier) keep(value []byte, err error) error {
 	if err == nil {
 		a.got = reply{read: true, value: value, bytes: int64(len(value))}
@@ -182,7 +182,7 @@ func (a *applier) oneshot(ctx context.Context) ([]byte, error) {
 	return value, errors.Join(err, client.Close())
 }
 
-// put writes the request's key, with a hint whether the key is new.
+// put writes the key, with a hint whether the key is new.
 func (a *applier) put(ctx context.Context, op workload.Op) error {
 	switch {
 	case a.client.hinted == nil:
@@ -193,9 +193,9 @@ func (a *applier) put(ctx context.Context, op workload.Op) error {
 	return a.client.hinted.PutExisting(ctx, a.key, a.value)
 }
 
-// giveUp holds the lock acquired by the last call, and gives it up. The request ended when the
-// lock was acquired; the client is busy until the lock is given up. A panic in the database's
-// client ends the step.
+// giveUp holds the lock acquired by the last call, and gives it up. The request ended when the lock
+// was acquired; the client is busy until the lock is given up. A panic in the database client ends
+// the step.
 func (a *applier) giveUp(ended int64) {
 	turn := a.turn
 	a.turn = nil
@@ -221,9 +221,8 @@ func (a *applier) rest() {
 	a.refused = false
 }
 
-// prepare computes a request and fills key and payload, and value if the operation
-// sends one. A fiber's plain write owns its key and value only until it waits: see
-// [database.Continuer].
+// prepare computes a request and fills key and payload, and value if the operation sends one. A
+// plain write by a fiber owns its key and value only until it waits: see [database.Continuer].
 func (a *applier) prepare(number int64) requests.Request {
 	work := a.client.step.work
 	req := work.Request(number)
@@ -240,8 +239,8 @@ func (a *applier) prepare(number int64) requests.Request {
 	return req
 }
 
-// forget leaves the memory for the last request's keys and values to the database's client, which
-// may keep them if it returned an error: see [database.Client].
+// forget leaves the memory for the keys and values of the last request to the database client,
+// which may keep them if it returned an error: see [database.Client].
 func (a *applier) forget() {
 	a.kept = keyValue{}
 	if g := a.guarded; g != nil {

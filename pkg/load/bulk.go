@@ -17,7 +17,8 @@ const (
 	// bulkTimeout is the least deadline for a request with many keys, or for reading their
 	// versions.
 	bulkTimeout = time.Minute
-	// bulkTries is how often a request with many keys is sent before its error ends the preload.
+	// bulkTries is the number of times that a request with many keys is sent before its error ends
+	// the preload.
 	bulkTries = 3
 )
 
@@ -54,7 +55,7 @@ type bulkPreload struct {
 	work     *requests.Sequence
 	keys     int64 // over all parts
 	batch    int64
-	next     atomic.Int64 // this part's first batch not yet taken by a connection
+	next     atomic.Int64 // the first batch of this part not yet taken by a connection
 	written  atomic.Int64
 	progress func(int64)
 }
@@ -71,7 +72,7 @@ func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, e
 	return p, err
 }
 
-// own returns how many keys this part writes.
+// own returns the number of keys that this part writes.
 func (p *bulkPreload) own() int64 {
 	batches := (p.keys + p.batch - 1) / p.batch
 	n := p.spec.Part.Count(batches)
@@ -123,7 +124,7 @@ func (p *bulkPreload) put(ctx context.Context, conn database.Bulk, pairs []datab
 	return err
 }
 
-// putAll writes pairs once. A panic in the database's client becomes the error.
+// putAll writes pairs once. A panic in the database client becomes the error.
 func putAll(ctx context.Context, conn database.Bulk, pairs []database.Pair) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

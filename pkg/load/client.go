@@ -12,29 +12,29 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// behaviour is a client's work while its step runs, such as applying requests one after the
+// behaviour is what a client does while its step runs, such as applying requests one after the
 // other.
 type behaviour interface {
-	// run returns when the step has no more work for the client. With a fiber, others' goroutines
+	// run returns when the step has no more work for the client. With a fiber, goroutines of others
 	// may run it between two requests, until one fails: anything that may wait leaves these
-	// goroutines first. The client's context bounds a call to the database's client as soon as
-	// the flight has a word.
+	// goroutines first. The client's context bounds a call to the database client as soon as the
+	// flight has a word.
 	run()
 }
 
-// client sends a step's requests, as its behaviour chooses.
+// client sends requests in a step, as its behaviour chooses.
 type client struct {
 	step   *step
 	does   behaviour
 	conn   *connection
 	link   *link // nil while unconnected
 	served bool  // link has served this client
-	// db, hinted and located are link's; hinted is nil without the ability or the knowledge.
+	// db, hinted and located belong to link; hinted is nil without the ability or the knowledge.
 	db     database.Client
 	hinted database.HintedPutter
 	// appends is nil if db cannot read into buffers.
 	appends database.AppendGetter
-	// located is nil if db does not know its member; the member is then link's.
+	// located is nil if db does not know its member; link then has the member.
 	located located
 	// versioned is nil if db does not know the versions its writes make.
 	versioned database.WriteVersioner
@@ -43,17 +43,17 @@ type client struct {
 	member    int // to which the last request went
 	ctx       atomic.Pointer[callContext]
 	timer     *time.Timer // nil until the client first waits for a time
-	ramp      int64       // after the step's start, when this client begins
+	ramp      int64       // when this client begins, after the start of the step
 	first     int64       // when this client first sent a request; 0 before
 	clock     clock.Clock
 	stops     *stops.Stops
-	ran       int64        // when this client last read the clock, for the stops and a call's deadline
+	ran       int64        // when this client last read the clock, for the stops and the deadline of a call
 	trip      int64        // when the round trip in flight began
-	stopped   int64        // how long stops delayed the call in flight
+	stopped   int64        // time by which stops delayed the call in flight
 	fiber     *fiber.Fiber // nil if the client runs on its own goroutine
 }
 
-// init makes a step's client n, on a connection, with a behaviour.
+// init makes client n of a step, on a connection, with a behaviour.
 func (c *client) init(s *step, n, conn int, does behaviour) {
 	c.step, c.does, c.conn, c.shard = s, does, s.conns[conn], s.rec.shards.of(n)
 	c.clock, c.stops = s.rec.clock, s.rec.stops
@@ -143,7 +143,7 @@ func (c *client) detach() {
 	}
 }
 
-// watchConnection replaces the client's connection after a request that found no server.
+// watchConnection replaces the connection after a request that found no server.
 func (c *client) watchConnection(d *done) {
 	switch {
 	case d.severed():
@@ -154,9 +154,9 @@ func (c *client) watchConnection(d *done) {
 	}
 }
 
-// callContext is the context for a client's calls. A context with a timer for every request would
-// cost more than the rest of the request. So a client keeps one context until a deadline passes,
-// and one watcher cancels late calls.
+// callContext is the context for the calls of a client. A context with a timer for every request
+// would cost more than the rest of the request. So a client keeps one context until a deadline
+// passes, and one watcher cancels late calls.
 type callContext struct {
 	context.Context
 	client *client
@@ -175,8 +175,7 @@ func (c *callContext) end() {
 	c.cancel()
 }
 
-// alarm sets the client's timer to a time from now, in nanoseconds. Unreferenced timers
-// need not be stopped.
+// alarm sets the timer to a time from now, in nanoseconds. Unreferenced timers need not be stopped.
 func (c *client) alarm(d int64) *time.Timer {
 	if c.timer == nil {
 		c.timer = time.NewTimer(time.Duration(d))
@@ -186,7 +185,7 @@ func (c *client) alarm(d int64) *time.Timer {
 	return c.timer
 }
 
-// wait sleeps until a time by the recorder's clock, or until issuing ends.
+// wait sleeps until a time by the recorder clock, or until issuing ends.
 func (c *client) wait(until int64) {
 	d := until - c.step.rec.clock.Now()
 	if d <= 0 {
@@ -200,7 +199,7 @@ func (c *client) wait(until int64) {
 	c.step.wait(c.alarm(d), until)
 }
 
-// hintedPutter returns the client's ability to take hints, nil without it or if the load does not
+// hintedPutter returns the client as one that takes hints, nil without it or if the load does not
 // know which keys exist: with one key for all requests, only the first write creates it.
 func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
 	hinted, ok := client.(database.HintedPutter)

@@ -14,15 +14,15 @@ import (
 type link struct {
 	client database.Client
 	member int // -1 if it is not known
-	// users counts the step's clients that may call client, and served is set once a request has
-	// found a server; the connection's lock guards both.
+	// users counts the clients that may call client, and served is set once a request has found a
+	// server; the connection lock guards both.
 	users  int
 	served bool
 	resent int64 // requests that client had resent before the link
 }
 
-// connection holds one link after the other, shared by some of a step's clients. When its link is
-// lost, one goroutine opens the next and ends, after its attempts' goroutines.
+// connection holds one link after the other, shared by some clients of a step. When its link is
+// lost, one goroutine opens the next and ends, after the goroutines of its attempts.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
@@ -33,17 +33,17 @@ type connection struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed when the next link is open
 	pause backoff.Pauses
-	// place is where the link's member or, without a link, the member dialed last stands in
-	// reconnect.Members; first is the first member's place.
+	// place is the position of the member of the link or, without a link, of the member dialed last
+	// in reconnect.Members; first is the position of the first member.
 	place, first int
 	losses       int64
 	reopens      int64
-	resent       int64 // requests resent by closed links' clients
+	resent       int64 // requests resent by the clients of closed links
 
 	closing sync.WaitGroup // links being closed
 }
 
-// newConnection returns the whole step's connection n, which is open.
+// newConnection returns connection n of the whole step, which is open.
 func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
 	c := &connection{reconnect: reconnect, failover: failover}
 	member := -1
@@ -73,8 +73,8 @@ func (c *connection) acquire() (*link, <-chan struct{}) {
 	return nil, c.up
 }
 
-// release ends a client's use of a link. The last client to release a lost link closes it:
-// until then, the link's requests in flight may still be answered.
+// release ends the use of a link by a client. The last client to release a lost link closes it:
+// until then, its requests in flight may still be answered.
 func (c *connection) release(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -117,7 +117,7 @@ func (c *connection) next(running []bool) (place int, free bool) {
 	return c.place, false
 }
 
-// resends returns how many requests all links' clients have resent by themselves.
+// resends returns the number of requests that the clients of all links have resent by themselves.
 func (c *connection) resends() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +128,8 @@ func (c *connection) resends() int64 {
 	return n
 }
 
-// end returns the client that is open when a step ends, nil without one. The step's clients must
-// have ended.
+// end returns the client that is open when a step ends, nil without one. All clients of the step
+// must have ended.
 func (c *connection) end() database.Client {
 	c.closing.Wait()
 	if l := c.current.Load(); l != nil {

@@ -9,10 +9,10 @@ import (
 
 var _ fiber.Context = (*callContext)(nil)
 
-// Fiber returns the client's fiber, nil without one.
+// Fiber returns the fiber of the client, nil without one.
 func (c *callContext) Fiber() *fiber.Fiber { return c.client.fiber }
 
-// Value has the client's fiber.
+// Value has the fiber of the client.
 func (c *callContext) Value(key any) any {
 	if key == any(fiber.Key{}) {
 		return c.client.fiber
@@ -35,8 +35,8 @@ func (c *callContext) Deadline() (time.Time, bool) {
 	return c.client.clock.Instant(at), true
 }
 
-// Left returns the time until the deadline, as of the client's last reading of the clock. Only
-// the client may call it.
+// Left returns the time until the deadline, as of the last time that the client read the clock.
+// Only the client may call it.
 func (c *callContext) Left() time.Duration {
 	at, ok := c.deadline()
 	if !ok {
@@ -47,7 +47,7 @@ func (c *callContext) Left() time.Duration {
 
 // Err returns DeadlineExceeded if the watcher canceled the call.
 func (c *callContext) Err() error {
-	if !c.ended.Load() { // clients call this with every request, and the context's memory is far
+	if !c.ended.Load() { // clients call this with every request, and the memory of the context is far
 		return nil
 	}
 	err := c.Context.Err()
@@ -93,9 +93,9 @@ func (s *step) expire(clients []*client) {
 	}
 }
 
-// expire cancels the client's call if it was sent before a time. It marks the flight first. If it
-// can set the mark, the call has not ended and still has this context; the client sees the mark
-// and takes a new context.
+// expire cancels the call if it was sent before a time. It marks the flight first. If it can set
+// the mark, the call has not ended and still has this context; the client sees the mark and takes a
+// new context.
 func (c *client) expire(sentBefore int64) {
 	word := c.flight.word.Load()
 	if word == 0 || word&flightExpired != 0 || sentAt(word) > sentBefore {

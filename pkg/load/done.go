@@ -5,12 +5,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// done is one ended request. Times are nanoseconds by the recorder's clock.
+// done is one ended request. Times are nanoseconds by the recorder clock.
 type done struct {
 	due, sent, end int64
 	phase, op      int
 	late           int64 // the part of sent - due caused by the client itself
-	stopped        int64 // the part of end - sent by which the client's stops delayed the answer
+	stopped        int64 // the part of end - sent by which stops of this process delayed the answer
 	read, written  int64 // bytes in the value read, in keys and values written
 	member         int   // to which the request went; -1 if not known
 	outcome        workload.Outcome

@@ -21,12 +21,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Engine runs a load's steps, one after the other.
+// Engine runs the steps of a load, one after the other.
 type Engine struct {
 	spec Spec
 	rec  *Recorder
-	next int64 // the next step's first request number
-	used int64 // how many numbers the last step used up, as far as this part knows
+	next int64 // number of the first request in the next step
+	used int64 // the count of numbers that the last step used up, as far as this part knows
 	open bool  // other parts may have used up more
 	last *requests.Sequence
 	// versions holds the versions of the keys written by transactions; nil in a load without
@@ -48,9 +48,9 @@ func (e *Engine) TakeSessions(from *pool.Pool) { e.sessions = from }
 // TakeContenders gives the engine the contenders that take locks for operations.
 func (e *Engine) TakeContenders(from *contenders.Pool) { e.contenders = from }
 
-// Continue notes how many numbers the last step used up over all parts: the parts' greatest
-// [StepResult.Requests]. A load in parts calls it between two steps, so that the next step begins
-// at the same number in each part.
+// Continue notes the count of numbers that the last step used up over all parts: the greatest
+// [StepResult.Requests] among the parts. A load in parts calls it between two steps, so that the
+// next step begins at the same number in each part.
 func (e *Engine) Continue(requests int64) error {
 	if requests < e.used {
 		return fmt.Errorf("a step's requests over all parts must be at least the %d that this part counted, got %d", e.used, requests)
@@ -60,12 +60,12 @@ func (e *Engine) Continue(requests int64) error {
 	return nil
 }
 
-// Step runs one step on connections and returns when its last request ended. Each connection
-// serves Clients / len(conns) clients of this part, and can apply all the load's operations: see
+// Step runs one step on connections and returns when its last request ended. Each connection serves
+// Clients / len(conns) clients of this part, and can apply all operations in the load: see
 // [database.OperationsOf]. A lost connection is closed and replaced in conns, by nil if no other
-// was open in its place at the end. When ctx ends, no new request is issued, requests in flight
-// end by themselves or by their deadline, and the result is complete. The error is then ctx's
-// cause.
+// was open in its place at the end. When ctx ends, no new request is issued, requests in flight end
+// by themselves or by their deadline, and the result is complete. The error is then the cause of
+// ctx.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
@@ -92,7 +92,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		return StepResult{}, errors.Join(err, wake.Close())
 	}
 	if spec.Bind == workload.BindClient && st.rated() {
-		// The parts divide the clients, so that part p's request i belongs to client p.Number(i
+		// The parts divide the clients, so that request i of part p belongs to client p.Number(i
 		// mod clients) of the whole. A step that does not begin with part 0 shifts them.
 		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}
@@ -127,7 +127,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if first := firstSent(all); first > 0 {
 		res.FirstSent = st.rec.clock.Time(first)
 	}
-	if res.Requests > 0 { // this part's numbers up to the last one used
+	if res.Requests > 0 { // the numbers of this part up to the last one used
 		res.Requests = st.number(res.Requests-1) + 1 - e.next
 	}
 	e.next += res.Requests
@@ -135,7 +135,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	return res, errors.Join(err, wake.Close())
 }
 
-// firstSent returns when any client's first request was sent; 0 if no request was.
+// firstSent returns when the first request of any client was sent; 0 if no request was.
 func firstSent(clients []*client) (first int64) {
 	for _, c := range clients {
 		if first == 0 || c.first > 0 && c.first < first {
@@ -145,7 +145,7 @@ func firstSent(clients []*client) (first int64) {
 	return first
 }
 
-// readVersions returns the versions of the load's keys, read by the first step. A load without
+// readVersions returns the versions of all keys, read by the first step. A load without
 // transactions does not need them.
 func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Client) (*versions.Table, error) {
 	if e.versions != nil || !slices.ContainsFunc(e.rec.accounts.ops, workload.Op.Guarded) {
@@ -159,7 +159,7 @@ func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Cl
 	return table, nil
 }
 
-// connect makes the step's connections from open clients.
+// connect makes the connections of the step from open clients.
 func (s *step) connect(conns []database.Client) {
 	s.exhausted.done = make(chan struct{})
 	for n, client := range conns {
@@ -167,8 +167,8 @@ func (s *step) connect(conns []database.Client) {
 	}
 }
 
-// newSchedule returns a step's schedule. Each step has its own arrivals. The part counts numbers
-// from where the step begins.
+// newSchedule returns the schedule of a step. Each step has its own arrivals. The part counts
+// numbers from where the step begins.
 func newSchedule(spec Spec, s Step) schedule.Schedule {
 	return schedule.New(schedule.Options{
 		Requests: s.Requests, Duration: s.Duration, Rate: s.Rate, RateEnd: s.RateEnd,
@@ -203,12 +203,11 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	return nil
 }
 
-// startIn is how far ahead a step's start lies when its clients are made, so that
-// clients already wait for the first requests.
+// startIn is the lead of the start of a step when its clients are made, so that clients already
+// wait for the first requests.
 const startIn = 2 * time.Millisecond
 
-// begin sets the step's start and its planned end. It fails if the agreed start has
-// passed.
+// begin sets the start and the planned end of the step. It fails if the agreed start has passed.
 func (s *step) begin(flights []*flight) error {
 	s.start = s.rec.clock.Now() + int64(startIn)
 	if !s.Start.IsZero() {
@@ -256,7 +255,7 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	unwatch()
 }
 
-// finish ends the step's recording and returns its result.
+// finish ends the recording of the step and returns its result.
 func (s *step) finish(ctx context.Context) (StepResult, error) {
 	c := &s.rec.clock
 	// After the last answer, which may have ended in this very nanosecond. A part without a

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// failBackAtOnce bounds how many of a step's connections go back at the same time. It is
-	// small, so that the load's requests hardly wait for them.
+	// failBackAtOnce bounds the number of connections in a step that go back at the same time. It
+	// is small, so that requests of the load hardly wait for them.
 	failBackAtOnce = 16
 	// failBackTimeout covers a whole step: a load may have recovered before a restarted member
 	// serves.
@@ -52,8 +52,8 @@ func (s *step) failBack(ctx context.Context) (all FailedBack) {
 	return all
 }
 
-// failBack goes back to the connection's first member if it failed over. Requests in flight are
-// answered over the link they were sent on.
+// failBack goes back to the first member of the connection if it failed over. Requests in flight
+// are answered over the link they were sent on.
 func (c *connection) failBack(ctx context.Context) FailedBack {
 	old, away := c.failedOver()
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // continues reports whether everything that clients wait for with each request continues fibers:
-// they wait for answers from the database's clients, and have no connections of their own.
+// they wait for answers from the database clients, and have no connections of their own.
 func (s *step) continues() bool {
 	return !slices.Contains(s.rec.accounts.ops, workload.OpReadOneshot) && !slices.ContainsFunc(s.rec.accounts.ops, workload.Op.Locks) &&
 		!slices.ContainsFunc(s.conns, func(c *connection) bool {
@@ -26,10 +26,10 @@ func (s *step) continues() bool {
 // times.
 func (s *step) inFibers() bool { return (!s.rated() || s.alarms != nil) && s.continues() }
 
-// startFibers starts clients as fibers, on a few goroutines: a goroutine for each fiber would
-// leave its stack behind. A closed loop starts when the step does, and one connection's first
-// requests are written before the next one's are made, so that a few buffers serve all. Clients
-// with a rate wait for their first requests.
+// startFibers starts clients as fibers, on a few goroutines: a goroutine for each fiber would leave
+// its stack behind. A closed loop starts when the step does, and the first requests on one
+// connection are written before those on the next are made, so that a few buffers serve all.
+// Clients with a rate wait for their first requests.
 func (s *step) startFibers(clients *sync.WaitGroup, all []*client) {
 	var next atomic.Int64
 	for range min(runtime.GOMAXPROCS(0), len(s.conns)) {

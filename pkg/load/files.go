@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Files is a [Sink] that writes the canonical records of a tag's folder.
+// Files is a [Sink] that writes the canonical records in the folder of a tag.
 type Files struct {
 	intervals *results.IntervalWriter
 	progress  *results.ProgressWriter
@@ -87,7 +87,7 @@ func (f *Files) Total(t Total) error {
 	return f.total.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }
 
-// Member appends a member's histogram.
+// Member appends the histogram of a member.
 func (f *Files) Member(t MemberTotal) error {
 	return f.byMember.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }

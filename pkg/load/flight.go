@@ -6,16 +6,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// flight describes a client's request in flight, packed into one word so that a flush and the
-// deadline watcher can read it while the client works: 0 when idle, else the time it was sent
-// above nine bits of flags.
+// flight describes the request in flight of a client, packed into one word so that a flush and the
+// deadline watcher can read it while the client works: 0 when idle, else the time it was sent above
+// nine bits of flags.
 type flight struct {
 	word atomic.Int64
-	// waiting is when its client began to wait for a server, 0 if it does not wait; the
-	// shard's lock guards it.
+	// waiting is when its client began to wait for a server, 0 if it does not wait; the shard lock
+	// guards it.
 	waiting int64
-	// idle is when its client last had no request in flight, as far as its observer knows; the
-	// shard's lock guards it.
+	// idle is when its client last had no request in flight, as far as the observer knows; the
+	// shard lock guards it.
 	idle int64
 	_    [40]byte // its own cache line: neighbours belong to other clients
 }
@@ -43,7 +43,7 @@ func packFlight(sent int64, phase, op int, flags int64) int64 {
 	return (sent+1)<<flightShift | int64(op)*flightOp | int64(phase)*flightPhase | flags
 }
 
-// sentAt returns when a flight's request was sent.
+// sentAt returns when the request in flight was sent.
 func sentAt(word int64) int64 { return word>>flightShift - 1 }
 
 func phaseOf(word int64) int { return int(word/flightPhase) & 3 }

@@ -15,21 +15,21 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// flushAfter is how long after a second's end it is flushed, in nanoseconds: time to record for a
-// client that read the clock just before the end.
+// flushAfter is the time from the end of a second until it is flushed, in nanoseconds: enough to
+// record for a client that read the clock just before the end.
 const flushAfter = int64(5e6)
 
-// Garbage may stay for collectEvery, and until it has collectFrom bytes. Samples, rows and
-// progress leave some 15 kB a second. The runtime alone would collect it only every two minutes,
-// and memory would grow with the load's length. A collection takes 2 to 9 ms of CPU time with a
+// Garbage may stay for collectEvery, and until it has collectFrom bytes. Samples, rows and progress
+// leave some 15 kB a second. The runtime alone would collect it only every two minutes, and memory
+// would grow with the duration of the load. A collection takes 2 to 9 ms of CPU time with a
 // thousand clients, about every nine seconds.
 const (
 	collectEvery = 2 * time.Second
 	collectFrom  = 128 << 10
 )
 
-// flusher closes a step's seconds: it merges the records from shards and failures, adds them to
-// the accounts, and passes them to the sink.
+// flusher closes the seconds of a step: it merges the records from shards and failures, adds them
+// to the accounts, and passes them to the sink.
 type flusher struct {
 	clock    clock.Clock
 	shards   *shards
@@ -41,8 +41,8 @@ type flusher struct {
 	sink     Sink
 	history  *history // nil without an observer
 
-	// mu orders flushes, by the ticker and at a step's end, and calls to the sink. No other lock
-	// is held while it is taken.
+	// mu orders flushes, by the ticker and at the end of a step, and calls to the sink. No other
+	// lock is held while it is taken.
 	mu      sync.Mutex
 	flushed int64 // the last second that was flushed
 	merged  slot
@@ -95,10 +95,9 @@ func (f *flusher) flushEnded() time.Duration {
 	return time.Duration(f.clock.SecondStart(f.flushed+2) + flushAfter - f.clock.Now())
 }
 
-// end flushes the last seconds of a step that ended at the given moment, and writes its
-// totals for the time between from and to. It returns the step's longest gap between
-// ok answers. The error is the sink's, or reports that requests of a step were lost or
-// counted twice.
+// end flushes the last seconds of a step that ended at the given moment, and writes its totals for
+// the time between from and to. It returns the longest gap between ok answers. The error comes from
+// the sink, or reports that requests of a step were lost or counted twice.
 func (f *flusher) end(end int64, from, to time.Time) (*results.Gap, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,13 +127,14 @@ func (f *flusher) deliver() {
 	}
 }
 
-// flush closes a second that is not a step's last.
+// flush closes a second that is not the last of a step.
 func (f *flusher) flush(sec int64) {
 	f.flushUntil(sec, f.ticks.grid.of(f.clock.SecondStart(sec+1)), math.MaxInt64)
 }
 
-// flushUntil closes a second, and writes the ticks before number tick. In a step's last second,
-// end is when the step ended, and the step's accounts are settled; in others it is math.MaxInt64.
+// flushUntil closes a second, and writes the ticks before number tick. In the last second of a
+// step, end is when the step ended, and the accounts of the step are settled; in others it is
+// math.MaxInt64.
 func (f *flusher) flushUntil(sec, tick, end int64) {
 	read := f.shards.take(sec, f.merged, tick, &f.ticks.taken, &f.members.merged)
 	fails := f.fails.take(sec)

@@ -3,7 +3,7 @@ package load
 import "github.com/coreos/dbtester/pkg/results"
 
 // Answers holds when the first and the last ok request in a tick ended, in nanoseconds after the
-// step's start.
+// step started.
 type Answers struct{ First, Last int64 }
 
 // Gaps finds the longest gap between ok answers. A gap longer than a tick lies between two ticks,
@@ -14,7 +14,7 @@ type Gaps struct {
 	longest     results.Gap // between two answers
 }
 
-// Add adds a tick's answers. A tick added late, because its record came late, may divide the
+// Add adds the answers in a tick. A tick added late, because its record came late, may divide the
 // longest gap.
 func (g *Gaps) Add(a Answers) {
 	switch {

@@ -12,19 +12,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// guarded makes one client's transactions, which name their keys' versions. An unknown version is
-// read before the request is sent, or right after the conflict that made it unknown. Such a read
-// is a request of its own: it is counted, and enters no other request's time.
+// guarded makes the transactions of one client, which name the versions of their keys. An unknown
+// version is read before the request is sent, or right after the conflict that made it unknown.
+// Such a read is a request of its own: it is counted, and enters the time of no other request.
 type guarded struct {
 	step  *step
 	table *versions.Table
 	reads *atomic.Int64
 
 	puts []database.GuardedPut
-	keys []int64 // puts' key numbers
+	keys []int64 // key numbers in puts
 	// expected are the versions that the last transaction named when it was sent.
 	expected []int64
-	data     []byte // all puts' keys and values but the first's
+	data     []byte // keys and values of all puts but the first
 	// stale are the keys whose versions this client must read next.
 	stale []int64
 	key   []byte // a stale key
@@ -39,8 +39,8 @@ func newGuarded(s *step) *guarded {
 	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
 }
 
-// prepare lists the keys of a transaction, from the request's key and value. It returns how many
-// bytes the other keys and their values have.
+// prepare lists the keys of a transaction, from the key and value of the request. It returns the
+// size of the other keys and their values in bytes.
 func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
@@ -62,8 +62,8 @@ func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) 
 	return int64(len(g.data))
 }
 
-// expect sets a transaction's expected versions. It returns how long it read unknown versions, in
-// nanoseconds.
+// expect sets the expected versions of a transaction. It returns the time spent reading unknown
+// versions, in nanoseconds.
 func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	g.err = nil
 	if op == workload.OpCreate {
@@ -84,7 +84,7 @@ func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	return took
 }
 
-// read reads a key's version.
+// read reads the version of a key.
 func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
 	c.fiber.Leave() // leave the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
@@ -127,18 +127,18 @@ func (g *guarded) refresh(c *client) {
 	for _, number := range g.stale {
 		g.key = requests.AppendKey(g.key[:0], &g.step.spec.Load, number)
 		if _, err := g.read(c, g.key, number); err != nil {
-			g.key = nil // the database's client may keep it
+			g.key = nil // the database client may keep it
 		}
 	}
 	g.stale = g.stale[:0]
 }
 
-// versionsAtOnce is how many versions one call reads: numbers that differ in their last
+// versionsAtOnce is the number of versions that one call reads: numbers that differ in their last
 // digits only.
 const versionsAtOnce = 1000
 
-// readVersions reads the versions of all keys that the load's transactions take, with as many
-// callers as the step has clients. These reads are not part of the load.
+// readVersions reads the versions of all keys in transactions of the load, with as many callers as
+// the step has clients. These reads are not part of the load.
 func readVersions(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
 	keys := s.spec.Keys
 	switch {

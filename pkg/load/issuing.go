@@ -25,17 +25,17 @@ func (e *issueEnd) atMost(ns int64) {
 	}
 }
 
-// exhausted is closed when a step's schedule has no request left to take.
+// exhausted is closed when the schedule of a step has no request left to take.
 type exhausted struct {
 	once sync.Once
 	done chan struct{}
 }
 
-// ending replaces a step's stop time while it is being set.
+// ending replaces the stop time of a step while it is being set.
 const ending = -1
 
-// stopTime is when a step's clients stop issuing: planned by its duration, or
-// earlier if the step is interrupted. It is safe for concurrent use.
+// stopTime is when the clients of a step stop issuing: planned by its duration, or earlier if the
+// step is interrupted. It is safe for concurrent use.
 type stopTime struct {
 	ns     atomic.Int64
 	passed chan struct{} // closed when issuing ended

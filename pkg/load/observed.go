@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// observed describes one client's requests for an observer.
+// observed describes the requests of one client for an observer.
 type observed struct {
 	history            *history
 	client, connection int32
@@ -37,8 +37,8 @@ func (o *observed) await(c *client) {
 	o.history.pool.addWait(o.history.clock.Now() - from)
 }
 
-// readClock reads the clock for the client's next request. Meanwhile the flight shows that the
-// client may have read the clock.
+// readClock reads the clock for the next request. Meanwhile the flight shows that the client may
+// have read the clock.
 func (o *observed) readClock(c *client) int64 {
 	c.flight.word.Store(flightSending)
 	sent := c.now()

@@ -6,11 +6,11 @@ import "github.com/coreos/dbtester/pkg/load/clock"
 // them.
 type Observer interface {
 	Sink
-	// Observe receives ended requests, in no order, and a moment: every request sent before it
-	// has ended and was passed by this call or an earlier one. The moment never decreases.
-	// Observe is called once a second, as soon as some 8,000 requests have ended, and at a step's
-	// end. Ended is valid during the call. While the observer is behind by mostPages, clients
-	// wait before they take their next request.
+	// Observe receives ended requests, in no order, and a moment: every request sent before it has
+	// ended and was passed by this call or an earlier one. The moment never decreases. Observe is
+	// called once a second, as soon as some 8,000 requests have ended, and at the end of a step.
+	// Ended is valid during the call. While the observer is behind by mostPages, clients wait
+	// before they take their next request.
 	Observe(ended []Ended, before int64) error
 }
 
@@ -20,9 +20,9 @@ type Watch func(ended []Ended, before int64) error
 // Observe implements [Observer].
 func (w Watch) Observe(ended []Ended, before int64) error { return w(ended, before) }
 
-// history holds the requests not yet seen by an observer. Clients append to their shard's pages,
-// under the shard's lock that they hold in any case, so that no client waits for another or for
-// the observer.
+// history holds the requests not yet seen by an observer. Clients append to the pages of their
+// shard, under the shard lock that they hold in any case, so that no client waits for another or
+// for the observer.
 type history struct {
 	clock    clock.Clock
 	unix     int64 // when the clock begins, in nanoseconds

@@ -7,8 +7,8 @@ import (
 	"github.com/coreos/dbtester/pkg/load/schedule"
 )
 
-// offered counts the requests offered by a step, from the schedule's numbers alone. The accounts
-// count the same requests from their outcomes, and the two must agree when a step ends.
+// offered counts the requests offered by a step, from the numbers in the schedule alone. The
+// accounts count the same requests from their outcomes, and the two must agree when a step ends.
 type offered struct {
 	clock  clock.Clock
 	shards *shards // no shard is locked while mu is taken
@@ -18,15 +18,15 @@ type offered struct {
 	// counted.
 	mu     sync.Mutex
 	step   *plan
-	due    int64 // the step's requests due in flushed seconds
+	due    int64 // requests of the step due in flushed seconds
 	grid   grid
-	at     int64   // the moment up to which the step's requests were counted
-	asked  int64   // the time of the last call to the schedule's Due
+	at     int64   // the moment up to which requests of the step were counted
+	asked  int64   // the time of the last call to the method Due of the schedule
 	counts []int64 // from the last call, by phase and operation as in a slot
 	tick   []int64 // of one tick, by operation
-	// taken is how many requests a closed loop handed out, and takenBy counts them by operation.
-	// The count grows with each second: counting a part's requests takes time in proportion to
-	// their number.
+	// taken is the number of requests that a closed loop handed out, and takenBy counts them by
+	// operation. The count grows with each second: counting the requests of a part takes time in
+	// proportion to their number.
 	taken   int64
 	takenBy []int64
 }
@@ -46,9 +46,9 @@ func (o *offered) begin(st *plan, g grid) {
 	}
 }
 
-// in counts the requests due in a second, by phase and operation as in a slot, and passes each
-// tick's counts, by operation, to a function. In a closed loop nothing is due ahead: all counts
-// are 0. The counts are valid until the next call.
+// in counts the requests due in a second, by phase and operation as in a slot, and passes the
+// counts of each tick, by operation, to a function. In a closed loop nothing is due ahead: all
+// counts are 0. The counts are valid until the next call.
 func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -89,10 +89,9 @@ func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 	o.due = upTo
 }
 
-// dueBefore counts the requests due before a time after the step's start. It ends
-// issuing after the schedule's last request, as soon as that is known. A schedule knows
-// its last request ahead of time; if this process was stopped until that time had passed,
-// issuing ends now.
+// dueBefore counts the requests due before a time after the step started. It ends issuing after the
+// last request in the schedule, as soon as that is known. A schedule knows its last request ahead
+// of time; if this process was stopped until that time had passed, issuing ends now.
 func (o *offered) dueBefore(t int64) int64 {
 	o.asked = max(o.asked, t)
 	before, last := o.step.schedule.Due(o.asked)

@@ -9,13 +9,13 @@ import (
 )
 
 // Ended is one request that was sent and has ended, as an [Observer] sees it. A transaction with
-// several keys is one Ended for each key. Times are unix nanoseconds by the recorder's clock,
-// which wall clock steps do not move.
+// several keys is one Ended for each key. Times are unix nanoseconds by the recorder clock, which
+// wall clock steps do not move.
 type Ended struct {
-	// Number is the request's number, also held by the value that it writes. Numbers for keys
+	// Number is the number of the request, also held by the value that it writes. Numbers for keys
 	// written before the load are negative: see [Preload].
 	Number int64
-	// Key is the key's number, 0 in a load with one key; for a range, the first key's.
+	// Key is the number of the key, 0 in a load with one key; for a range, that of the first key.
 	Key int64
 	// Read is the number of the request that wrote the value read, if ReadKnown: the value was
 	// right, and long enough to hold a number. It is NoRequest if the value was wrong.
@@ -42,15 +42,16 @@ const NoRequest = math.MinInt64
 
 const (
 	pageSize = 1024 // requests, 88 KiB
-	// mostPages is how many request pages may wait for the observer before clients do: 44 MiB.
+	// mostPages is the number of request pages that may wait for the observer before clients do: 44
+	// MiB.
 	mostPages = 512
-	// soonPages, in addition to the pages being filled by shards, trigger a call to the observer
-	// at once, while a processor's cache still has them. Each call looks at every client, so the
+	// soonPages, in addition to the pages being filled by shards, trigger a call to the observer at
+	// once, while a processor still has them in its cache. Each call looks at every client, so the
 	// number grows by one page for every clientsPerPage clients.
 	soonPages, clientsPerPage = 8, 256
 )
 
-// Waits counts clients' waits and adds up their time.
+// Waits counts the waits of clients and adds up their time.
 type Waits struct {
 	Count int64
 	NS    int64
@@ -140,7 +141,7 @@ func (p *pagePool) takeWaits() (w Waits) {
 	return w
 }
 
-// pages are a shard's requests not yet seen by its observer. All but the last are full.
+// pages are the requests of a shard not yet seen by its observer. All but the last are full.
 type pages struct {
 	pool *pagePool // nil without an observer
 	all  [][]Ended

@@ -7,22 +7,22 @@ import (
 	"github.com/coreos/dbtester/pkg/load/schedule"
 )
 
-// plan is what a step sends and when. Times are nanoseconds by the recorder's clock.
+// plan is what a step sends and when. Times are nanoseconds by the recorder clock.
 type plan struct {
 	Step
 	spec     Spec
 	schedule schedule.Schedule
 	work     *requests.Sequence
-	first    int64 // this step's request 0, by number
-	others   int64 // how many requests of other parts lie between two of this step
+	first    int64 // request 0 of this step, by number
+	others   int64 // the number of requests of other parts between two of this step
 	start    int64
 	phaseEnd [numPhases]int64 // after start
 }
 
-// number returns the number in the load for this step's request i.
+// number returns the number in the load for request i of this step.
 func (p *plan) number(i int64) int64 { return p.first + i*(1+p.others) }
 
-// count adds this step's requests in the half-open range [from, to) to into, by operation.
+// count adds the requests of this step in the half-open range [from, to) to into, by operation.
 func (p *plan) count(from, to int64, into []int64) {
 	p.work.CountEvery(p.number(from), 1+p.others, to-from, into)
 }
@@ -38,7 +38,7 @@ func (p *plan) phases() {
 	}
 }
 
-// phase returns a request's phase by its due time after the step's start.
+// phase returns the phase of a request by its due time after the start of the step.
 func (p *plan) phase(due int64) int {
 	switch {
 	case due < p.phaseEnd[warmUp]:
@@ -67,7 +67,7 @@ func (p *plan) has(phase int) bool {
 	return begins < p.phaseEnd[phase] && begins < math.MaxInt64
 }
 
-// window bounds a step's measured part, as times by the recorder's clock. The end is open if the
+// window bounds the measured part of a step, as times by the recorder clock. The end is open if the
 // step has no duration: it is measured until its last answer.
 type window struct{ from, to int64 }
 
@@ -79,7 +79,7 @@ func (p *plan) window() window {
 	return w
 }
 
-// grid returns the step's ticks. Issue is when the step stops issuing.
+// grid returns the ticks of the step. Issue is when the step stops issuing.
 func (p *plan) grid(issue *issueEnd) grid {
 	w := p.window()
 	return grid{window: w.from, planned: w.to, issue: issue}

@@ -13,17 +13,17 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Progress reports once a second how far a load is.
+// Progress reports the state of a load once a second.
 type Progress struct {
-	// Step has no functions, so that a kept progress does not keep the load's memory.
+	// Step has no functions, so that a kept progress does not keep the memory of the load.
 	Step    Step
 	Elapsed time.Duration // since this step began
 	// Second is when the last second began.
 	Second time.Time
 	// Done counts the requests, in all steps, that ended or were shed.
 	Done int64
-	// Span is how much of the last second belongs to this step: less than a second where the step
-	// began or ended in it. The second's counts are divided by it for a rate.
+	// Span is the part of the last second that belongs to this step: less than a second where the
+	// step began or ended in it. The counts of that second are divided by it for a rate.
 	Span time.Duration
 	// Offered and Ended count requests in the last second. Errors counts the failed and unknown
 	// requests in all steps, without the declined ones.
@@ -66,8 +66,8 @@ func (p Progress) PerSecond(count int64) int64 {
 	return int64(math.Round(float64(count) / p.Span.Seconds()))
 }
 
-// Report shows the progress after a second in a step that began elapsed ago. The second belongs
-// to the step for span. Counts cover all steps up to the second's end.
+// Report shows the progress after a second in a step that began elapsed ago. The second belongs to
+// the step for span. Counts cover all steps up to the end of the second.
 func (m *Meter) Report(step Step, elapsed, span time.Duration, counts results.Totals, s Second) {
 	p := Progress{
 		Step: Step{Index: step.Index, Step: step.Step, Start: step.Start}, Elapsed: elapsed, Second: s.Start, Span: span,

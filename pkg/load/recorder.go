@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Recorder counts a load's requests and passes them to a Sink, one second after the other. Its
-// memory depends on how many clients and processors there are, not on the request count.
+// Recorder counts the requests of a load and passes them to a Sink, one second after the other. Its
+// memory depends on the number of clients and processors, not on the number of requests.
 //
 // It consists of parts that guard themselves. Clients record into the shards, and errors into the
 // failures. Once a second the flusher merges both, compares them with the offered requests, adds
@@ -35,7 +35,7 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	return newRecorder(clock.New(), sink, ops, progress)
 }
 
-// Clock returns the records' clock.
+// Clock returns the clock of the records.
 func (r *Recorder) Clock() *clock.Clock { return &r.clock }
 
 // LongStops returns the stops that [Recorder.Stops] lists one by one, also one ending now: since
@@ -45,7 +45,7 @@ func (r *Recorder) LongStops(since int64) stops.List {
 	return r.stops.Long()
 }
 
-// NewRecorderAt returns a recorder like [NewRecorder], for records in another machine's clock,
+// NewRecorderAt returns a recorder like [NewRecorder], for records in the clock of another machine,
 // which now shows the given time. [Step.Start] is in that clock too.
 func NewRecorderAt(now time.Time, sink Sink, ops []workload.Op, progress func(Progress)) *Recorder {
 	return newRecorder(clock.At(now), sink, ops, progress)
@@ -84,19 +84,19 @@ func (r *Recorder) Totals() results.Totals {
 	return counts
 }
 
-// Created bounds how many keys ended steps created: surely counts acknowledged keys, perhaps the
-// further keys from unknown writes.
+// Created bounds the number of keys that ended steps created: surely counts acknowledged keys,
+// perhaps the further keys from unknown writes.
 func (r *Recorder) Created() (surely, perhaps int64) {
 	_, surely, perhaps = r.accounts.totals()
 	return surely, perhaps
 }
 
-// SchedulingLag returns how late timers fired in this process during all steps since
+// SchedulingLag returns the lateness of timers in this process, over all steps since
 // [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
-// Lateness returns how long after their due time requests were sent, as far as the client itself
-// caused it, over all sent requests in all steps with a rate since [Recorder.Forget].
+// Lateness returns the time from when requests were due until they were sent, as far as the client
+// itself caused it, over all sent requests in all steps with a rate since [Recorder.Forget].
 func (r *Recorder) Lateness() results.Spread { return r.shards.lateness() }
 
 // Stops returns the stretches in which this process did not run during the steps since
@@ -121,7 +121,7 @@ func (r *Recorder) allocate(st *plan) {
 	r.lag.allocate()
 }
 
-// begin prepares for a step. Flights belong to the step's clients.
+// begin prepares for a step. Flights belong to the clients of the step.
 func (r *Recorder) begin(st *plan, flights []*flight) {
 	flushed := r.clock.Second(st.start) - 1
 	g := st.grid(r.issueEnd)
@@ -134,14 +134,14 @@ func (r *Recorder) begin(st *plan, flights []*flight) {
 }
 
 // endIssue ends issuing at the time that a function returns, which must be later than its clock
-// reading. No request is recorded meanwhile. So each request recorded before has ended before
-// that time, and requests that end at or after it find the window closed: no request is counted
-// on the wrong side of a window's end.
+// reading. No request is recorded meanwhile. So each request recorded before has ended before that
+// time, and requests that end at or after it find the window closed: no request is counted on the
+// wrong side of the end of a window.
 func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 
-// end flushes the last seconds of a step that ended at the given moment, writes its
-// totals, and sets the recorder's part of res. The error is the sink's, or reports that
-// requests of a step were lost or counted twice.
+// end flushes the last seconds of a step that ended at the given moment, writes its totals, and
+// sets what the recorder knows of res. The error comes from the sink, or reports that requests of a
+// step were lost or counted twice.
 func (r *Recorder) end(end int64, res *StepResult) (err error) {
 	res.LargestGap, err = r.flusher.end(end, res.Start, res.End)
 	res.Inside, res.Waiting, res.ClientDelay = r.shards.end()

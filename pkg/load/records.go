@@ -10,16 +10,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// records turns a step's merged tallies into its records: rows and histograms for each phase and
-// operation, and the whole step's totals.
+// records turns the merged tallies of a step into its records: rows and histograms for each phase
+// and operation, and the totals of the whole step.
 type records struct {
 	ops    []workload.Op
 	step   *plan
 	totals []latencies // as in a slot
 }
 
-// second makes one second's records from its tallies, its failures and its due requests, and adds
-// the latencies to the step's totals.
+// second makes the records of one second from its tallies, its failures and its due requests, and
+// adds the latencies to the totals.
 func (r *records) second(sec int64, merged slot, due []int64, fails failed) Second {
 	second := Second{Start: time.Unix(sec, 0).UTC(), Errors: r.errorCounts(sec, fails)}
 	for n := range merged {
@@ -45,7 +45,7 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 	return second
 }
 
-// failures appends the histograms for one clock's requests that were not ok.
+// failures appends the histograms of requests that were not ok, by one clock.
 func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]summary, n, c int) []Latency {
 	for _, o := range workload.LatencyOutcomes[1:] {
 		if of[o].latency.Count > 0 {
@@ -64,12 +64,12 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 		WrittenBytes: t.written,
 	}
 	if !r.step.rated() {
-		row.Due = row.Sent // a closed loop's request is due when it is sent
+		row.Due = row.Sent // in a closed loop, a request is due when it is sent
 	}
 	return row
 }
 
-// latency sets one latency of a row and merges it into the step's totals.
+// latency sets one latency of a row and merges it into the totals of the step.
 func (r *records) latency(row *results.Interval, s *summary, n, c int, o workload.Outcome) {
 	if s.latency.Count == 0 {
 		return
@@ -89,7 +89,7 @@ func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	}
 }
 
-// errorCounts lists a second's failures by phase, operation, class and message.
+// errorCounts lists the failures of a second by phase, operation, class and message.
 func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	var list []results.ErrorCount
 	order := func(a, b failure) int {
@@ -103,8 +103,8 @@ func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	return list
 }
 
-// writeTotals passes the step's totals to a function and empties them. It returns how many
-// latencies were too long for their histogram.
+// writeTotals passes the totals of the step to a function and empties them. It returns the number
+// of latencies that were too long for their histogram.
 func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped int64) {
 	for n := range r.totals {
 		for c := range r.totals[n] {

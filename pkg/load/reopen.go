@@ -54,7 +54,7 @@ func (c *connection) reopen(ctx context.Context) {
 		case one := <-all.ended:
 			paused := all.end(one)
 			if one.client != nil {
-				// The connection may be lost again, which is the next goroutine's task.
+				// The connection may be lost again, which is left to the next goroutine.
 				c.opened(one)
 				return
 			}
@@ -65,7 +65,7 @@ func (c *connection) reopen(ctx context.Context) {
 	}
 }
 
-// opened makes the connection use a successful attempt's client.
+// opened makes the connection use the client of a successful attempt.
 func (c *connection) opened(one attempt) {
 	l := newLink(one.client, c.reconnect.Members[one.place])
 	c.adopt(l, one.place)

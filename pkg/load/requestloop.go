@@ -7,8 +7,8 @@ import (
 
 var _ behaviour = (*requestLoop)(nil)
 
-// requestLoop is a client's behaviour: it takes requests from the step's schedule and applies
-// them one at a time.
+// requestLoop is a behaviour of clients: it takes requests from the schedule and applies them one
+// at a time.
 type requestLoop struct {
 	client  client
 	applier applier
@@ -16,7 +16,7 @@ type requestLoop struct {
 	seen    *observed      // nil without an observer
 }
 
-// newRequestLoop returns a step's client n, which applies requests.
+// newRequestLoop returns client n of a step, which applies requests.
 func newRequestLoop(s *step, n, conn int) *client {
 	l := &requestLoop{seen: newObserved(s, n, conn)}
 	l.client.init(s, n, conn, l)
@@ -61,7 +61,7 @@ func (l *requestLoop) one() bool {
 	return l.open(i, s.start+due)
 }
 
-// next takes a rate's next request: any, or this client's own.
+// next takes the next request of a rate: any, or the next for this client.
 func (l *requestLoop) next() (i, due int64, ok bool) {
 	if l.hand != nil {
 		return l.hand.Next()
@@ -69,12 +69,12 @@ func (l *requestLoop) next() (i, due int64, ok bool) {
 	return l.client.step.schedule.Next()
 }
 
-// closed applies a closed loop's request, which is due when it is sent. Every request handed out
+// closed applies a request of a closed loop, which is due when it is sent. Every request handed out
 // by the schedule is sent. When the schedule has no more, issuing ends; requests already taken by
 // other clients are still sent.
 func (l *requestLoop) closed() bool {
 	s := l.client.step
-	// Reading the clock is a good part of the engine's own cost.
+	// Reading the clock is a good part of what the engine costs.
 	if s.stop.planned() && s.stop.over(l.client.now()) {
 		return false
 	}
@@ -87,8 +87,9 @@ func (l *requestLoop) closed() bool {
 	return true
 }
 
-// open applies a rate's request when it is due, or as soon after as this client is free. If
-// requests are bound to clients, the client's remaining requests are all due later than this one.
+// open applies a request of a rate when it is due, or as soon after as this client is free. If
+// requests are bound to clients, the remaining requests of the client are all due later than this
+// one.
 func (l *requestLoop) open(i, due int64) bool {
 	c, s := &l.client, l.client.step
 	before := c.stops.Number()
@@ -139,7 +140,7 @@ func (l *requestLoop) open(i, due int64) bool {
 func (l *requestLoop) apply(i, due, flags int64) {
 	c, a, s := &l.client, &l.applier, l.client.step
 	req := a.prepare(s.number(i))
-	read := int64(0) // how long it took to read the versions named by the request
+	read := int64(0) // time spent reading the versions named by the request
 	if a.guarded != nil {
 		if read = a.guard(req); read > 0 && flags == 0 {
 			flags = flightQueued

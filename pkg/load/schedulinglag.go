@@ -8,9 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// schedulingLag samples how late a wait ends in this process. With spare processors it
-// ends about a tenth of a millisecond late; when clients wait for a processor, so does
-// the sampling goroutine.
+// schedulingLag samples the lateness of waits in this process. With spare processors it ends about
+// a tenth of a millisecond late; when clients wait for a processor, so does the sampling goroutine.
 type schedulingLag struct {
 	stops *stops.Stops
 

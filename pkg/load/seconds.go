@@ -9,7 +9,7 @@ type openSeconds struct {
 	flushed int64
 }
 
-// of returns a moment's open second. The bounds matter only if a goroutine was descheduled
+// of returns the open second for a moment. The bounds matter only if a goroutine was descheduled
 // between reading the clock and recording.
 func (o *openSeconds) of(ns int64) int64 {
 	return min(max(o.clock.Second(ns), o.flushed+1), o.flushed+2)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// abandonAfter is how long all clients may be without a server before a step without another end
-// is abandoned.
+// abandonAfter is the time that all clients may be without a server before a step without another
+// end is abandoned.
 const abandonAfter = time.Minute
 
 // watchServers abandons a step that would wait for ever: a closed loop without a duration

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// shard records some clients' requests. It has two slots, chosen by the second's parity, so that
-// one second can be flushed while the next is being filled.
+// shard records the requests of some clients. It has two slots, chosen by the parity of the second,
+// so that one second can be flushed while the next is being filled.
 type shard struct {
 	end *issueEnd
 
@@ -20,19 +20,19 @@ type shard struct {
 	ticks tickRing
 	// members count the same requests by member.
 	members memberCounts
-	// inside is the clients' time inside calls in this step, in nanoseconds.
+	// inside is the time of clients inside calls in this step, in nanoseconds.
 	inside int64
-	// delay is the time that the client itself added to ok requests in this step's
-	// measured phase, in nanoseconds.
+	// delay is the time that the client itself added to ok requests in the measured phase of this
+	// step, in nanoseconds.
 	delay int64
-	// waited is the clients' time without a server in this step's window, in
-	// nanoseconds. coolDown is when the step's cool-down begins.
+	// waited is the time of clients without a server in the window of this step, in nanoseconds.
+	// coolDown is when the cool-down begins.
 	waited   int64
 	window   window
 	coolDown int64
-	// late is how late requests with a rate were, in all steps since forget.
+	// late is the lateness of requests with a rate, in all steps since forget.
 	late summary
-	// flights are this shard's clients' requests in flight.
+	// flights are the requests in flight of clients in this shard.
 	flights []*flight
 	pages   pages
 	_       [64]byte
@@ -40,8 +40,8 @@ type shard struct {
 
 // record counts an ended request and clears its flight. A flush that found the request in flight
 // has counted it as sent; otherwise it is counted as sent now, in an open second even if its own
-// second was flushed while the goroutine was descheduled. record returns the flight's word, which
-// is marked if the deadline has passed.
+// second was flushed while the goroutine was descheduled. record returns the word of the flight,
+// which is marked if the deadline has passed.
 func (s *shard) record(f *flight, d *done) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +134,8 @@ func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, memb
 		if w == 0 || w&flightCounted != 0 || s.open.clock.Second(sentAt(w)) > sec {
 			continue
 		}
-		// The mark fails only if the deadline's was set at this moment. The next flush or
-		// the request's end counts it then.
+		// The mark fails only if the deadline mark was set at this moment. The next flush or the
+		// end of the request counts it then.
 		if f.word.CompareAndSwap(w, w|flightCounted) {
 			taken.at(phaseOf(w), opOf(w)).countSent(w)
 			s.ticks.at(sentAt(w)).ops[opOf(w)].sent++
@@ -146,8 +146,8 @@ func (s *shard) take(sec int64, empty slot, end int64, ticks *[]tickCounts, memb
 	return taken
 }
 
-// stop forgets the step's flights and returns the time inside calls, the time without a
-// server, and the client's own delay.
+// stop forgets the flights of the step and returns the time inside calls, the time without a
+// server, and the delay by the clients themselves.
 func (s *shard) stop() (inside, waited, delay int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,14 +173,14 @@ func (s *shard) addLateness(to *summary) {
 	to.merge(&s.late)
 }
 
-// startWait begins a client's wait for a server.
+// startWait begins the wait of a client for a server.
 func (s *shard) startWait(f *flight, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.waiting = now
 }
 
-// endWait ends a client's wait for a server.
+// endWait ends the wait of a client for a server.
 func (s *shard) endWait(f *flight, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *shard) addWait(from, to int64) {
 	}
 }
 
-// cutWaits adds running waits' share of a second. The shard is locked.
+// cutWaits adds what a second has of running waits. The shard is locked.
 func (s *shard) cutWaits(sec int64) {
 	end := s.open.clock.SecondStart(sec + 1)
 	for _, f := range s.flights {
@@ -225,8 +225,8 @@ func (s *shard) cutWaits(sec int64) {
 	}
 }
 
-// takeEnded moves the ended requests to a list, and returns a moment. Every request that the
-// shard's clients sent before that moment has been taken by now. now is an earlier clock reading.
+// takeEnded moves the ended requests to a list, and returns a moment. Every request that clients of
+// the shard sent before that moment has been taken by now. now is an earlier clock reading.
 func (s *shard) takeEnded(now int64, to *[][]Ended) (before int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sink receives a load's records: one second after the other, and each step's totals at its end.
-// One goroutine at a time calls its methods. An error does not stop the load; [Engine.Step]
-// returns it.
+// Sink receives the records of a load: one second after the other, and the totals of each step at
+// its end. One goroutine at a time calls its methods. An error does not stop the load;
+// [Engine.Step] returns it.
 type Sink interface {
 	// Second receives one second. Its rows and histograms are valid during the call.
 	Second(Second) error
@@ -19,14 +19,14 @@ type Sink interface {
 	Total(Total) error
 }
 
-// MemberSink is a [Sink] that also takes each member's histograms when a step ends.
+// MemberSink is a [Sink] that also takes the histograms of each member when a step ends.
 type MemberSink interface {
 	Sink
 	// Member receives one histogram, which is valid during the call.
 	Member(MemberTotal) error
 }
 
-// MemberTotal is the histogram of a member's measured ok requests in a whole step.
+// MemberTotal is the histogram of measured ok requests to a member in a whole step.
 type MemberTotal struct {
 	Series     results.MemberSeries
 	Histogram  *hdrhistogram.Histogram
@@ -38,7 +38,7 @@ type Second struct {
 	Start     time.Time
 	Intervals []results.Interval
 	Errors    []results.ErrorCount
-	// Progress has the rows for the ticks that ended by the second's end and were not written
+	// Progress has the rows for the ticks that ended by the end of the second and were not written
 	// before. They are valid during the call.
 	Progress []results.Progress
 	// Answers has the answers for those ticks that lie in the measured window and have ok

@@ -21,14 +21,14 @@ type Spec struct {
 	Seed uint64
 	// FirstKey is the number of the first key created; less than Keys means Keys.
 	FirstKey int64
-	// Part, if not the zero value, is one machine's share, among several that issue the load
-	// together: the requests and the clients whose number modulo Part.Of is Part.Index. All else
-	// in Load and in the steps describes the whole. See [Spec.CheckPart] and [Engine.Continue].
+	// Part, if not the zero value, is the share of one machine, among several that issue the load
+	// together: the requests and the clients whose number modulo Part.Of is Part.Index. All else in
+	// Load and in the steps describes the whole. See [Spec.CheckPart] and [Engine.Continue].
 	Part schedule.Part
 }
 
-// CheckPart returns why a load cannot be issued in parts, nil if it can. A part knows only its
-// own requests' outcomes.
+// CheckPart returns why a load cannot be issued in parts, nil if it can. A part knows only the
+// outcomes of its own requests.
 func (s Spec) CheckPart() error {
 	if err := s.Part.Check(); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s Spec) CheckPart() error {
 	return s.CheckParts(s.Part.Of)
 }
 
-// checkClients returns why connections cannot apply a load's operations in a step, nil if they
+// checkClients returns why connections cannot apply the operations of a load in a step, nil if they
 // can.
 func (s Spec) checkClients(step Step, conns []database.Client) error {
 	ops := s.Operations()
@@ -57,7 +57,7 @@ func (s Spec) checkClients(step Step, conns []database.Client) error {
 	return nil
 }
 
-// sequence returns the sequence of a step's requests.
+// sequence returns the sequence of requests in a step.
 func (s Spec) sequence(clients int) (*requests.Sequence, error) {
 	return requests.New(s.Load, s.Seed, s.FirstKey, clients)
 }
@@ -71,12 +71,12 @@ type Step struct {
 	Dial func(ctx context.Context) (database.Client, error)
 	// Reconnect replaces connections that are lost.
 	Reconnect *Reconnect
-	// Start, if not zero, is when the step begins, by the recorder's clock. A step not ready by
-	// then fails. With the zero value a step starts as soon as it is ready.
+	// Start, if not zero, is when the step begins, by the recorder clock. A step not ready by then
+	// fails. With the zero value a step starts as soon as it is ready.
 	Start time.Time
 }
 
-// StepResult is a step's outcome, without its records.
+// StepResult is the outcome of a step, without its records.
 type StepResult struct {
 	// Start is before the first request, End after the last answer. A step that ended
 	// before its start ends when it starts.
@@ -85,35 +85,35 @@ type StepResult struct {
 	FirstSent time.Time
 	// IssueEnd is when issuing ended, from Start to End; it ends the population.
 	IssueEnd time.Time
-	// Inside is the clients' time inside calls, all outcomes, clipped to [Start, IssueEnd),
-	// without the time by which this process's stops delayed them.
+	// Inside is the time of clients inside calls, all outcomes, clipped to [Start, IssueEnd),
+	// without the time by which stops of this process delayed them.
 	Inside time.Duration
-	// ClientDelay is the clients' own part of the ok requests' times in the measured phase: how
-	// late clients sent them, and how long this process's stops delayed their calls.
+	// ClientDelay is the part of the time of ok requests in the measured phase that clients caused:
+	// by sending them late, and by stops of this process that delayed their calls.
 	ClientDelay time.Duration
-	// Waiting is the clients' time without a server, clipped to the measured window. Lost counts
+	// Waiting is the time of clients without a server, clipped to the measured window. Lost counts
 	// lost connections, Reconnects connections opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
-	// ObserverWaits are clients' waits for an [Observer] that was behind, before they took a
+	// ObserverWaits are the waits of clients for an [Observer] that was behind, before they took a
 	// request.
 	ObserverWaits Waits
-	// Resent counts requests resent by clients themselves, over the step's connections; see
+	// Resent counts requests resent by clients themselves, over all connections of the step; see
 	// [database.Resender].
 	Resent int64
-	// VersionReads counts version reads that the step's transactions needed after a conflict or a
-	// lost answer had made versions unknown. They are not part of the load's requests.
+	// VersionReads counts version reads that transactions in the step needed after a conflict or a
+	// lost answer had made versions unknown. They are not part of the requests of the load.
 	VersionReads int64
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if the step ended before its window began.
 	LargestGap *results.Gap
-	// Requests counts the request numbers that the step used up: the next step's keys continue
-	// after them. It includes other parts' numbers up to this part's last one, so the step's
-	// count is the greatest among the parts' counts. It equals the count in a load in one part if
-	// the step has a rate and was not interrupted; it differs if a closed loop ends by its
+	// Requests counts the request numbers that the step used up: the keys of the next step continue
+	// after them. It includes the numbers of other parts up to the last one of this part, so the
+	// count for the step is the greatest among the parts. It equals the count in a load in one part
+	// if the step has a rate and was not interrupted; it differs if a closed loop ends by its
 	// duration.
 	Requests int64
 }
 
-// clients returns how many of a step's clients this part has.
+// clients returns the number of clients that this part has in a step.
 func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }

@@ -14,14 +14,14 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// step is a running step's state.
+// step is the state of a running step.
 type step struct {
 	plan
 	rec     *Recorder
 	dealer  *schedule.Dealer // deals from schedule; nil if requests are not bound to clients
 	stop    *stopTime
 	deletes bool // keys may be gone because the load deletes
-	// exhausted, stop and the recorder's issueEnd end clients' waits.
+	// exhausted, stop and issueEnd of the recorder end the waits of clients.
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
 	alarms    *poller.Alarms // nil where only Go timers end waits
@@ -45,7 +45,7 @@ func (s *step) wait(timer *time.Timer, until int64) {
 	}
 }
 
-// drained returns when a rate's drain ends: no request is sent from then on.
+// drained returns when the drain of a rate ends: no request is sent from then on.
 func (s *step) drained() int64 {
 	end := s.rec.issueEnd.at()
 	if end > math.MaxInt64-int64(s.spec.Drain) {
@@ -55,7 +55,7 @@ func (s *step) drained() int64 {
 }
 
 // exhaust notes that no request is left to take. A closed loop then ends issuing; a rate ends it
-// after its last request's due time.
+// after the due time of its last request.
 func (s *step) exhaust() {
 	s.exhausted.once.Do(func() {
 		if !s.rated() {
@@ -65,7 +65,7 @@ func (s *step) exhaust() {
 	})
 }
 
-// watchStop ends issuing when ctx ends or the step's duration is over.
+// watchStop ends issuing when ctx ends or the duration of the step is over.
 func (s *step) watchStop(ctx, own context.Context) {
 	defer func() {
 		close(s.stop.passed)
@@ -87,7 +87,7 @@ func (s *step) watchStop(ctx, own context.Context) {
 	}
 }
 
-// awaitEnd waits until a rate's duration ends. The last request may end earlier, and the
+// awaitEnd waits until the duration of a rate ends. The last request may end earlier, and the
 // remaining time, in which nothing more is due, belongs to the measured window.
 func (s *step) awaitEnd() {
 	if s.rated() && s.Duration > 0 && s.rec.issueEnd.at() >= s.start+int64(s.Duration) {

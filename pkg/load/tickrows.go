@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// tickRows turns a step's ticks into progress.csv rows and finds the longest gap between ok
+// tickRows turns the ticks of a step into progress.csv rows and finds the longest gap between ok
 // answers. One goroutine at a time calls its methods.
 type tickRows struct {
 	ops  []workload.Op
@@ -38,8 +38,8 @@ func (r *tickRows) due(tick int64, counts []int64) {
 	}
 }
 
-// before returns the rows for all ticks before number end, each ending at until at the latest,
-// and the answers in the measured window's ticks. Both are valid until the next call.
+// before returns the rows for all ticks before number end, each ending at until at the latest, and
+// the answers in the ticks of the measured window. Both are valid until the next call.
 func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	r.rows, r.answers = r.rows[:0], r.answers[:0]
 	n := 0
@@ -60,7 +60,7 @@ func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	return r.rows, r.answers
 }
 
-// write appends a tick's rows.
+// write appends the rows of a tick.
 func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to := r.grid.bounds(t.number)
 	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {
@@ -75,7 +75,7 @@ func (r *tickRows) write(t *tickCounts, until int64) {
 		r.inFlight[o] += c.sent - ended
 		due := c.due
 		if !r.step.rated() {
-			due = c.sent // a closed loop's request is due when it is sent
+			due = c.sent // in a closed loop, a request is due when it is sent
 		}
 		if due+ended+c.shed+c.unsent+r.inFlight[o] == 0 {
 			continue

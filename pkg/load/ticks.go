@@ -7,12 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tick is how long a row of progress.csv is, in nanoseconds.
+// tick is the duration of a row in progress.csv, in nanoseconds.
 const tick = int64(results.ProgressTick)
 
-// grid numbers a step's ticks from where its measured window starts; warm-up ticks are negative.
-// The tick in which the window ends has two numbers, one before the end and one from there on.
-// Times are nanoseconds by the recorder's clock.
+// grid numbers the ticks of a step from where its measured window starts; warm-up ticks are
+// negative. The tick in which the window ends has two numbers, one before the end and one from
+// there on. Times are nanoseconds by the recorder clock.
 type grid struct {
 	window  int64     // when the measured window begins
 	planned int64     // when it ends at the latest; math.MaxInt64 without a duration
@@ -68,7 +68,7 @@ type tickCounts struct {
 	ops         [maxOps]opCounts
 }
 
-// opCounts counts one operation's requests. Due is counted from the schedule, the others from
+// opCounts counts the requests of one operation. Due is counted from the schedule, the others from
 // requests.
 type opCounts struct {
 	due, sent, shed, unsent int64
@@ -101,7 +101,7 @@ func (t *tickCounts) merge(o *tickCounts) {
 	}
 }
 
-// ringTicks ticks fit in a ring without more memory: several seconds' worth. One second is
+// ringTicks ticks fit in a ring without more memory: enough for several seconds. One second is
 // flushed at a time.
 const ringTicks = 64
 

@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// lateAfter is how much later than due, in nanoseconds, a request may be sent by the client's own
-// fault. A request beyond that counts as late: the delay is this machine's, not the database's.
+// lateAfter is how much later than due, in nanoseconds, a request may be sent by fault of the
+// client. A request beyond that counts as late: the delay is due to this machine, not to the
+// database.
 const lateAfter = int64(time.Millisecond)
 
 // await waits until the client has a connection. It returns false if the step has no use for the
-// client any more: a closed loop stopped issuing, a rate's drain is over, or no request is left
-// to take. A client that holds a rate's request waits for the drain's end. The wait is time
+// client any more: a closed loop stopped issuing, a rate's drain is over, or no request is left to
+// take. A client that holds a request of a rate waits until the drain ends. The wait is time
 // without a server.
 func (c *client) await(holds bool) bool {
 	if c.follow() {
@@ -32,7 +33,7 @@ func (c *client) await(holds bool) bool {
 	}
 }
 
-// follow gives the client its connection's current link, and reports whether there is one.
+// follow gives the client the current link of its connection, and reports whether there is one.
 func (c *client) follow() bool {
 	c.detach()
 	l, _ := c.conn.acquire()
@@ -42,8 +43,8 @@ func (c *client) follow() bool {
 	return l != nil
 }
 
-// endCheck is how often a client without a server checks whether a rate's drain is over: when a
-// drain ends is known late.
+// endCheck is the time between two checks by a client without a server whether the drain of a rate
+// is over: when a drain ends is known late.
 const endCheck = 100 * time.Millisecond
 
 // pauseFor waits for up, or returns false as await does.

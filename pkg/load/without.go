@@ -3,7 +3,7 @@ package load
 import "errors"
 
 // Without returns an error without its joined parts that are or wrap other. Callers may already
-// know how a step ended, from its context's cause or [ErrMembersGone].
+// know how a step ended, from the cause of its context or [ErrMembersGone].
 func Without(err, other error) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Members' samples are compared and derived in the client's clock, by clock.csv if there
-// is one, else by the offset in the manifest.
+// Member samples are compared and derived in the client clock, by clock.csv if there is one, else
+// by the offset in the manifest.
 func TestSamplesInTheClientsClock(t *testing.T) {
 	t.Parallel()
 	const begin, ahead = 1_800_000_000, 3600

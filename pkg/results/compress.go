@@ -13,13 +13,13 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// CompressFrom is the size in bytes from which [Compress] compresses a file: a machine's samples
+// CompressFrom is the size in bytes from which [Compress] compresses a file: samples from a machine
 // over some hours. Shorter runs keep plain text, which any program reads.
 const CompressFrom = 8 << 20
 
-// Compressible reports whether [Compress] may compress a file, by its slash-separated path below
-// a tag's folder: a table that grows with time and with the number of members or generators.
-// Files that a database has only once, such as intervals.csv, stay plain.
+// Compressible reports whether [Compress] may compress a file, by its slash-separated path below a
+// tag folder: a table that grows with time and with the number of members or generators. Files that
+// a database has only once, such as intervals.csv, stay plain.
 func Compressible(file string) bool {
 	name := file[strings.LastIndexByte(file, '/')+1:]
 	if _, of, numbered := strings.Cut(name, "-"); numbered && slices.Contains([]string{FileServer, FileDatabase}, of) {
@@ -28,9 +28,9 @@ func Compressible(file string) bool {
 	return slices.Contains([]string{FileMembers, FileClock, FileClient}, name)
 }
 
-// Compress compresses the compressible files in a tag's folder with at least atLeast bytes, on
-// all processors. It returns their paths before, slash-separated and in order; their names now
-// end in [linefile.Compressed]. Record readers find them under both names. A file that cannot be
+// Compress compresses the compressible files in a tag folder with at least atLeast bytes, on all
+// processors. It returns their paths before, slash-separated and in order; their names now end in
+// [linefile.Compressed]. Record readers find them under both names. A file that cannot be
 // compressed stays as it was, and is an error.
 func Compress(dir string, atLeast int64) (files []string, err error) {
 	var found []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Large tables for machines are compressed, generators' too. All else stays as it is, also
+// Large tables for machines are compressed, those for generators too. All else stays as it is, also
 // interpolated ones, which are large only if other programs read them.
 func TestCompress(t *testing.T) {
 	dir := t.TempDir()

@@ -9,11 +9,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// DatabaseSample is one member's report on itself at one time: one row of a database-metrics CSV.
+// DatabaseSample is what one member reports on itself at one time: one row of a database-metrics
+// CSV.
 type DatabaseSample struct {
-	// UnixNano is when the member was asked, by its machine's wall clock.
+	// UnixNano is when the member was asked, by the wall clock on its machine.
 	UnixNano int64
-	// AskedNS is how long the answer took, and Bytes how long it was.
+	// AskedNS is the time until the answer came, and Bytes its size.
 	AskedNS, Bytes int64
 	// Error is why there is no answer; the values are then unknown.
 	Error string

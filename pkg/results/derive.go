@@ -19,15 +19,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Derive writes one database's classic CSV files into its tag folder dir. They follow only from
-// the canonical files there and the database's record in the manifest: deriving twice gives the
-// same bytes. Only requests of [PhaseMeasure] count. A killed run's records are used as far as
-// they go: an incomplete last line is dropped, and files whose source is missing are not made.
-// Interpolated samples with [CompressFrom] bytes or more are made only if named: they follow from
-// the samples. All problems are reported, joined.
+// Derive writes the classic CSV files of one database into its tag folder dir. They follow only
+// from the canonical files there and the record of the database in the manifest: deriving twice
+// gives the same bytes. Only requests of [PhaseMeasure] count. Records of a killed run are used as
+// far as they go: an incomplete last line is dropped, and files whose source is missing are not
+// made. Interpolated samples with [CompressFrom] bytes or more are made only if named: they follow
+// from the samples. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun, named ...string) error {
-	// Deriving takes a few megabytes for a moment. The load's histograms are garbage by
-	// now and leave room for them; without a collection both would be resident.
+	// Deriving takes a few megabytes for a moment. The histograms of the load are garbage by now
+	// and leave room for them; without a collection both would be resident.
 	runtime.GC()
 	return errors.Join(
 		deriveLatencies(dir, run),
@@ -66,7 +66,7 @@ func deriveLatencies(dir string, run *DatabaseRun) error {
 	return errors.Join(errs...)
 }
 
-// deriveSamples writes the interpolated file next to each system-metrics CSV, all in the client's
+// deriveSamples writes the interpolated file next to each system-metrics CSV, all in the client
 // clock. Large ones are written only if they are named.
 func deriveSamples(dir string, run *DatabaseRun, named ...string) error {
 	tracks, err := Tracks(dir, run)
@@ -310,8 +310,8 @@ func DiskColumns() []string {
 	return []string{"INDEX", "DATABASE-ENDPOINT", "DISK-SPACE-USAGE", "DISK-SPACE-USAGE-BYTES-NUM"}
 }
 
-// DiskTable returns [FileDisk]: the sizes of the members' data as CSV. It leaves the size empty
-// for a member that was not measured.
+// DiskTable returns [FileDisk]: data sizes by member as CSV. It leaves the size empty for a member
+// that was not measured.
 func DiskTable(members []Member) []byte {
 	b := []byte(strings.Join(DiskColumns(), ",") + "\n")
 	for _, m := range members {

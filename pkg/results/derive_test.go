@@ -83,8 +83,8 @@ func record(t *testing.T, dir string, run *DatabaseRun, groups []group) {
 	check(t, e.Close())
 }
 
-// recordProgress writes a row for each interval: a tick in its second. Measured rows lie in their
-// step's window, others before it.
+// recordProgress writes a row for each interval: a tick in its second. Measured rows lie in the
+// window of their step, others before it.
 func recordProgress(t *testing.T, dir string, run *DatabaseRun, intervals []*Interval) {
 	t.Helper()
 	w, err := NewProgressWriter(filepath.Join(dir, FileProgress))
@@ -130,7 +130,7 @@ func steppedRun() *DatabaseRun {
 	}
 }
 
-// steppedGroups: in second 3 the classic tool's own example for a step boundary, whose true mean
+// steppedGroups: in second 3 the example in the classic tool for a step boundary, whose true mean
 // is 5.61 ms; nothing in second 4.
 func steppedGroups() []group {
 	return []group{
@@ -305,7 +305,8 @@ func TestDeriveKilledRun(t *testing.T) {
 	check(t, os.Remove(filepath.Join(dir, FileClient)))
 	run.LoadStart, run.LoadEnd, run.Steps, run.Members = time.Time{}, time.Time{}, nil, nil
 	check(t, Derive(dir, run))
-	// After the 1 s warm-up the last progress rows end 3 s and 1.6 s after their steps' starts.
+	// After the 1 s warm-up the last progress rows end 3 s and 1.6 s after the starts of their
+	// steps.
 	summary := mustRead(t, filepath.Join(dir, FileClassicSummary))
 	if !strings.HasPrefix(summary, "TOTAL-SECONDS,2.6000\nREQUESTS-PER-SECOND,961.9231\n") { // 2,501 ok
 		t.Errorf("summary: %s", summary)
@@ -347,7 +348,7 @@ func TestDeriveLarge(t *testing.T) {
 	}
 }
 
-// One bad file is named, and the others' derivatives are made.
+// One bad file is named, and what follows from the others is made.
 func TestDeriveMalformed(t *testing.T) {
 	dir, run := recordStepped(t)
 	path := mustWrite(t, filepath.Join(dir, FileIntervals), "second\n")
@@ -387,8 +388,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// In a run killed in its second step, the first step has its recorded time. The second has its
-// rows' time, or in an older format the rest of its recorded seconds.
+// In a run killed in its second step, the first step has its recorded time. The second has the time
+// of its rows, or in an older format the rest of its recorded seconds.
 func TestWindowsOfAKilledRun(t *testing.T) {
 	dir, run := recordStepped(t)
 	run.Steps = run.Steps[:1]
@@ -409,9 +410,9 @@ func TestWindowsOfAKilledRun(t *testing.T) {
 	}
 }
 
-// The classic tool's own time series gives the same series again and its by-key rows,
-// without the zero row and the overshoot at the end. The classic tool assigns a thousand
-// to the second that begins it; ours assigns it to the second that completes it.
+// The time series of the classic tool gives the same series again and its by-key rows, without the
+// zero row and the overshoot at the end. The classic tool assigns a thousand to the second that
+// begins it; ours assigns it to the second that completes it.
 func TestClassicTimeseries(t *testing.T) {
 	path := classicFile(t, "t-"+FileClassicTimeseries)
 	var rows []secondRow

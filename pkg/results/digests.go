@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// Recorded reports whether a file in a tag's folder was recorded, by its slash-separated path: a
+// Recorded reports whether a file in a tag folder was recorded, by its slash-separated path: a
 // recorded file cannot be made again. The files made by [Derive], and those next to them for
 // programs that read classic files, can.
 func Recorded(file string) bool {
@@ -26,12 +26,12 @@ func Recorded(file string) bool {
 	return true
 }
 
-// OfRequests reports whether numbers about requests are computed from a recorded file in a tag's
+// OfRequests reports whether numbers about requests are computed from a recorded file in a tag
 // folder.
 func OfRequests(file string) bool {
 	file = strings.TrimSuffix(file, linefile.Compressed)
 	return slices.Contains([]string{FileIntervals, FileProgress, FileMembers, FileMembersLatency, FileErrors, FileLatency, FileMinutes, FileTotal}, file)
 }
 
-// Digest returns the digests of the recorded files in a tag's folder.
+// Digest returns the digests of the recorded files in a tag folder.
 func Digest(dir string) (map[string]digest.Digest, error) { return digest.OfFolder(dir, Recorded) }

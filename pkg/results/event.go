@@ -18,12 +18,12 @@ type Event struct {
 	Kind   string `json:"kind"`
 	Member int    `json:"member"` // from 0; -1: the whole cluster or the client
 	Text   string `json:"text,omitempty"`
-	// Took is the event's duration, and Amount its amount in Unit, where a log line gives them.
+	// Took is the duration, and Amount an amount in Unit, where a log line gives them.
 	Took   time.Duration `json:"took_ns,omitempty"`
 	Amount float64       `json:"amount,omitempty"`
 	Unit   string        `json:"unit,omitempty"`
-	// Log is the log, below the tag's folder, in which the driver's rules found the event, and
-	// Line its line number. The event's time is then the line's, converted into the client's
+	// Log is the log, below the tag folder, in which the rules of the driver found the event, and
+	// Line its line number. The event then has the time of the line, converted into the client
 	// clock.
 	Log  string `json:"log,omitempty"`
 	Line int64  `json:"line,omitempty"`
@@ -35,7 +35,7 @@ const EventLogCut = "log cut"
 // EventLeader is the event kind for a new leader: the first one, or another member than before.
 const EventLeader = "leader"
 
-// The event kinds for the first connection to a member that a step's clients lost, and for the
+// The event kinds for the first connection to a member that the clients of a step lost, and for the
 // first one that they opened to replace a lost one.
 const (
 	EventConnectionLost = "connection lost"
@@ -49,8 +49,8 @@ const EventStopped = "client stopped"
 // EventGeneratorLost is the event kind for a generator that sends nothing more.
 const EventGeneratorLost = "generator lost"
 
-// EventMemoryLimit is the event kind for a member's processes killed by the kernel because of the
-// experiment's memory limit.
+// EventMemoryLimit is the event kind for processes of a member killed by the kernel because of the
+// memory limit in the experiment.
 const EventMemoryLimit = "memory limit"
 
 // EventWriter appends to events.jsonl. It is safe for concurrent use.
@@ -87,7 +87,7 @@ func (w *EventWriter) Close() error {
 	return w.rows.Close()
 }
 
-// ReadEvents reads a run's events.jsonl, in the order written. An event for a member beyond
+// ReadEvents reads the events.jsonl of a run, in the order written. An event for a member beyond
 // members is an error; other errors are as in [ReadIntervals].
 func ReadEvents(path string, members int) ([]Event, error) {
 	var events []Event

@@ -61,7 +61,7 @@ func Open(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// Dir returns the folder's directory, as it was given.
+// Dir returns the directory, as it was given.
 func (f *Folder) Dir() string { return f.dir }
 
 // Path joins elements below the folder.
@@ -69,8 +69,8 @@ func (f *Folder) Path(elem ...string) string {
 	return filepath.Join(append([]string{f.dir}, elem...)...)
 }
 
-// MakeTag makes one database's folder, if it is missing, and returns its directory. A tag must be
-// a plain folder name, else it is an error.
+// MakeTag makes the folder of one database, if it is missing, and returns its directory. A tag must
+// be a plain folder name, else it is an error.
 func (f *Folder) MakeTag(tag string) (dir string, err error) {
 	if err := checkTag(tag); err != nil {
 		return "", err

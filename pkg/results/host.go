@@ -2,15 +2,15 @@ package results
 
 import "time"
 
-// Clock is an offset from NTP's four time stamps, for the heartbeat with the shortest round trip:
-// the agent's clock is Offset ahead of the client's, give or take Error (half that round trip).
-// All heartbeats are in clock.csv.
+// Clock is an offset from four time stamps as in NTP, for the heartbeat with the shortest round
+// trip: the agent clock is Offset ahead of the client clock, give or take Error (half that round
+// trip). All heartbeats are in clock.csv.
 type Clock struct {
 	Offset time.Duration `json:"offset_ns"`
 	Error  time.Duration `json:"error_ns"`
 	N      int           `json:"heartbeats"`
-	// Moved is how far the offset surely moved between two heartbeats, and Furthest how far
-	// the clock surely was from the client's, both beyond the errors. Older manifests have
+	// Moved is the distance that the offset surely moved between two heartbeats, and Furthest the
+	// greatest sure distance from the client clock, both beyond the errors. Older manifests have
 	// neither.
 	Moved    time.Duration `json:"moved_ns,omitempty"`
 	Furthest time.Duration `json:"furthest_ns,omitempty"`
@@ -26,13 +26,12 @@ type Host struct {
 	// not recorded.
 	CPUs       int `json:"cpus"`
 	OnlineCPUs int `json:"online_cpus,omitempty"`
-	// CPUQuota is the processor time that the process's control groups allow it, in processors,
+	// CPUQuota is the processor time that its control groups allow the process, in processors,
 	// possibly a fraction; 0 means no limit.
 	CPUQuota    float64 `json:"cpu_quota,omitempty"`
 	MemoryBytes int64   `json:"memory_bytes"`
-	// CPUGovernor is how the processors choose their frequency, such as
-	// "performance"; empty where the kernel does not choose, as in most virtual
-	// machines.
+	// CPUGovernor names the way in which processors choose their frequency, such as "performance";
+	// empty where the kernel does not choose, as in most virtual machines.
 	CPUGovernor string `json:"cpu_governor,omitempty"`
 	// ClockSync is "synchronized" if a time service keeps the clock, else "not
 	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest and the
@@ -49,12 +48,12 @@ type Host struct {
 	NetNS  string `json:"net_ns"`
 }
 
-// AllCPUs returns how many processors the machine has; 0 if not recorded. The process may not be
-// allowed to run on some.
+// AllCPUs returns the number of processors in the machine; 0 if not recorded. The process may not
+// be allowed to run on some.
 func (h Host) AllCPUs() int { return max(h.OnlineCPUs, h.CPUs) }
 
-// AllowedCPUs returns how many processors the process may keep busy: the processors it may run
-// on, or its quota if that is less; 0 if not recorded.
+// AllowedCPUs returns the number of processors that the process may keep busy: the processors it
+// may run on, or its quota if that is less; 0 if not recorded.
 func (h Host) AllowedCPUs() float64 {
 	if h.CPUQuota > 0 {
 		return min(float64(h.CPUs), h.CPUQuota)

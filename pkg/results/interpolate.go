@@ -11,15 +11,14 @@ import (
 // but from a clock being set or a machine sleeping.
 const maxGap = 3600
 
-// Interpolate returns exactly one sample per unix second, from the first sample's second to the
-// last sample's. Several samples in one second become one: the last. A gauge unknown in it comes
-// from the last sample that has it (such as memory for processes that ended within the second),
-// and its CPU percentage covers the whole period since an earlier second's sample. A second
-// without a sample lies on the straight line between its neighbours, counters and gauges alike.
-// Texts, ids, settings and rates, which already describe the whole time since the sample before,
-// come from the later neighbour. A metric unknown in either neighbour stays unknown. Samples from
-// before their predecessor (the clock was set back) are dropped, and a gap of more than an hour
-// stays one.
+// Interpolate returns exactly one sample per unix second, from that of the first sample to that of
+// the last. Several samples in one second become one: the last. A gauge unknown in it comes from
+// the last sample that has it (such as memory for processes that ended within the second), and its
+// CPU percentage covers the whole period since the sample of an earlier second. A second without a
+// sample lies on the straight line between its neighbours, counters and gauges alike. Texts, ids,
+// settings and rates, which already describe the whole time since the sample before, come from the
+// later neighbour. A metric unknown in either neighbour stays unknown. Samples from before their
+// predecessor (the clock was set back) are dropped, and a gap of more than an hour stays one.
 func Interpolate(samples []Sample) []Sample {
 	kept := oneOfEachSecond(samples)
 	out := make([]Sample, 0, len(kept))
@@ -108,7 +107,7 @@ func appendBetween(out []Sample, a, b *Sample) []Sample {
 	for k := int64(1); k < n; k++ {
 		s := *b
 		s.Interpolated = true
-		// The point between two samples' times always lies in the second it stands for.
+		// The point between the times of two samples always lies in the second it stands for.
 		s.UnixNano, s.PeriodNS = between(a.UnixNano, b.UnixNano, k, n), between(a.PeriodNS, b.PeriodNS, k, n)
 		s.Values = valuesBetween(a.Values, b.Values, k, n)
 		out = append(out, s)
@@ -135,7 +134,7 @@ func betweenReal(a, b float64, k, n int64) float64 {
 }
 
 // valuesBetween returns the values k/n of the way from a to b: on the straight line for counters
-// and gauges, b's values for the rest.
+// and gauges, those in b for the rest.
 func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 	v := b.Clone()
 	for i := range v.List().Len() {
@@ -151,7 +150,7 @@ func valuesBetween(a, b metric.Values, k, n int64) metric.Values {
 }
 
 // SampleTable returns samples, such as [Interpolate] returns, as a system-metrics CSV. DELTA
-// columns are differences between its rows, so each sums to its counter's growth from first to
+// columns are differences between its rows, so each sums to the growth of its counter from first to
 // last row.
 func SampleTable(samples []Sample) []byte {
 	columns := sampleColumns()

@@ -13,7 +13,7 @@ import (
 // Interval is one second of one step, phase and operation: one row of intervals.csv. Counts are
 // of events in that second.
 type Interval struct {
-	// Second is the unix second in the client's clock.
+	// Second is the unix second in the client clock.
 	Second    int64
 	Step      int
 	Phase     Phase
@@ -29,16 +29,16 @@ type Interval struct {
 	// itself sent more than a millisecond after due: a client was free and woke late, or all
 	// were busy only because the client had been stopped.
 	Queued, Late int64
-	// Backlog and InFlight are the operation's gauges when the second ends. KeysCumulative counts
-	// the keys created by all operations since the load began. The three are in the operation's
-	// last row of a second and are 0 in others; [Gauges] adds them up.
+	// Backlog and InFlight are gauges for the operation when the second ends. KeysCumulative counts
+	// the keys created by all operations since the load began. The three are in the last row of the
+	// operation in a second and are 0 in others; [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
-	// WaitingNS is the clients' time without a server, over all operations. It is in the row for
-	// a phase's first operation.
+	// WaitingNS is the time of clients without a server, over all operations. It is in the row for
+	// the first operation of a phase.
 	WaitingNS int64
-	// GapNS is how long the client's process did not run. It covers the whole step and is in
-	// the second's first row.
+	// GapNS is the time in which the client process did not run. It covers the whole step and is in
+	// the first row of a second.
 	GapNS int64
 
 	// WrittenBytes counts the key and value bytes that the ok requests wrote.
@@ -49,7 +49,7 @@ type Interval struct {
 	Response, Service [3]Latency
 }
 
-// Gauge is a load's state at the end of a second, over all operations.
+// Gauge is the state of a load at the end of a second, over all operations.
 type Gauge struct {
 	Second int64
 	// Backlog counts requests due and not sent, InFlight requests sent and not ended.
@@ -88,7 +88,7 @@ func BySecond(intervals []Interval) iter.Seq[[]*Interval] {
 	}
 }
 
-// inOrder reports whether the intervals' seconds never decrease.
+// inOrder reports whether seconds never decrease from one interval to the next.
 func inOrder(intervals []Interval) bool {
 	for i := 1; i < len(intervals); i++ {
 		if intervals[i].Second < intervals[i-1].Second {
@@ -121,7 +121,7 @@ func Gauges(intervals []Interval) (out []Gauge) {
 type timing struct {
 	name  Timing
 	rated bool // only steps with a rate have it
-	// latencies are a second's, by outcome; extent covers a member's ok requests.
+	// latencies are for a second, by outcome; extent covers the ok requests of a member.
 	latencies func(*Interval) *[3]Latency
 	extent    func(*MemberSecond) *Extent
 }
@@ -134,8 +134,8 @@ func timings() [len(Timings)]timing {
 	}
 }
 
-// TimingOf returns the timing for a step's figures: from due where requests have due times, else
-// from sent, because a closed loop's request is due when it is sent.
+// TimingOf returns the timing for the figures of a step: from due where requests have due times,
+// else from sent, because in a closed loop a request is due when it is sent.
 func TimingOf(rated bool) Timing {
 	for _, t := range timings() {
 		if t.rated == rated {
@@ -182,7 +182,7 @@ func intervalColumns() []linefile.Column[Interval] {
 		}
 	}
 	waiting := linefile.IntColumn("waiting_ns", func(i *Interval) *int64 { return &i.WaitingNS })
-	waiting.Optional = true // missing from older versions' files
+	waiting.Optional = true // missing from files of older versions
 	gap := linefile.IntColumn("client_gap_ns", func(i *Interval) *int64 { return &i.GapNS })
 	gap.Optional = true // likewise
 	written := linefile.IntColumn("written_bytes", func(i *Interval) *int64 { return &i.WrittenBytes })

@@ -50,8 +50,8 @@ func (l Latency) Merge(o Latency) Latency {
 	return m
 }
 
-// SetPercentiles takes the percentiles from the same population's histogram. They are kept within
-// the exact minimum and maximum, which a bucket's edge may exceed by 0.1 %.
+// SetPercentiles takes the percentiles from the histogram of the same population. They are kept
+// within the exact minimum and maximum, which the edge of a bucket may exceed by 0.1 %.
 func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = 0, 0, 0, 0
 	if l.Count == 0 || h.TotalCount() == 0 {
@@ -61,7 +61,7 @@ func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
 }
 
-// Quantile returns [histogram.Quantile] for the same population's histogram, kept within the
+// Quantile returns [histogram.Quantile] for the histogram of the same population, kept within the
 // exact minimum and maximum.
 func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)
@@ -75,7 +75,7 @@ func (l Latency) Mean() float64 {
 	return float64(l.SumNS) / float64(l.Count)
 }
 
-// StdDev returns the population's standard deviation in nanoseconds, 0 when Count is 0.
+// StdDev returns the standard deviation in nanoseconds, 0 when Count is 0.
 func (l Latency) StdDev() float64 {
 	if l.Count == 0 {
 		return 0

@@ -43,7 +43,7 @@ func TestMeanAndDeviation(t *testing.T) {
 	if l.Mean() != 0 || l.StdDev() != 0 {
 		t.Errorf("of nothing: %v, %v", l.Mean(), l.StdDev())
 	}
-	for _, ms := range []int{2, 4, 4, 4, 5, 5, 7, 9} { // the textbook's: mean 5, deviation 2
+	for _, ms := range []int{2, 4, 4, 4, 5, 5, 7, 9} { // from the textbook: mean 5, deviation 2
 		l.Add(time.Duration(ms) * time.Millisecond)
 	}
 	if l.Mean() != 5e6 || math.Abs(l.StdDev()-2e6) > 1e-3 {

@@ -2,7 +2,7 @@ package results
 
 import "strconv"
 
-// The files in a run folder and in each tag's folder below it.
+// The files in a run folder and in each tag folder below it.
 const (
 	FileManifest  = "manifest.json"
 	FileIntervals = "intervals.csv"
@@ -20,18 +20,18 @@ const (
 	FileMinutes = "latency-minutes.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"
-	// FileControlLog is control's own log for one database's run, as text.
+	// FileControlLog is control's own log for the run of one database, as text.
 	FileControlLog = "client-control.log"
-	// FileClock compares the members' clocks with the client's, by heartbeat.
+	// FileClock compares the member clocks with the client clock, by heartbeat.
 	FileClock  = "clock.csv"
 	FileDisk   = "server-disk-space-usage-summary.csv"
 	FileClient = "client-system-metrics.csv"
-	// FileServer names a server's samples on its agent; in a tag's folder it is "N-" + FileServer
-	// with N from 1.
+	// FileServer names the samples of a server on its agent; in a tag folder it is "N-" +
+	// FileServer with N from 1.
 	FileServer = "server-system-metrics.csv"
-	// FileDatabase is a member's report on itself, named like FileServer.
+	// FileDatabase is what a member reports on itself, named like FileServer.
 	FileDatabase = "database-metrics.csv"
-	// FileAgentLog is an agent's log during the run, named like FileServer.
+	// FileAgentLog is the log of an agent during the run, named like FileServer.
 	FileAgentLog = "agent.log"
 	DirLogs      = "logs"
 	// DirGenerators holds a folder for each generator, N from 1, with its [FileClient].
@@ -48,9 +48,9 @@ const (
 	FileServerInterpolated = "server-system-metrics-interpolated.csv"
 )
 
-// ServerFile returns the file name for a server's samples in a tag's folder; n counts from 1.
+// ServerFile returns the file name for the samples of a server in a tag folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
 
-// DatabaseFile returns the file name for a member's report on itself, in a tag's folder; n counts
+// DatabaseFile returns the file name for what a member reports on itself, in a tag folder; n counts
 // from 1.
 func DatabaseFile(n int) string { return strconv.Itoa(n) + "-" + FileDatabase }

@@ -9,18 +9,18 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Load records one database's load as it ran. Parameters added to [workload.Load] are recorded
+// Load records the load on one database as it ran. Parameters added to [workload.Load] are recorded
 // here without further code.
 type Load struct {
 	workload.Load
-	// FirstKey is above every key number that a running cluster had before the load, which
-	// created keys from FirstKey on. It is 0 if the cluster was started for this load, which then
-	// creates keys from Keys on. Ranges on a running cluster may include others' keys, so only
-	// the number returned was checked.
+	// FirstKey is above every key number that a running cluster had before the load, which created
+	// keys from FirstKey on. It is 0 if the cluster was started for this load, which then creates
+	// keys from Keys on. Ranges on a running cluster may include keys of others, so only the number
+	// returned was checked.
 	FirstKey int64
 }
 
-// Step records a step's times and clients as it ran.
+// Step records the times and the clients of a step as it ran.
 type Step struct {
 	Index int `json:"index"`
 	workload.Step
@@ -29,37 +29,37 @@ type Step struct {
 	End   time.Time `json:"end,omitzero"`
 	// IssueEnd is when issuing ended: it ends the population.
 	IssueEnd time.Time `json:"issue_end,omitzero"`
-	// InsideNS is the clients' time inside calls, all outcomes, clipped to the step's
-	// window, without the time in which the client was stopped. InsideNS / (Clients x window)
-	// shows whether the client or the database set a closed loop's pace.
+	// InsideNS is the time of clients inside calls, all outcomes, clipped to the window of the
+	// step, without the time in which the client was stopped. InsideNS / (Clients x window) shows
+	// whether the client or the database set the pace of a closed loop.
 	InsideNS int64 `json:"inside_ns"`
-	// ClientDelayNS is the part caused by the client itself in the ok requests' response times,
+	// ClientDelayNS is the part caused by the client itself in the response times of ok requests,
 	// or in a closed loop their service times, in the measured population. It is lateness as in
-	// [DatabaseRun], and the time inside calls in which the client was stopped, without the
-	// client's time to read an answer.
+	// [DatabaseRun], and the time inside calls in which the client was stopped, without the time
+	// that the client takes to read an answer.
 	ClientDelayNS int64 `json:"client_delay_ns,omitempty"`
-	// WaitingNS is the clients' time without a server in the measured window: from
-	// warm-up to cool-down, to IssueEnd if that is earlier, or to End without a duration.
-	// ConnectionsLost counts connections that broke or were refused service by a member,
-	// Reconnects connections opened in their place.
+	// WaitingNS is the time of clients without a server in the measured window: from warm-up to
+	// cool-down, to IssueEnd if that is earlier, or to End without a duration. ConnectionsLost
+	// counts connections that broke or were refused service by a member, Reconnects connections
+	// opened in their place.
 	WaitingNS       int64 `json:"waiting_ns,omitempty"`
 	ConnectionsLost int64 `json:"connections_lost,omitempty"`
 	Reconnects      int64 `json:"reconnects,omitempty"`
-	// Resent counts requests resent by the clients' library itself, in the whole step, except
-	// over connections for a single read.
+	// Resent counts requests resent by the client library itself, in the whole step, except over
+	// connections for a single read.
 	Resent int64 `json:"resent,omitempty"`
 	// VersionReads counts the version reads that transactions needed after a conflict or a lost
-	// answer. They are not part of the load's requests.
+	// answer. They are not part of the requests of the load.
 	VersionReads int64 `json:"version_reads,omitempty"`
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if not recorded.
 	LargestGap *Gap `json:"largest_gap,omitempty"`
 }
 
-// Backoff describes how a client without a server pauses before it reconnects. The first pause
+// Backoff describes the pauses of a client without a server before it reconnects. The first pause
 // doubles after each attempt, up to the longest; each is drawn within Jitter (0.2 is 20 %) around
-// that. An attempt holds up the next one, at another member, for Overtake at most; 0 means until
-// it has ended, as in older manifests.
+// that. An attempt holds up the next one, at another member, for Overtake at most; 0 means until it
+// has ended, as in older manifests.
 type Backoff struct {
 	FirstNS   int64   `json:"first_ns"`
 	LongestNS int64   `json:"longest_ns"`
@@ -91,7 +91,7 @@ func loadName(name string) string {
 	return name
 }
 
-// MarshalJSON writes a manifest's names. Parameters without effect are left out.
+// MarshalJSON writes the names used in manifests. Parameters without effect are left out.
 func (l Load) MarshalJSON() ([]byte, error) {
 	members, err := membersOf(l.Load)
 	if err != nil {
@@ -134,7 +134,7 @@ func (l Load) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON reads a manifest's names.
+// UnmarshalJSON reads the names used in manifests.
 func (l *Load) UnmarshalJSON(data []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
@@ -164,7 +164,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf returns the members in v's JSON object, in order.
+// membersOf returns the members in the JSON object for v, in order.
 func membersOf(v any) ([]member, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -189,7 +189,7 @@ func membersOf(v any) ([]member, error) {
 	return members, nil
 }
 
-// Totals are a whole load's counts, over all phases. They reconcile as Offered = OK + Failed +
+// Totals are the counts of a whole load, over all phases. They reconcile as Offered = OK + Failed +
 // Unknown + Shed + Unsent.
 type Totals struct {
 	Offered int64 `json:"offered"`
@@ -205,7 +205,7 @@ type Totals struct {
 	BytesRead int64 `json:"bytes_read,omitempty"`
 	// BytesWritten counts the key and value bytes that ok requests wrote; 0 in older manifests.
 	BytesWritten int64 `json:"bytes_written,omitempty"`
-	// Clamped counts latencies above the histogram's maximum, recorded as the maximum.
+	// Clamped counts latencies above the maximum of a histogram, recorded as that maximum.
 	Clamped int64 `json:"clamped"`
 }
 
@@ -233,7 +233,7 @@ func (t Totals) Minus(o Totals) Totals {
 	}
 }
 
-// Pending returns how many offered requests have no outcome.
+// Pending returns the number of offered requests without an outcome.
 func (t Totals) Pending() int64 { return t.Offered - t.OK - t.Failed - t.Unknown - t.Shed - t.Unsent }
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
@@ -244,15 +244,15 @@ func (t Totals) Reconcile() bool {
 // Generator records one of the machines that issued a load together: it issued the requests whose
 // number modulo the generator count is its index. Its counts cover these requests.
 type Generator struct {
-	// Addr is its agent's address.
+	// Addr is its agent address.
 	Addr string `json:"addr"`
 	// Host is its machine; nil if it did not answer.
 	Host *Host `json:"host,omitempty"`
-	// Clock compares the generator's clock with control's, as a member's Clock does: from the
-	// run's shortest exchange. Each step has its own, in [GeneratorStep].
+	// Clock compares the generator clock with that of control, as Clock does for a member: from the
+	// shortest exchange in the run. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
-	// ClockSet is the most by which its wall clock was seen to be set while it was reserved. Its
-	// samples' times move with its wall clock, its requests' times do not.
+	// ClockSet is the most by which its wall clock was seen to be set while it was reserved. The
+	// times of its samples move with its wall clock, those of its requests do not.
 	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
 	// SelfCheck is as in [DatabaseRun], for this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
@@ -268,27 +268,27 @@ type Generator struct {
 	Stops         *Stops  `json:"stops,omitempty"`
 }
 
-// GeneratorStep records a generator's part of a step.
+// GeneratorStep records the part of a generator in a step.
 type GeneratorStep struct {
 	Index   int `json:"index"`
 	Clients int `json:"clients"`
-	// FirstSentNS is when the generator sent its first request, counted from the step's agreed
-	// start; -1 if it sent nothing.
+	// FirstSentNS is when the generator sent its first request, counted from the agreed start of
+	// the step; -1 if it sent nothing.
 	FirstSentNS int64 `json:"first_sent_ns"`
-	// CPUNS is its agent process's CPU time during the step, user and system; -1 if not known.
+	// CPUNS is the CPU time of its agent process during the step, user and system; -1 if not known.
 	CPUNS int64 `json:"cpu_ns"`
 	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS sums the
-	// ok requests' response times, or their service times in a closed loop. ClientDelayNS is the
-	// client's part of AnswerNS, as in [Step].
+	// response times of ok requests, or their service times in a closed loop. ClientDelayNS is the
+	// part of AnswerNS caused by the client, as in [Step].
 	Due           int64 `json:"due"`
 	OK            int64 `json:"ok"`
 	Late          int64 `json:"late"`
 	AnswerNS      int64 `json:"answer_ns"`
 	ClientDelayNS int64 `json:"client_delay_ns"`
-	// ClockOffsetNS is how far its clock was ahead of control's just before the step, give or
-	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is how
-	// far the clock surely moved until the step's end, beyond the exchanges' errors. All three
-	// are 0 in older manifests.
+	// ClockOffsetNS is the lead of its clock over that of control just before the step, give or
+	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is the
+	// distance that the clock surely moved until the end of the step, beyond the errors of the
+	// exchanges. All three are 0 in older manifests.
 	ClockOffsetNS int64 `json:"clock_offset_ns,omitempty"`
 	ClockErrorNS  int64 `json:"clock_error_ns,omitempty"`
 	ClockMovedNS  int64 `json:"clock_moved_ns,omitempty"`

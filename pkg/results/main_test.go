@@ -102,7 +102,7 @@ func testInterval(second int64, step int) Interval {
 	return i
 }
 
-// classicFile returns a file from the classic tool's recorded run. Without it the test is
+// classicFile returns a file from the recorded run of the classic tool. Without it the test is
 // skipped, except in CI.
 func classicFile(t *testing.T, name string) string {
 	t.Helper()

@@ -17,15 +17,15 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FormatVersion is the version of the result folder's layout and columns. It rises when an older
-// reader would misread a newer folder. Folders up to this version can be read; numbers missing
-// from an older one are [NotRecorded].
+// FormatVersion is the version of the layout and the columns of result folders. It rises when an
+// older reader would misread a newer folder. Folders up to this version can be read; numbers
+// missing from an older one are [NotRecorded].
 //
 // Version 2 added progress.csv, members.csv, latency-members.hlog and the latencies of declined
 // requests. Its throughput counts the requests that ended inside the measured window.
 const FormatVersion = 2
 
-// State is how far a run came.
+// State is the last stage that a run reached.
 type State string
 
 // The states of a run, or of one database in it.
@@ -36,9 +36,9 @@ const (
 	StateFailed      State = "failed"
 )
 
-// Manifest describes one result folder: the resolved experiment, the machines and
-// versions that ran it, and the marks on its numbers. It is written before anything starts and
-// again when the run ends. The folder's other files can be read without it.
+// Manifest describes one result folder: the resolved experiment, the machines and versions that ran
+// it, and the marks on its numbers. It is written before anything starts and again when the run
+// ends. The other files can be read without it.
 type Manifest struct {
 	Format      int       `json:"format"`
 	State       State     `json:"state"`
@@ -48,8 +48,7 @@ type Manifest struct {
 	Ended       time.Time `json:"ended,omitzero"`
 	RunID       string    `json:"run_id"`
 	Seed        uint64    `json:"seed"`
-	// Local: the agents ran inside control's process, so the client's CPU and memory
-	// include theirs.
+	// Local: the agents ran inside the control process, so client CPU and memory include theirs.
 	Local bool `json:"local,omitempty"`
 	// Trial counts from 1 to Trials.
 	Trial  int  `json:"trial"`
@@ -68,7 +67,7 @@ type Manifest struct {
 	Validity []Mark `json:"validity"`
 }
 
-// Mark qualifies a run's numbers: a reader must know it to use them.
+// Mark qualifies the numbers of a run: a reader must know it to use them.
 type Mark struct {
 	// Code is a short stable word: "shared host", "not durable", "keys found".
 	Code string `json:"code"`
@@ -94,7 +93,7 @@ func (r *DatabaseRun) Mark(code string, values mark.Values, words mark.Words) {
 	r.Validity = append(r.Validity, NewMark(code, kind.Weight == mark.Invalid, values, words))
 }
 
-// Told returns the mark with this release's sentence for its values. A mark from an older
+// Told returns the mark with the sentence in this release for its values. A mark from an older
 // release, or with a code from a newer one, keeps its text.
 func (m Mark) Told() Mark {
 	if len(m.Values)+len(m.Words) > 0 {
@@ -109,7 +108,7 @@ func (m Mark) Told() Mark {
 // are on one level in JSON.
 type DatabaseRun struct {
 	ID string `json:"id"`
-	// Database is the driver's name, Label the id's part after "__".
+	// Database is the driver name, Label the part of the id after "__".
 	Database string `json:"database"`
 	Label    string `json:"label,omitempty"`
 	// Tag names the folder and the column.
@@ -122,26 +121,26 @@ type DatabaseRun struct {
 	Error       string `json:"error,omitempty"`
 	Setup
 	Load Load `json:"load"`
-	// Swept is the run's part of a sweep, nil without one.
+	// Swept is the part of a sweep in this run, nil without one.
 	Swept   *workload.Swept `json:"swept,omitempty"`
 	Members []Member        `json:"members"`
 	Logs
-	// Leader is the leading member's index when the load began, -1 if unknown.
+	// Leader is the index of the leading member when the load began, -1 if unknown.
 	Leader int `json:"leader"`
 	Moments
 	Steps []Step `json:"steps"`
 	Data
 	Totals *Totals `json:"totals,omitempty"`
 	Issuing
-	// Digests cover the recorded files and are made when the database's run ends. They are nil in
-	// manifests from releases without digests.
+	// Digests cover the recorded files and are made when the run of the database ends. They are nil
+	// in manifests from releases without digests.
 	Digests *digest.Set `json:"digests,omitempty"`
-	// Records are what the program's abilities recorded, by key in the manifest.
+	// Records are what abilities recorded, by key in the manifest.
 	Records  Records `json:"-"`
 	Validity []Mark  `json:"validity"`
 }
 
-// Setup is how a database's members were configured.
+// Setup is the configuration of the members.
 type Setup struct {
 	Options json.RawMessage `json:"options,omitempty"`
 	// OptionTexts are Options by their names in experiment files, as texts with units; nil in
@@ -149,7 +148,7 @@ type Setup struct {
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
 	// Settings is nil for a cluster that was already running, and in older manifests.
 	Settings *Settings `json:"settings,omitempty"`
-	// Resources are each member's limits; nil without limits.
+	// Resources are the limits of each member; nil without limits.
 	Resources *resources.Limits `json:"resources,omitempty"`
 	// Fsync states when a write is on disk, and Durability is its class; both are "" if not
 	// known, as in older manifests: see [DatabaseRun.SyncClass].
@@ -157,14 +156,14 @@ type Setup struct {
 	Durability declared.Durability `json:"durability,omitempty"`
 }
 
-// Logs is how events are found in the members' logs.
+// Logs describes how events are found in member logs.
 type Logs struct {
 	LogRules []declared.LogRule `json:"log_rules,omitempty"`
 	LogTimes []declared.LogTime `json:"log_times,omitempty"`
 }
 
-// Moments mark a run's phases, in the client's clock. Started is when control asked for the first
-// member to start, Ready when a quorum served, and LoadStart to LoadEnd the load window.
+// Moments mark the phases of a run, in the client clock. Started is when control asked for the
+// first member to start, Ready when a quorum served, and LoadStart to LoadEnd the load window.
 type Moments struct {
 	Started   time.Time `json:"started,omitzero"`
 	Ready     time.Time `json:"ready,omitzero"`
@@ -173,7 +172,7 @@ type Moments struct {
 	Ended     time.Time `json:"ended,omitzero"`
 }
 
-// Data describes the data in the database, without the load's requests.
+// Data describes the data in the database, without the requests of the load.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
 	// Shared is the part of a shared cluster that the load used; nil for a cluster of its own.
@@ -186,15 +185,15 @@ type Data struct {
 	Locks *LoadLocks `json:"load_locks,omitempty"`
 }
 
-// Issuing is how the clients' machines issued the load.
+// Issuing describes how the client machines issued the load.
 type Issuing struct {
-	// Backoff is how the load's clients back off; nil in older manifests, whose clients did not.
+	// Backoff describes how clients back off; nil in older manifests, whose clients did not.
 	Backoff *Backoff `json:"backoff,omitempty"`
-	// Lateness is how long the client itself delayed each request that it sent with a rate. It is
-	// the whole sent - due if a client waited for the due time, else at most the time in which
-	// the client was stopped since a client was last free. Format 1 has only the former.
-	// SchedulingLag is how late a timer fired in the client's process during the load, sampled
-	// every 10 ms, and Stops is when the process did not run; nil if not recorded.
+	// Lateness is the time by which the client itself delayed each request that it sent with a
+	// rate. It is the whole sent - due if a client waited for the due time, else at most the time
+	// in which the client was stopped since a client was last free. Format 1 has only the former.
+	// SchedulingLag is the lateness of a timer in the client process during the load, sampled every
+	// 10 ms, and Stops is when the process did not run; nil if not recorded.
 	Lateness      *Spread `json:"lateness,omitempty"`
 	SchedulingLag *Spread `json:"scheduling_lag,omitempty"`
 	Stops         *Stops  `json:"client_stops,omitempty"`
@@ -208,7 +207,7 @@ type Issuing struct {
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 
-// Keys compares the database's own key counts before and after a load that writes.
+// Keys compares the key counts of the database itself before and after a load that writes.
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
@@ -226,11 +225,11 @@ type Preload struct {
 	// PerRequest is the most keys that one request wrote.
 	PerRequest int           `json:"keys_per_request"`
 	Took       time.Duration `json:"took_ns"`
-	// Counted is the database's own key count after the preload, -1 if it was not asked.
+	// Counted is the key count of the database itself after the preload, -1 if it was not asked.
 	Counted int64 `json:"counted"`
 }
 
-// LoadSessions counts the sessions that a load's requests began, renewed and ended. Every granted
+// LoadSessions counts the sessions that requests in a load began, renewed and ended. Every granted
 // session is also counted by how it ended: Granted + Begun = Revoked + Ended + Expired + Left.
 type LoadSessions struct {
 	// TTL is the requested one, and Took the time until the sessions before the load were granted.
@@ -242,7 +241,7 @@ type LoadSessions struct {
 	Granted  int64 `json:"granted"`
 	Begun    int64 `json:"begun"`
 	Doubtful int64 `json:"doubtful,omitempty"`
-	// The load's requests ended the Revoked sessions; the Ended ones were ended after the load.
+	// Requests in the load ended the Revoked sessions; the Ended ones were ended after the load.
 	// The Expired ones ended by themselves, and the Left ones could not be ended, for the reason
 	// Why.
 	Revoked int64  `json:"revoked"`
@@ -255,7 +254,7 @@ type LoadSessions struct {
 	Locks *LoadLocks `json:"locks,omitempty"`
 }
 
-// LoadLocks counts the locks that a load's requests acquired. Each was given up in one way:
+// LoadLocks counts the locks that requests in a load acquired. Each was given up in one way:
 // Acquired = Released + Lost + Unclear.
 type LoadLocks struct {
 	// Recipe is the way to take a lock, By the library that has it, Fence its kind of fence, and
@@ -275,8 +274,9 @@ type LoadLocks struct {
 	Lost     int64 `json:"lost,omitempty"`
 	Unclear  int64 `json:"unclear,omitempty"`
 	// Overlaps counts locks acquired while another holder believed that it held the same lock.
-	// Disorder counts locks with a fence not greater than the previous holder's. Believed counts
-	// locks that were still held after their session had ended, because the client was stopped.
+	// Disorder counts locks with a fence not greater than that of the previous holder. Believed
+	// counts locks that were still held after their session had ended, because the client was
+	// stopped.
 	Overlaps int64 `json:"overlaps"`
 	Disorder int64 `json:"fences_out_of_order"`
 	Believed int64 `json:"believed,omitempty"`
@@ -316,14 +316,14 @@ func (s *LoadSessions) Add(o LoadSessions) {
 	}
 }
 
-// Found returns how many keys the load added, by the database's own count.
+// Found returns the number of keys that the load added, as counted by the database itself.
 func (k Keys) Found() int64 { return k.After - k.Before }
 
 // Shared is the part of a cluster that a load shared with others.
 type Shared struct {
-	// Prefix is the name below which all the load's keys lie.
+	// Prefix is the name below which all keys of the load lie.
 	Prefix string `json:"prefix"`
-	// Cleanup is how the keys were removed; nil if that was not requested.
+	// Cleanup describes how the keys were removed; nil if that was not requested.
 	Cleanup *Cleanup `json:"cleanup,omitempty"`
 	// Left counts the keys below the prefix at the end, -1 if not known.
 	Left int64 `json:"left"`
@@ -348,42 +348,42 @@ type Member struct {
 	// Argv are the commands run, in order.
 	Argv    [][]string `json:"argv,omitempty"`
 	Version string     `json:"version,omitempty"`
-	// Release is the member's release, from the agent's cache; nil if it ran an executable given
-	// to the agent, or the server in the agent's binary.
+	// Release is the release of the member, from the agent cache; nil if it ran an executable given
+	// to the agent, or the server in the agent binary.
 	Release *Release `json:"release,omitempty"`
-	// Environment is each command's environment; empty in older manifests, and for a cluster that
-	// was already running.
+	// Environment is the environment of each command; empty in older manifests, and for a cluster
+	// that was already running.
 	Environment []environment.Facts `json:"environment,omitempty"`
 	Host        *Host               `json:"host,omitempty"`
-	// Clock compares the agent's clock with the client's.
+	// Clock compares the agent clock with the client clock.
 	Clock *Clock `json:"clock,omitempty"`
 	// Disk is the data directory after the member stopped; nil if not measured.
 	Disk *Disk `json:"disk,omitempty"`
 	// Use is what the member used until it stopped; nil without limits.
 	Use *resources.Use `json:"use,omitempty"`
-	// Exit is how each command ended, such as "etcd: exit 0 after interrupt".
+	// Exit describes how each command ended, such as "etcd: exit 0 after interrupt".
 	Exit []string `json:"exit,omitempty"`
-	// Files are the files collected from the agent, below the tag's folder.
+	// Files are the files collected from the agent, below the tag folder.
 	Files []string `json:"files,omitempty"`
-	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
+	// LogCuts are logs whose middle was cut because they grew past the bound of the agent.
 	LogCuts []LogCut `json:"log_cuts,omitempty"`
-	// Records are what the program's abilities recorded, by key in the manifest.
+	// Records are what abilities recorded, by key in the manifest.
 	Records Records `json:"-"`
 	Error   string  `json:"error,omitempty"`
 }
 
-// LogCut is how much is missing from a log.
+// LogCut is the amount missing from a log.
 type LogCut struct {
-	// File is below the tag's folder.
+	// File is below the tag folder.
 	File  string `json:"file"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Release describes a member's program files: their origin and their hashes.
+// Release describes the program files of a member: their origin and their hashes.
 type Release struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Kind is how it was obtained: "archive", "go build", "maven" or "local".
+	// Kind is the way in which it was obtained: "archive", "go build", "maven" or "local".
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a module at a version, a path.
 	Source string `json:"source"`
@@ -393,29 +393,29 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Disk is a data directory's size in bytes and the file system that holds it.
+// Disk is the size of a data directory in bytes and the file system that holds it.
 type Disk struct {
 	ApparentBytes  int64  `json:"apparent_bytes"`
 	AllocatedBytes int64  `json:"allocated_bytes"`
 	Filesystem     string `json:"filesystem"`
 	Device         string `json:"device,omitempty"`
-	// MountOptions are the mount's and the file system's options, as in mountinfo.
+	// MountOptions are the options of the mount and of the file system, as in mountinfo.
 	MountOptions string `json:"mount_options,omitempty"`
-	// Model is the device's own name, and Queue its properties by the kernel, such as
-	// "not rotational, scheduler none, write cache write back".
+	// Model is the name that the device gives itself, and Queue its properties by the kernel, such
+	// as "not rotational, scheduler none, write cache write back".
 	Model string `json:"model,omitempty"`
 	Queue string `json:"queue,omitempty"`
-	// FsyncP50 is the median of a short fdatasync probe in the data directory's file system
+	// FsyncP50 is the median of a short fdatasync probe in the file system of the data directory
 	// before the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
-	// Tap is what the tap on the member's calls that put writes on disk costs; nil without a tap,
-	// in older manifests, and if not measured.
+	// Tap is what the tap on the calls of the member that put writes on disk costs; nil without a
+	// tap, in older manifests, and if not measured.
 	Tap *TapCost `json:"tap,omitempty"`
 }
 
-// TapCost compares how long appending 4 KiB and fdatasync take in the data directory's file
-// system under the member's tap and without it: the medians of N times each, in turns, before the
-// member started.
+// TapCost compares the time for appending 4 KiB and fdatasync in the file system of the data
+// directory, under the tap of the member and without it: the medians of N times each, in turns,
+// before the member started.
 type TapCost struct {
 	N       int           `json:"n"`
 	With    time.Duration `json:"with_p50_ns"`
@@ -445,8 +445,8 @@ func (r *DatabaseRun) Stopped() []Stretch {
 	return r.Stops.Stretches
 }
 
-// SyncClass returns the run's durability class, "" if the records do not show it. Records without
-// a class have a text, known in these two forms.
+// SyncClass returns the durability class, "" if the records do not show it. Records without a class
+// have a text, known in these two forms.
 func (r *DatabaseRun) SyncClass() declared.Durability {
 	switch {
 	case r.Durability != "":
@@ -460,5 +460,6 @@ func (r *DatabaseRun) SyncClass() declared.Durability {
 }
 
 // Records hold what abilities recorded for a run or a member, by key: see pkg/ability. They are
-// among the run's or member's own keys. Records from abilities unknown to this release are kept.
+// among the keys of the run or member itself. Records from abilities unknown to this release are
+// kept.
 type Records map[string]json.RawMessage

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 )
 
-// A mark comes back from a manifest as it was written, with this release's sentence for its
+// A mark comes back from a manifest as it was written, with the sentence in this release for its
 // values. A mark without values keeps its text, and so does one from a later release.
 func TestMarkTold(t *testing.T) {
 	written := NewMark(mark.Lost, true, mark.Values{"member": 2, "nothing": math.NaN()}, mark.Words{"why": "killed"})

@@ -16,11 +16,11 @@ func (e *Extent) Add(count, ns int64) {
 	e.SumNS += ns
 }
 
-// MemberSecond counts one member's answers in one second of one step and phase: one row of
+// MemberSecond counts the answers of one member in one second of one step and phase: one row of
 // members.csv. A request belongs to the member its connection went to when it was sent. Rows
 // without a request are left out.
 type MemberSecond struct {
-	// Second is the unix second in the client's clock.
+	// Second is the unix second in the client clock.
 	Second int64
 	Step   int
 	Phase  Phase

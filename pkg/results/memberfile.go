@@ -75,7 +75,7 @@ type MemberSeries struct {
 	Member int
 }
 
-// Tag returns the series as a log line's tag: TIMING:memberN:ok:stepN:measure.
+// Tag returns the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
 func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
@@ -105,7 +105,7 @@ func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistog
 	return out, nil
 }
 
-// Merge adds another row's requests.
+// Merge adds the requests of another row.
 func (m *MemberSecond) Merge(o *MemberSecond) {
 	for _, t := range timings() {
 		to, from := t.extent(m), t.extent(o)

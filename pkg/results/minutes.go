@@ -14,9 +14,9 @@ import (
 
 // MinuteLog writes latency-minutes.hlog, in which the histograms from latency.hlog are merged, so
 // that reports on a day read some lines for each minute and not one for each second. A line ends
-// where a minute ends, counted from the load's first second or from the first second of its step
-// and phase, or one second later: a measured window may begin within its first second. So a line
-// lies within one minute whichever minutes are meant. It is not safe for concurrent use.
+// where a minute ends, counted from the first second of the load or from the first second of its
+// step and phase, or one second later: a measured window may begin within its first second. So a
+// line lies within one minute whichever minutes are meant. It is not safe for concurrent use.
 type MinuteLog struct {
 	lines *histogram.LogWriter
 	now   int64 // the second whose histograms are added
@@ -39,7 +39,7 @@ type minutePart struct {
 	sum               *hdrhistogram.PackedHistogram
 }
 
-// NewMinuteLog opens or creates the log, in another log's memory: they are not safe for
+// NewMinuteLog opens or creates the log, in the memory of another log: they are not safe for
 // concurrent use with each other. Start is as for [histogram.NewLogWriter].
 func NewMinuteLog(path string, start time.Time, other *histogram.LogWriter) (*MinuteLog, error) {
 	lines, err := other.Another(path, start)
@@ -58,7 +58,7 @@ func (w *MinuteLog) Begin(second time.Time) error {
 	return w.write(func(p *minutePart) bool { return p.until <= w.now })
 }
 
-// Add adds a series' histogram, shaped like [histogram.New], to the second that began.
+// Add adds the histogram of a series, shaped like [histogram.New], to the second that began.
 func (w *MinuteLog) Add(s Series, h *hdrhistogram.Histogram) {
 	p := w.open[s]
 	if p == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// TestOtherLoads has a client and two members on one machine with four processors, and a member
-// on another machine whose samples lack the machine's processor time.
+// TestOtherLoads has a client and two members on one machine with four processors, and a member on
+// another machine whose samples lack its processor time.
 func TestOtherLoads(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Unix(1000, 0)

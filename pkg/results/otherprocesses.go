@@ -11,7 +11,7 @@ import (
 
 // OtherLoads compares, for each machine whose processors are known, its whole work between the
 // first and the last sample in the load with the work that the client and the members did on it.
-// Dir is the database's folder. Machines without two samples are left out.
+// Dir is the folder of the database. Machines without two samples are left out.
 func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	var hosts [][]sampledProcesses
 	add := func(p sampledProcesses) {
@@ -47,14 +47,15 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	return others
 }
 
-// sampledProcesses are the client's or a member's samples during the load.
+// sampledProcesses are the samples of the client or of a member during the load.
 type sampledProcesses struct {
 	member  int // -1 for the client
 	host    Host
 	samples []Sample
 }
 
-// otherLoad returns one machine's other load; false if the machine's time was not sampled.
+// otherLoad returns the other load on one machine; false if the processor time of the machine was
+// not sampled.
 func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 	devices := map[string]bool{}
 	for _, p := range processes {
@@ -73,7 +74,7 @@ func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 			o.Host, o.CPUs, o.Length = p.host.Name, p.host.AllCPUs(), length
 			o.HostCPUSeconds = grown(metric.HostCPUSeconds)
 		}
-		// One machine's samples cover nearly the same time.
+		// The samples of one machine cover nearly the same time.
 		if length > 0 {
 			o.OwnCPUSeconds += grown(metric.CPUSeconds) * o.Length.Seconds() / length.Seconds()
 		}

@@ -16,16 +16,16 @@ type Ranked struct {
 	Never bool
 }
 
-// Ranking has a population's response times by rank: first the answered requests, ok or declined,
-// in order; then the unknown and unsent ones; then the failed and shed ones.
+// Ranking has the response times of a population by rank: first the answered requests, ok or
+// declined, in order; then the unknown and unsent ones; then the failed and shed ones.
 //
 // A rank in the first group has the time at that rank among the answered requests. A rank in the
-// second has a lower bound: the value at that rank among the answered requests' times and the
-// least times for the unknown and unsent ones, all in one order. The bound is certain, because
-// each unknown or unsent request took at least its own bound, whenever it was answered, if ever.
-// It is the largest certain bound, because each may have been answered at its own bound. One slow
-// answer does not raise it. It can be below the time at a lower rank, which holds only because
-// unanswered requests rank above that rank. A rank in the third group has no response time.
+// second has a lower bound: the value at that rank among the times of the answered requests and the
+// least times for the unknown and unsent ones, all in one order. The bound is certain, because each
+// unknown or unsent request took at least its own bound, whenever it was answered, if ever. It is
+// the largest certain bound, because each may have been answered at its own bound. One slow answer
+// does not raise it. It can be below the time at a lower rank, which holds only because unanswered
+// requests rank above that rank. A rank in the third group has no response time.
 type Ranking struct {
 	n                  int64
 	answered           *hdrhistogram.Histogram
@@ -64,7 +64,7 @@ func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	return h
 }
 
-// Answered has the answered requests' response times. It must not be changed.
+// Answered has the response times of the answered requests. It must not be changed.
 func (r *Ranking) Answered() *hdrhistogram.Histogram { return r.answered }
 
 // At returns the response time that a share q of the population did not exceed. Without a request

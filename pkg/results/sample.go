@@ -12,7 +12,7 @@ import (
 // [metric.Unknown]. Process gauges (memory, descriptors, threads) and the CPU percentage are also
 // unknown when no process runs; the process count is 0 then.
 type Sample struct {
-	UnixNano int64 // by the machine's wall clock
+	UnixNano int64 // by the wall clock of the machine
 	// PeriodNS is the monotonic time since the sample before; 0 for the first, -1 if
 	// unknown.
 	PeriodNS int64
@@ -28,7 +28,8 @@ type Sample struct {
 	// BootID and NetNS identify the machine and the network namespace: samples with the same ones
 	// and the same device or interface count one source.
 	BootID, NetNS string
-	// Group is the processes' control group directory, "" if no control group counts anything.
+	// Group is the control group directory of the processes, "" if no control group counts
+	// anything.
 	Group string
 
 	// Values has the metrics of [metric.System]. Copies of a sample share them; [Sample.Set]
@@ -37,26 +38,26 @@ type Sample struct {
 
 	// Interpolated reports that [Interpolate] made the sample from two others.
 	Interpolated bool
-	// Classic reports that the sample comes from the classic tool's file: its context-switch
+	// Classic reports that the sample comes from a file of the classic tool: its context-switch
 	// counters hold thread counts, its memory sizes count 1000 bytes for each 1024, and metrics
 	// without a column there are unknown.
 	Classic bool
 }
 
-// Get returns a metric's value, or [metric.Unknown].
+// Get returns the value of a metric, or [metric.Unknown].
 func (s *Sample) Get(n metric.Name) float64 { return s.Values.Get(n) }
 
-// Set changes a metric's value in s alone.
+// Set changes the value of a metric in s alone.
 func (s *Sample) Set(n metric.Name, v float64) {
 	s.Values = s.Values.Clone()
 	s.Values.Set(n, v)
 }
 
-// shortestPeriod is how far two samples must be apart for the kernel's 10 ms CPU ticks to make a
-// percentage. Samples every 100 ms are sometimes a little closer.
+// shortestPeriod is the time needed between two samples for the 10 ms CPU ticks of the kernel to
+// make a percentage. Samples every 100 ms are sometimes a little closer.
 const shortestPeriod = 80 * time.Millisecond
 
-// CPUPercent returns how much [metric.CPUSeconds] grew over a period; 100 is one core. It is
+// CPUPercent returns the growth of [metric.CPUSeconds] over a period; 100 is one core. It is
 // unknown if either reading is, if the counter fell, as it does when sampling restarts, or over
 // less than 80 ms.
 func CPUPercent(before, after float64, period time.Duration) (percent float64, known bool) {

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// classicColumns are the classic tool's, as its documentation lists them.
+// classicColumns are those of the classic tool, as its documentation lists them.
 const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,VMRSS,VMSIZE,FD,THREADS,VOLUNTARY-CTXT-SWITCHES," +
 	"NON-VOLUNTARY-CTXT-SWITCHES,CPU-NUM,VMRSS-NUM,VMSIZE-NUM,LOAD-AVERAGE-1-MINUTE,LOAD-AVERAGE-5-MINUTE,LOAD-AVERAGE-15-MINUTE," +
 	"DEVICE,READS-COMPLETED,SECTORS-READ,TIME(READS),WRITES-COMPLETED,SECTORS-WRITTEN,TIME(WRITES),MILLISECONDS(READS)," +
@@ -181,7 +181,7 @@ func TestTruncatedSamples(t *testing.T) {
 	diff(t, "samples", []Sample{testSample(1), testSample(3)}, got)
 }
 
-// An older version's file lacks the columns for newer metrics.
+// A file from an older version lacks the columns for newer metrics.
 func TestSamplesOfAnOlderVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), FileServer)
 	writeSamples(t, path, testSample(1))
@@ -230,8 +230,8 @@ func TestClassicSamples(t *testing.T) {
 	}
 }
 
-// Written by us, the classic tool's samples give the classic tool's file again, field by
-// field, except the columns that it got wrong.
+// Written by us, samples of the classic tool give its file again, field by field, except the
+// columns that it got wrong.
 func TestClassicFileComesOutTheSame(t *testing.T) {
 	for _, name := range []string{"t-1-server-system-metrics-interpolated.csv", "t-client-system-metrics-interpolated.csv"} {
 		path := classicFile(t, name)
@@ -288,7 +288,7 @@ func anySamples() *rapid.Generator[[]Sample] {
 	})
 }
 
-// Every counter's written deltas sum exactly to its growth, whatever was missed or doubled.
+// The written deltas of every counter sum exactly to its growth, whatever was missed or doubled.
 // Counters never decrease, and there is one row per second.
 func TestInterpolatedSums(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -382,7 +382,7 @@ func TestInterpolate(t *testing.T) {
 	}
 }
 
-// A run's last sample may find that the processes have ended: it must not hide their earlier
+// The last sample of a run may find that the processes have ended: it must not hide their earlier
 // values in the same second.
 func TestInterpolateEndedProcesses(t *testing.T) {
 	alive := func(nano, period int64, cpu, rss float64) Sample {

@@ -36,7 +36,7 @@ func sampleColumns() []linefile.Column[sampleRow] {
 		if !slices.ContainsFunc(columns, func(c linefile.Column[sampleRow]) bool { return c.Name == m.Column }) {
 			columns = append(columns, optional(metricColumn(m.Name)))
 		}
-		if m.Name == metric.HostCPUSeconds { // earlier versions' files end here
+		if m.Name == metric.HostCPUSeconds { // files from earlier versions end here
 			columns = append(columns, optional(linefile.TextColumn("CGROUP", func(r *sampleRow) *string { return &r.Group })))
 		}
 	}
@@ -102,8 +102,8 @@ func interfaceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deltaColumns declares how much counters grew since the row before, so a column sums to its
-// counter's growth over the file. A counter that was reset gives one negative delta.
+// deltaColumns declares the growth of counters since the row before, so a column sums to the growth
+// of its counter over the file. A counter that was reset gives one negative delta.
 func deltaColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		deltaColumn("READS-COMPLETED-DELTA", 1, metric.ReadsCompleted),
@@ -142,7 +142,7 @@ func ownColumns() []linefile.Column[sampleRow] {
 	return columns
 }
 
-// now and growth are a number in a row: a metric's value, and its growth since the row before.
+// now and growth are a number in a row: the value of a metric, and its growth since the row before.
 func now(n metric.Name) func(*sampleRow) (v int64, known bool) {
 	return func(r *sampleRow) (int64, bool) { v := r.Get(n); return int64(v), v >= 0 }
 }
@@ -151,8 +151,8 @@ func growth(n metric.Name) func(*sampleRow) (v int64, known bool) {
 	return func(r *sampleRow) (int64, bool) { return r.delta(n) }
 }
 
-// delta returns a counter's growth since the row before, 0 in the first row. It
-// is unknown if either reading is.
+// delta returns the growth of a counter since the row before, 0 in the first row. It is unknown if
+// either reading is.
 func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
 	now := r.Get(counter)
 	if now < 0 {
@@ -165,7 +165,7 @@ func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
 	return int64(now) - int64(before), before >= 0
 }
 
-// deltaColumn declares a column for a counter's growth, in the counter's units times scale.
+// deltaColumn declares a column for the growth of a counter, in its units times scale.
 func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(counter)
@@ -176,7 +176,7 @@ func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[
 	}}
 }
 
-// megabytesColumn declares a column for a sector counter's growth in 10^6 bytes, exact to the
+// megabytesColumn declares a column for the growth of a sector counter in 10^6 bytes, exact to the
 // byte.
 func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
@@ -233,7 +233,8 @@ func metricColumn(n metric.Name) linefile.Column[sampleRow] {
 	}
 }
 
-// parser returns a function that reads a metric's fields. Most fields are as in the row before.
+// parser returns a function that reads the fields of a metric. Most fields are as in the row
+// before.
 func parser[T any](m metric.Metric, set func(row *T, v float64)) func(row *T, field string) error {
 	last, value, whole := "", metric.Unknown, m.Whole()
 	return func(row *T, field string) error {
@@ -364,14 +365,14 @@ type SampleLines struct {
 	before  *Sample // nil before the first sample
 }
 
-// NewSampleLines returns a SampleLines that calls put with each sample's whole lines, which put
-// may keep. The first call has the header too.
+// NewSampleLines returns a SampleLines that calls put with the whole lines of each sample, which
+// put may keep. The first call has the header too.
 func NewSampleLines(put func(lines []byte) error) *SampleLines {
 	return &SampleLines{put: put, columns: sampleColumns()}
 }
 
-// Write passes one sample to put and returns put's error. After an error the next sample replaces
-// this one.
+// Write passes one sample to put and returns the error from put. After an error the next sample
+// replaces this one.
 func (l *SampleLines) Write(s Sample) error {
 	var lines []byte
 	if l.before == nil {
@@ -405,9 +406,9 @@ func ParseSample(text []byte) (Sample, error) {
 	return rows[0].Sample, nil
 }
 
-// ReadSamples reads a system-metrics CSV, ours or the classic tool's
-// ([Sample.Classic] reports which). DELTA columns and texts made from numbers are
-// not read: they follow from the rest. Its errors are as in [ReadIntervals].
+// ReadSamples reads a system-metrics CSV, ours or that of the classic tool ([Sample.Classic]
+// reports which). DELTA columns and texts made from numbers are not read: they follow from the
+// rest. Its errors are as in [ReadIntervals].
 func ReadSamples(path string) ([]Sample, error) {
 	rows, err := linefile.ReadTable(path, sampleColumns(), func(header []string) func() sampleRow {
 		classic := !slices.Contains(header, firstOwnColumn)

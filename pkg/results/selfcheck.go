@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// SelfCheck is how exactly a machine measures and paces, found by dbtester selfcheck: a lower
-// bound for the client's own part in a run's numbers.
+// SelfCheck records the exactness with which a machine measures and paces, found by dbtester
+// selfcheck: a lower bound for the part of the client itself in the numbers of a run.
 type SelfCheck struct {
-	// Date is when the check began, by its machine's clock.
+	// Date is when the check began, by the clock of its machine.
 	Date time.Time `json:"date"`
 	Tool Tool      `json:"tool"`
 	Host Host      `json:"host"`
-	// Duration is how long each of the two loads compared with the truth took.
+	// Duration is the duration of each of the two loads compared with the truth.
 	Duration time.Duration `json:"duration_ns"`
 	// ServiceP99 comes from the load in a closed loop, ResponseP99 from the one with a rate.
 	ServiceP99  Compared `json:"service_p99"`
@@ -23,8 +23,8 @@ type SelfCheck struct {
 	// MissedRates are the rates tried and not kept. Other programs on the machine may have
 	// disturbed a rate below HighestRate.
 	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
-	// TimerLateness and ClientLateness are how much waits a millisecond apart overshoot: waits
-	// for a Go runtime timer, and waits by one client.
+	// TimerLateness and ClientLateness are the times by which waits of a millisecond overshoot:
+	// waits for a Go runtime timer, and waits by one client.
 	TimerLateness  Spread `json:"timer_lateness"`
 	ClientLateness Spread `json:"client_lateness"`
 }
@@ -37,8 +37,8 @@ type Compared struct {
 }
 
 // LoadCheck records the latency that the client adds to a load, measured before the load: its
-// heaviest step was applied to a loopback server which speaks the database's protocol and answers
-// after a known delay. The rest includes the connection and the protocol on both sides.
+// heaviest step was applied to a loopback server which speaks the protocol of the database and
+// answers after a known delay. The rest includes the connection and the protocol on both sides.
 type LoadCheck struct {
 	// Unavailable is the reason why the load could not be checked; then all measured values
 	// are zero.
@@ -48,18 +48,18 @@ type LoadCheck struct {
 	// Rate is in requests per second; 0 is a closed loop.
 	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
-	// Delay is the server's intended delay; the true times below are its real ones.
+	// Delay is the intended delay of the server; the true times below are its real ones.
 	Delay time.Duration `json:"delay_ns"`
 	// P50 and P99 are service times.
 	P50 Compared `json:"service_p50"`
 	P99 Compared `json:"service_p99"`
-	// Lateness is how late the client sent; nil for a closed loop.
+	// Lateness is the time from due to sent by the client; nil for a closed loop.
 	Lateness *Spread `json:"lateness,omitempty"`
 	// RequestsPerSecond counts requests that ended ok.
 	RequestsPerSecond float64 `json:"requests_per_second"`
 }
 
-// Added returns the client's addition in nanoseconds.
+// Added returns what the client added, in nanoseconds.
 func (c Compared) Added() int64 { return c.Measured - c.True }
 
 // Elsewhere returns the reason why the check does not apply to a machine, as a phrase

@@ -25,7 +25,7 @@ type Series struct {
 	Phase     Phase
 }
 
-// Tag returns the series as a log line's tag: TIMING:OPERATION:OUTCOME:stepN:PHASE, such as
+// Tag returns the series as the tag of a log line: TIMING:OPERATION:OUTCOME:stepN:PHASE, such as
 // "response:write:ok:step0:measure".
 func (s Series) Tag() string {
 	return fmt.Sprintf("%s:%s:%s:step%d:%s", s.Timing, s.Operation, s.Outcome, s.Step, s.Phase)
@@ -55,7 +55,7 @@ func ParseSeries(tag string) (Series, error) {
 	return s, nil
 }
 
-// maxSeries is how many series are read from a latency log, because each has a histogram.
+// maxSeries is the number of series that are read from a latency log, because each has a histogram.
 const maxSeries = 4096
 
 // ReadTotals reads a latency log into one histogram per series; lines of one series are merged.
@@ -117,7 +117,7 @@ func totalHistograms(dir string, intervals []Interval) (map[Series]*hdrhistogram
 	return totals, nil
 }
 
-// recordedOK counts the intervals' ok latencies by series.
+// recordedOK counts the ok latencies of intervals by series.
 func recordedOK(intervals []Interval) map[Series]int64 {
 	counts := map[Series]int64{}
 	for i := range intervals {
@@ -130,7 +130,7 @@ func recordedOK(intervals []Interval) map[Series]int64 {
 	return counts
 }
 
-// ReconcileLatency proves that the lines in a tag folder's latency.hlog sum to the ok histograms
+// ReconcileLatency proves that the lines in latency.hlog of a tag folder sum to the ok histograms
 // in its latency-total.hlog, bucket by bucket.
 func ReconcileLatency(dir string) error {
 	lines, err := ReadTotals(filepath.Join(dir, FileLatency))

@@ -95,7 +95,7 @@ func TestLatencyLinesSumToTotals(t *testing.T) {
 	}
 }
 
-// The log is a standard one: the library's own reader gives the same lines.
+// The log is a standard one: the reader in the library gives the same lines.
 func TestStandardReaderReadsTheLog(t *testing.T) {
 	dir := t.TempDir()
 	writeLatencies(t, dir)

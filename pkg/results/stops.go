@@ -3,8 +3,8 @@ package results
 import "time"
 
 // Stops are the stretches of a load in which the client did not run: its process was stopped, or
-// waited for a processor. The client's watchdog sees stretches longer than 10 ms, with a
-// resolution of 10 ms.
+// waited for a processor. The client watchdog sees stretches longer than 10 ms, with a resolution
+// of 10 ms.
 type Stops struct {
 	N       int64 `json:"n"`
 	TotalNS int64 `json:"total_ns"`
@@ -14,7 +14,7 @@ type Stops struct {
 	Stretches []Stretch `json:"stretches,omitempty"`
 }
 
-// Stretch is a part of a run, by the client's clock.
+// Stretch is a part of a run, by the client clock.
 type Stretch struct {
 	From   time.Time     `json:"from"`
 	Length time.Duration `json:"length_ns"`

@@ -18,8 +18,8 @@ import (
 // ClassUnrecorded is the class of errors that intervals count but errors.csv lacks.
 const ClassUnrecorded = "unrecorded"
 
-// Summary is the measured population of a load or of one step, over all operations. A load's
-// numbers are made only here.
+// Summary is the measured population of a load or of one step, over all operations. The numbers of
+// a load are made only here.
 type Summary struct {
 	// Window is the total length of the measured windows ([DatabaseRun.Measured]), without pauses
 	// between steps.
@@ -30,8 +30,8 @@ type Summary struct {
 
 	Due, Sent, OK, Failed, Unknown, Shed, Unsent, Queued, Late int64
 
-	// Latency covers the ok requests, by each step's [DatabaseRun.Timing]. Percentiles come from
-	// Histogram, which holds the same population; Latency.Quantile returns others.
+	// Latency covers the ok requests, by the [DatabaseRun.Timing] of each step. Percentiles come
+	// from Histogram, which holds the same population; Latency.Quantile returns others.
 	Latency   Latency
 	Histogram *hdrhistogram.Histogram
 
@@ -46,21 +46,21 @@ type Summary struct {
 	// Errors counts the failed and unknown requests by class, in class order.
 	Errors []ClassCount
 
-	// Steps and Operations are the same population by step and by operation, each in the load's
-	// order. Their own Steps and Operations are empty.
+	// Steps and Operations are the same population by step and by operation, each in the order of
+	// the load. Their own Steps and Operations are empty.
 	Steps      []StepSummary
 	Operations []OperationSummary
 }
 
-// StepSummary covers one step's measured window.
+// StepSummary covers the measured window of one step.
 type StepSummary struct {
 	Step    int
 	Clients int
 	Summary
 }
 
-// OperationSummary summarizes one operation of a mix, over all steps. Its window is the whole
-// load's, so that the operations' rates sum to the load's.
+// OperationSummary summarizes one operation of a mix, over all steps. Its window is that of the
+// whole load, so that the rates of operations sum to the rate of the load.
 type OperationSummary struct {
 	Operation string
 	Summary
@@ -98,7 +98,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 	return q.Summarize(func(int) bool { return true }), nil
 }
 
-// Requests are what a folder records about a load's requests, read once. They are safe for
+// Requests are what a folder records about the requests of a load, read once. They are safe for
 // concurrent use.
 type Requests struct {
 	// Totals come from [TotalHistograms].
@@ -215,8 +215,8 @@ func (p *parts) serve(windows map[int]span, all map[int]map[string]Throughput, k
 	}
 }
 
-// serveOlder does the same with older records, without progress. They only show how many requests
-// a whole step served; the number in a shorter window is not known.
+// serveOlder does the same with older records, without progress. They only show the number of
+// requests that a whole step served; the number in a shorter window is not known.
 func (p *parts) serveOlder(run *DatabaseRun, windows map[int]time.Duration) {
 	whole := map[int]bool{}
 	for _, s := range run.Steps {
@@ -246,7 +246,7 @@ func newSummary() Summary {
 	return Summary{Histogram: histogram.New(), Declined: histogram.New()}
 }
 
-// parts are a load's summaries by step and by operation.
+// parts are the summaries of a load by step and by operation.
 type parts struct {
 	steps      map[int]*StepSummary
 	operations map[string]*OperationSummary
@@ -310,7 +310,7 @@ func (s *Summary) finish() {
 	s.Latency.SetPercentiles(s.Histogram)
 }
 
-// addInterval adds one interval's counts and ok latencies.
+// addInterval adds the counts and ok latencies of one interval.
 func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Due += i.Due
 	s.Sent += i.Sent
@@ -324,7 +324,7 @@ func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Latency = s.Latency.Merge(*i.Latency(t, workload.OK))
 }
 
-// addErrors adds to a class's count.
+// addErrors adds to the count of a class.
 func (s *Summary) addErrors(class string, n int64) {
 	i, found := slices.BinarySearchFunc(s.Errors, class, func(c ClassCount, class string) int {
 		return strings.Compare(c.Class, class)
@@ -335,7 +335,7 @@ func (s *Summary) addErrors(class string, n int64) {
 	s.Errors[i].Count += n
 }
 
-// add adds another step's numbers.
+// add adds the numbers of another step.
 func (s *Summary) add(o *Summary) {
 	s.Window += o.Window
 	s.Served.add(&o.Served)

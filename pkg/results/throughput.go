@@ -22,17 +22,17 @@ const (
 	NoWindow Reason = "no measured time"
 )
 
-// MinSeconds is how many whole seconds a throughput's extremes need.
+// MinSeconds is the number of whole seconds needed for extremes of the throughput.
 const MinSeconds = 3
 
-// Throughput is how many requests ended ok inside measured windows, whenever they were due.
+// Throughput counts the requests that ended ok inside measured windows, whenever they were due.
 // Latencies have another population: the requests that were due in a window, whenever they ended.
 type Throughput struct {
-	// OK counts requests; Window is how long the windows are, without the pauses between them.
+	// OK counts requests; Window is the duration of the windows, without the pauses between them.
 	OK     int64
 	Window time.Duration
-	// WholeSeconds counts the whole seconds of the windows, each from its window's start. A
-	// window's remainder is joined to its last second.
+	// WholeSeconds counts the whole seconds of the windows, each from the start of its window. The
+	// remainder of a window is joined to its last second.
 	WholeSeconds int64
 	// Missing is why all these fields are missing.
 	Missing Reason
@@ -58,8 +58,8 @@ func (t *Throughput) Average() (perSecond float64, missing Reason) {
 	return average, ""
 }
 
-// Extremes returns the least and the most requests per second in a whole second. A window's last
-// second is longer by the window's remainder.
+// Extremes returns the least and the most requests per second in a whole second. The last second of
+// a window is longer by the remainder.
 func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	switch {
 	case t.Missing != "":
@@ -72,7 +72,7 @@ func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	return t.lowest, t.highest, ""
 }
 
-// add adds another step's throughput.
+// add adds the throughput of another step.
 func (t *Throughput) add(o *Throughput) {
 	if t.parts == 0 || o.parts > 0 && o.lowest < t.lowest {
 		t.lowest = o.lowest
@@ -105,7 +105,7 @@ func (s span) throughput(seconds []int64) Throughput {
 	return t
 }
 
-// stepCounts counts the requests that ended ok in each second of a step's window, by operation.
+// stepCounts counts the requests that ended ok in each second of a window, by operation.
 type stepCounts struct {
 	window  span
 	seconds map[string][]int64
@@ -158,9 +158,9 @@ func progressIn(dir string) ticks {
 	return func(each func(*Progress)) error { return EachProgress(dir, each) }
 }
 
-// served returns all steps' measured windows and the throughput in them by operation, "" for all
-// operations; nil for records without progress. Ok counts all requests that ended ok, inside the
-// windows or not. Each row is passed once to each function in also.
+// served returns the measured windows of all steps and the throughput in them by operation, "" for
+// all operations; nil for records without progress. Ok counts all requests that ended ok, inside
+// the windows or not. Each row is passed once to each function in also.
 func (r *DatabaseRun) served(progress ticks, also ...func(*Progress)) (windows map[int]span, served map[int]map[string]Throughput, ok int64, err error) {
 	if progress == nil {
 		return nil, nil, 0, nil

@@ -66,7 +66,7 @@ func TestExtremesOfSeconds(t *testing.T) {
 	}
 }
 
-// counted returns the throughputs from a step's rows.
+// counted returns the throughputs from the rows of a step.
 func counted(window span, step int, rows []Progress) map[string]Throughput {
 	c := newStepCounts(window)
 	for i := range rows {
@@ -108,8 +108,8 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// TestOlderFormat: a format 1 folder has no progress. How many requests whole steps served is
-// known, but not how many parts of steps did.
+// TestOlderFormat: a format 1 folder has no progress. The number of requests that whole steps
+// served is known, but not the number for parts of steps.
 func TestOlderFormat(t *testing.T) {
 	folder, err := Open(filepath.Join("testdata", "format1"))
 	check(t, err)

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Tracks returns the clocks for a run's members, by member, from the heartbeats in a database's
-// folder. A run without that file has the one offset in its manifest; a member without either has
-// the client's clock. The error comes from reading the file; the rows before it count.
+// Tracks returns the clocks for the members, by member, from the heartbeats in the folder of a
+// database. A run without that file has the one offset in its manifest; a member without either has
+// the client clock. The error comes from reading the file; the rows before it count.
 func Tracks(dir string, run *DatabaseRun) ([]clocks.Track, error) {
 	exchanges, err := clocks.Read(filepath.Join(dir, FileClock), len(run.Members))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -100,8 +100,8 @@ func TestBoundsByHand(t *testing.T) {
 }
 
 // A bound is at most the true response time for the request at its rank, whenever the given-up
-// requests are answered later, and as large as if they were answered at once. No bound is below a
-// lower rank's.
+// requests are answered later, and as large as if they were answered at once. No bound is below
+// that of a lower rank.
 func TestRankedIsASureBound(t *testing.T) {
 	for seed := range uint64(50) {
 		draw := rand.New(rand.NewPCG(seed, 1))
@@ -194,7 +194,7 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	}
 }
 
-// A load's progress is read once, however many steps and operations have requests never sent.
+// The progress of a load is read once, however many steps and operations have requests never sent.
 func TestProgressIsReadOnce(t *testing.T) {
 	start := time.Unix(100, 0)
 	run := &DatabaseRun{}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing returns the timing for a step's figures: see [TimingOf].
+// Timing returns the timing for the figures of a step: see [TimingOf].
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -17,9 +17,9 @@ func (r *DatabaseRun) Timing(step int) Timing {
 	return TimingOf(rate > 0)
 }
 
-// Measured returns a recorded step's measured window. It begins when the step's warm-up ends.
-// With a duration it ends when issuing ended or the cool-down began, whichever was first, so that
-// a straggler does not lengthen it; without a duration it ends just after the last answer. It
+// Measured returns the measured window of a recorded step. It begins when the warm-up ends. With a
+// duration it ends when issuing ended or the cool-down began, whichever was first, so that a
+// straggler does not lengthen it; without a duration it ends just after the last answer. It
 // includes from and excludes to.
 //
 // Requests per second are the requests that ended ok in the window over its length. The
@@ -42,8 +42,8 @@ func (r *DatabaseRun) Measured(s Step) (from, to time.Time) {
 	return from, to
 }
 
-// duration returns how long a step was planned to issue requests, 0 if only their number bounded
-// it.
+// duration returns the time for which a step was planned to issue requests, 0 if only their number
+// bounded it.
 func (r *DatabaseRun) duration(s *Step) time.Duration {
 	if s.Duration == 0 && len(r.Steps) == 1 {
 		return r.Load.Duration
@@ -51,7 +51,7 @@ func (r *DatabaseRun) duration(s *Step) time.Duration {
 	return s.Duration
 }
 
-// recordedSpans returns the recorded steps' measured windows, by step.
+// recordedSpans returns the measured windows of recorded steps, by step.
 func (r *DatabaseRun) recordedSpans() map[int]span {
 	spans := map[int]span{}
 	for _, s := range r.Steps {
@@ -76,7 +76,7 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	return s
 }
 
-// windows returns how long all steps' measured windows are, by step, for records without
+// windows returns the durations of measured windows in all steps, by step, for records without
 // progress. A step not recorded by a killed run lasted for the seconds that its intervals cover.
 // Intervals of steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
@@ -112,16 +112,16 @@ func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) ma
 	return windows
 }
 
-// span is a step's measured window, in nanoseconds after the step's start.
+// span is the measured window of a step, in nanoseconds after its start.
 type span struct{ from, to int64 }
 
 func (s span) length() int64 { return max(s.to-s.from, 0) }
 
-// seconds counts the window's whole seconds.
+// seconds counts the whole seconds in the window.
 func (s span) seconds() int64 { return s.length() / int64(time.Second) }
 
-// second returns the window's whole second to which a row belongs, from 0. A window shorter than
-// a second counts as one second.
+// second returns the whole second of the window to which a row belongs, from 0. A window shorter
+// than a second counts as one second.
 func (s span) second(p *Progress) int64 {
 	return min((p.FromNS-s.from)/int64(time.Second), max(s.seconds()-1, 0))
 }
