@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Auth holds the credentials of a client. Each database interprets them in its own way:
+// Auth holds a client's credentials. Each database interprets them in its own way:
 //
 //	etcd       user and password; the client requests a token with them
 //	Consul     the password is the ACL token, there is no user

@@ -61,7 +61,7 @@ func (b *Below) name(key []byte) *storedName {
 // names pools used names for later calls by any client.
 var names = sync.Pool{New: func() any { return new(storedName) }}
 
-// giveBack keeps the memory of a name for a later call, unless the client may still use it: see
+// giveBack keeps a name's memory for a later call, unless the client may still use it: see
 // [Client].
 func (n *storedName) giveBack(err error) {
 	if err == nil {
@@ -111,7 +111,7 @@ func (b *Below) Version(ctx context.Context, key []byte) (int64, error) {
 	return b.on.Version(ctx, b.key(key))
 }
 
-// Versions reads the versions of the keys.
+// Versions reads key versions.
 func (b *Below) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	own := make([][]byte, len(keys))
 	for i := range keys {

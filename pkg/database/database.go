@@ -24,7 +24,7 @@ type Database struct {
 	Info Info
 	// New returns a driver: a pointer to an options struct that holds every default.
 	// Fields have a yaml tag for the experiment file, a doc tag with one help line, and a classic
-	// tag with the keys of the option in classic files, comma separated.
+	// tag with the option keys in classic files, comma separated.
 	New func() Driver
 }
 
@@ -67,8 +67,8 @@ type Info struct {
 	// for other options. Nil means that clients cannot hold sessions, for the reason NoSessions.
 	Sessions   *SessionFacts
 	NoSessions string
-	// Locks are the facts about its locks; [LockFactsOf] returns them for the options of a driver.
-	// Nil means that clients cannot take locks, for the reason NoLocks.
+	// Locks are the facts about its locks; [LockFactsOf] returns them for a driver's options. Nil
+	// means that clients cannot take locks, for the reason NoLocks.
 	Locks   *LockFacts
 	NoLocks string
 	// Watches are the facts about each kind of watch with default options, the default kind first;
@@ -87,8 +87,8 @@ type Promise struct {
 	Text string
 }
 
-// Driver plans the members of one database and dials them. The fields of a driver are its options;
-// after decoding they do not change, and every method is safe for concurrent use.
+// Driver plans the members of one database and dials them. Driver fields are options; after
+// decoding they do not change, and every method is safe for concurrent use.
 type Driver interface {
 	// Plan returns the plan for one member. It depends only on its arguments and has no side
 	// effects.
@@ -104,12 +104,12 @@ type Driver interface {
 //
 // The caller reuses key and value: a client may keep them only if it returns an error. No method
 // retries a write, except those of a [Resender]. An error is or wraps an [*Error], or [Classify]
-// classes it. A client sends the deadline of a call to the server where the protocol can carry it.
+// classes it. A client sends a call's deadline to the server where the protocol can carry it.
 type Client interface {
 	// Put creates or overwrites key.
 	Put(ctx context.Context, key, value []byte) error
 	// Get returns the value of key, which belongs to the caller, or [ErrNotFound] if key does not
-	// exist. An [AppendGetter] can read into memory of the caller.
+	// exist. An [AppendGetter] can read into the caller's memory.
 	Get(ctx context.Context, key []byte, mode workload.ReadMode) ([]byte, error)
 	// Close releases the connection. It is called once, after the last call.
 	Close() error
@@ -124,11 +124,11 @@ type Host struct {
 
 // Member identifies the member to plan, and its cluster.
 type Member struct {
-	// Index is the place of this member in Hosts, from 0.
+	// Index is this member's place in Hosts, from 0.
 	Index int
 	// Hosts are all members in order, with every port filled in.
 	Hosts []Host
-	// Dir is the directory of the member, absolute. Plan paths are relative to it.
+	// Dir is the member directory, absolute. Plan paths are relative to it.
 	Dir string
 	// Tools maps names in Info.Tools to executables or directories. Tools that the agent
 	// lacks are absent.
@@ -137,7 +137,7 @@ type Member struct {
 	TLS *TLS
 }
 
-// Self returns the host of this member.
+// Self returns this member's host.
 func (m Member) Self() Host { return m.Hosts[m.Index] }
 
 // Plan describes how to run one member. Relative paths are below Member.Dir.
@@ -190,14 +190,14 @@ type Command struct {
 	Path string `json:"path,omitempty"`
 	// Args are the arguments after argv[0].
 	Args []string `json:"args"`
-	// Env entries are added to the environment of the agent.
+	// Env entries are added to the agent environment.
 	Env []string `json:"env,omitempty"`
 	// WaitListen delays the next command until these addresses accept connections.
 	WaitListen []string `json:"wait_listen,omitempty"`
 }
 
-// Validator is a driver that checks its decoded options, and whether they fit the machine of a
-// member. It returns all problems, joined.
+// Validator is a driver that checks its decoded options, and whether they fit a member's machine.
+// It returns all problems, joined.
 type Validator interface {
 	Validate(h HostFacts) error
 }
@@ -210,7 +210,7 @@ func CheckOptions(driver any) error {
 	return nil
 }
 
-// Classic is a driver whose defaults differ from the settings of the classic tool, which were the
+// Classic is a driver whose defaults differ from the classic tool's settings, which were the
 // defaults of the databases at that time.
 type Classic interface {
 	// SetClassic changes the options to those settings and describes the change, such as
@@ -218,7 +218,7 @@ type Classic interface {
 	SetClassic() string
 }
 
-// HostFacts describes the machine of a member.
+// HostFacts describes a member's machine.
 type HostFacts struct {
 	MemoryBytes int64
 	CPUs        int

@@ -10,7 +10,7 @@ type Holder interface {
 	Hold(until <-chan struct{})
 }
 
-// Hold pauses the reads of a connection. It is safe for concurrent use.
+// Hold pauses reads on a connection. It is safe for concurrent use.
 type Hold struct {
 	until atomic.Pointer[<-chan struct{}]
 }

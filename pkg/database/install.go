@@ -72,8 +72,8 @@ func (d Database) RecipesFrom(where, version string) ([]recipe.Recipe, error) {
 	return recipe.From(where, recipes)
 }
 
-// TooOldError is the error for a version before Oldest, the first version that the plans of a
-// driver support.
+// TooOldError is the error for a version before Oldest, the first version that a driver's plans
+// support.
 type TooOldError struct{ Name, Version, Oldest string }
 
 func (e *TooOldError) Error() string {

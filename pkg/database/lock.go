@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// LockFacts are the facts about the locks of a database, known before anything starts. One
-// contender at a time holds the lock of a name. A contender keeps its lock, or its place in the
-// queue, with a session it renews by itself.
+// LockFacts are the facts about a database's locks, known before anything starts. One contender at
+// a time holds the lock of a name. A contender keeps its lock, or its place in the queue, with a
+// session it renews by itself.
 type LockFacts struct {
 	// What is the name in the database for the object with which a contender holds a lock, such as
 	// "key of a lease".
 	What string
 	// Recipes are the ways to take a lock, the default first.
 	Recipes []LockRecipe
-	// Session are the facts about the session of a contender with any recipe: its TTL, and when
-	// members end it. Renews is the longest time between two renewals of a session with a TTL.
+	// Session are the facts about a contender's session with any recipe: its TTL, and when members
+	// end it. Renews is the longest time between two renewals of a session with a TTL.
 	Session SessionFacts
 	Renews  func(ttl time.Duration) time.Duration
 	// Delayed is the name in the database for the time in which no contender gets a lock after its
@@ -86,7 +86,7 @@ func (f LockFacts) Recipe(name string) (LockRecipe, error) {
 	return f.Recipes[i], nil
 }
 
-// Names returns the names of the recipes.
+// Names returns the recipe names.
 func (f LockFacts) Names() []string {
 	names := make([]string, len(f.Recipes))
 	for i, r := range f.Recipes {
@@ -112,7 +112,7 @@ func (f LockFacts) Lasts(ttl time.Duration) (least, most time.Duration) {
 	return least - f.Renews(ttl), most
 }
 
-// LockFactsOf returns the facts for the options of a driver, nil without locks.
+// LockFactsOf returns the facts for a driver's options, nil without locks.
 func LockFactsOf(i Info, driver any) *LockFacts {
 	if i.Locks == nil {
 		return nil
@@ -151,7 +151,7 @@ type Locks interface {
 }
 
 // ErrLockLost is wrapped by the error from [Contender.Release] for a lock that was no longer held
-// because the session of its holder had ended.
+// because the holder's session had ended.
 var ErrLockLost = errors.New("the lock was not held any more")
 
 // Contender has a session it renews by itself, and holds or waits for at most one lock. Its methods

@@ -16,7 +16,7 @@ func lockFacts() LockFacts {
 	}
 }
 
-// The lock of a dead holder passes when its session ends and the delay, if any, is over. The last
+// A dead holder's lock passes when its session ends and the delay, if any, is over. The last
 // renewal may be one renewal interval old.
 func TestPasses(t *testing.T) {
 	facts := lockFacts()

@@ -5,14 +5,14 @@ import "github.com/coreos/dbtester/pkg/metric"
 // MetricsSource is where a member reports its own metrics, and which ones are recorded. It is only
 // data: package scrape fetches and parses.
 type MetricsSource struct {
-	// URL serves metrics in the Prometheus text format. Its scheme is the one that clients of the
-	// member use.
+	// URL serves metrics in the Prometheus text format. Its scheme is the one that the member's
+	// clients use.
 	URL string
 	// Header is sent to URL, and is nowhere shown: it may have a token.
 	Header map[string]string
 	// Address and Command, used instead of URL, are a host:port and the request to send.
 	// Each answer line has one name and one value; the answer ends when the server closes the
-	// connection. TLS is used if clients of the member use it.
+	// connection. TLS is used if those clients use it.
 	Address, Command string
 	Metrics          []ReportedMetric
 }

@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// Mirror is a driver with a minimal server for the protocol of its database. The server does not
-// replicate and stores nothing on disk. Latency beyond a known delay is therefore due to the
-// client, the connection and the protocol.
+// Mirror is a driver with a minimal server for the database protocol. The server does not replicate
+// and stores nothing on disk. Latency beyond a known delay is therefore due to the client, the
+// connection and the protocol.
 type Mirror interface {
-	// ServeMirror serves plaintext connections from clients of this driver on the listener until
-	// ctx ends, and closes it. The transport of the driver does not matter. It calls hold, from
-	// several goroutines, before it answers a put or a get for an existing key, and answers when
-	// hold returns. All other requests of a dial and of a load of puts and gets are answered at
-	// once.
+	// ServeMirror serves plaintext connections from this driver's clients on the listener until ctx
+	// ends, and closes it. The driver's transport does not matter. It calls hold, from several
+	// goroutines, before it answers a put or a get for an existing key, and answers when hold
+	// returns. All other requests of a dial and of a load of puts and gets are answered at once.
 	ServeMirror(ctx context.Context, l net.Listener, hold func()) error
 }
 

@@ -15,7 +15,7 @@ type Deleter interface {
 	Delete(ctx context.Context, key []byte) error
 }
 
-// AppendGetter is optional on a [Client] that can read into memory of the caller, so that a load
+// AppendGetter is optional on a [Client] that can read into the caller's memory, so that a load
 // leaves no garbage for each read.
 type AppendGetter interface {
 	// AppendGet appends the value that Get would return to a buffer, and returns the extended
@@ -27,17 +27,17 @@ type AppendGetter interface {
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
-	// Range reads at most limit keys with their values, from key on in the order of the database.
-	// It returns the number of keys, and the total size of their values in bytes.
+	// Range reads at most limit keys with their values, from key on in database order. It returns
+	// the number of keys, and the total size of their values in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
 // Lister is optional on a [Ranger] whose ranges have more modes than [workload.RangeValues]:
 // those of Info.Lists.
 type Lister interface {
-	// List reads keys in such a mode, from key on in the order of the database. A mode without a
-	// limit ignores it. List returns the number of keys it read, and the total size of their values
-	// in bytes. The error wraps [ErrNoRangeMode] if the server lacks the mode.
+	// List reads keys in such a mode, from key on in database order. A mode without a limit ignores
+	// it. List returns the number of keys it read, and the total size of their values in bytes. The
+	// error wraps [ErrNoRangeMode] if the server lacks the mode.
 	List(ctx context.Context, how workload.RangeMode, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
 
@@ -57,7 +57,7 @@ var ErrNoTransactions = errors.New("the server has no transactions")
 
 // Transactor writes keys in one transaction if they have the versions the caller expects.
 //
-// A version changes with every write to its key; it is a number of the database: the mod revision
+// A version changes with every write to its key; the number is the database's own: the mod revision
 // in etcd, the data version plus one in ZooKeeper, the modify index in Consul.
 type Transactor interface {
 	// Txn makes all puts or no put, in one round trip. The keys differ. If a key has another

@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Removable selects which keys below a prefix to remove: all except [ClaimKey], or the keys of a
-// load by their numbers.
+// Removable selects which keys below a prefix to remove: all except [ClaimKey], or load keys by
+// their numbers.
 type Removable struct {
 	All     bool
 	Numbers workload.KeySpans

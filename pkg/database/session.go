@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// SessionFacts are the facts about the sessions of a database, known before anything starts. A
-// session and its keys end if its holder does not renew it within a TTL.
+// SessionFacts are the facts about a database's sessions, known before anything starts. A session
+// and its keys end if its holder does not renew it within a TTL.
 type SessionFacts struct {
 	// What is the name in the database for a session, such as "lease".
 	What string
@@ -94,7 +94,7 @@ type SessionDialer interface {
 // SessionRuler is a [SessionDialer] whose options change the facts.
 type SessionRuler interface{ SessionFacts() SessionFacts }
 
-// SessionFactsOf returns the facts for the options of a driver, nil without sessions.
+// SessionFactsOf returns the facts for a driver's options, nil without sessions.
 func SessionFactsOf(i Info, driver any) *SessionFacts {
 	if r, ok := driver.(SessionRuler); ok && i.Sessions != nil {
 		facts := r.SessionFacts()
@@ -191,7 +191,7 @@ type Leaser interface {
 	Revoke(ctx context.Context, id SessionID) error
 }
 
-// WhyNot returns why the clients of a database lack an operation, "" if the reason is unknown.
+// WhyNot returns why clients lack an operation, "" if the reason is unknown.
 func (i Info) WhyNot(op workload.Op) string {
 	switch {
 	case op.Locks():

@@ -21,7 +21,7 @@ func SessionTable(list []Database) string {
 	return markdown(SessionTableHead, rows)
 }
 
-// sessionCells returns the cells in the row of a database, without its name.
+// sessionCells returns the cells in a database's row, without its name.
 func sessionCells(d Database) []string {
 	f := d.Info.Sessions
 	if f == nil {

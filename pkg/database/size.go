@@ -4,17 +4,16 @@ package database
 // member fails. The figures are measured on a real server; comments in the driver give the sizes
 // behind them.
 type Sizer interface {
-	// Needs returns the needs of one member for data, in printing order.
+	// Needs returns one member's needs for data, in printing order.
 	Needs(d Data) []Need
 }
 
-// MemoryFitter is a driver with options that must fit the memory of its members, such as a heap
-// size.
+// MemoryFitter is a driver with options that must fit member memory, such as a heap size.
 type MemoryFitter interface {
 	// FitMemory changes the options so that a member fits into that many bytes. Options
 	// that the experiment file gives, by their keys, stay, and are refused if they cannot
-	// fit. All problems are joined, each beginning with the key of the option, or with "memory" if
-	// no option would help.
+	// fit. All problems are joined, each beginning with the option key, or with "memory" if no
+	// option would help.
 	FitMemory(bytes int64, given func(option string) bool) error
 }
 
@@ -56,7 +55,7 @@ type Need struct {
 	Why string
 }
 
-// Resource is filled by the data of a load on each member.
+// Resource is filled by load data on each member.
 type Resource string
 
 // The resources of a member. The store is a database file on the disk.

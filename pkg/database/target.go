@@ -7,7 +7,7 @@ import (
 
 // Target is a running cluster as a client dials it.
 type Target struct {
-	// Endpoints are the client addresses of the members, each host:port, in their order.
+	// Endpoints are the members' client addresses, each host:port, in order.
 	Endpoints []string
 	// Prefer is the index in Endpoints of the only member the connection may use; -1 allows all.
 	Prefer int

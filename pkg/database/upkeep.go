@@ -17,15 +17,15 @@ type Compacter interface {
 
 // Defragmenter is a driver whose members can free unused space in their store.
 type Defragmenter interface {
-	// Defragment frees unused space of one member. The member may answer nothing meanwhile.
+	// Defragment frees unused space on one member. The member may answer nothing meanwhile.
 	Defragment(ctx context.Context, t Target, member int) error
 }
 
 // Snapshotter is a driver whose members copy their data on request.
 type Snapshotter interface {
-	// Snapshot makes one member copy its data, and returns the size of the copy in bytes when it is
-	// complete. A copy the member sends is read to its end and dropped; a member that writes a file
-	// keeps the file.
+	// Snapshot makes one member copy its data, and returns its size in bytes when it is complete. A
+	// copy the member sends is read to its end and dropped; a member that writes a file keeps the
+	// file.
 	Snapshot(ctx context.Context, t Target, member int) (int64, error)
 }
 
@@ -38,7 +38,7 @@ type SnapshotPlanner interface {
 
 // SnapshotTarget is a cluster that will make snapshots.
 type SnapshotTarget struct {
-	// Version is the release of the members, "" if unknown.
+	// Version is the member release, "" if unknown.
 	Version string
 	// Running means that the members already run with their own options, which cannot
 	// change.

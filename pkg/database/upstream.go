@@ -9,8 +9,8 @@ type Upstream interface {
 	// SetUpstream changes the options to the defaults of a release; version is plain, such as
 	// "3.6.16". Options that no release has keep the dbtester defaults.
 	SetUpstream(version string)
-	// Changed returns the settings of a planned member that differ from the defaults of the
-	// release, except addresses, names and directories.
+	// Changed returns a planned member's settings that differ from the release defaults, except
+	// addresses, names and directories.
 	Changed(version string) []declared.Setting
 }
 

@@ -32,7 +32,7 @@ type WatchFacts struct {
 	// last report are skipped.
 	Coalesces bool
 	// Values means that events have values, which name the requests that wrote them. Without
-	// values, the clients of the load are [WriteVersioner], and the event versions are compared.
+	// values, load clients are [WriteVersioner], and the event versions are compared.
 	Values bool
 	// Ranges means that ranges can be watched; otherwise a watcher has one key.
 	Ranges bool
@@ -49,8 +49,7 @@ type WatchFacts struct {
 // WatchRuler is a [WatchDialer] whose options change the facts.
 type WatchRuler interface{ WatchFacts() []WatchFacts }
 
-// WatchesOf returns the facts about each kind of watch for the options of a driver, the default
-// first.
+// WatchesOf returns the facts about each kind of watch for a driver's options, the default first.
 func WatchesOf(i Info, driver any) []WatchFacts {
 	if r, ok := driver.(WatchRuler); ok {
 		return r.WatchFacts()
@@ -98,8 +97,8 @@ type WatchResumer interface {
 	Resume(ctx context.Context, watcher int32, r WatchRange, after int64) error
 }
 
-// WatchRange is the range of a watcher: a key below the target prefix, all keys there, or a
-// half-open range.
+// WatchRange is a watcher's range: a key below the target prefix, all keys there, or a half-open
+// range.
 type WatchRange struct {
 	Key []byte // nil for all
 	// End is nil or the exclusive end of a range that begins with Key. It is set only for kinds

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The number of mutations of recorded answers that a usual, a [Long] and a short test try.
+// The recorded answers are mutated this often in a usual, a [Long] and a short test.
 const (
 	mutations      = 256
 	longMutations  = 1024
@@ -27,10 +27,10 @@ const (
 	answerWithin = 100 * time.Millisecond
 )
 
-// Answers checks a driver with the answers of a real member, which are below testdata/answers in
-// the calling package: first as recorded, then changed in hundreds of ways, each time one piece of
-// one answer. Calls must return without a panic, and without allocating the memory an answer claims
-// to need. No member is started, except with -record, which rewrites the file:
+// Answers checks a driver with answers from a real member, which are below testdata/answers in the
+// calling package: first as recorded, then changed in hundreds of ways, each time one piece in one
+// answer. Calls must return without a panic, and without allocating the memory an answer claims to
+// need. No member is started, except with -record, which rewrites the file:
 //
 //	go test ./pkg/database/NAME -run '^TestRecordedAnswers$' -record
 func Answers(t *testing.T, s Suite, name string) {
@@ -64,7 +64,7 @@ func Answers(t *testing.T, s Suite, name string) {
 // Recording reports whether -record was given. A suite then needs executables.
 func Recording() bool { return flag.Lookup("record").Value.String() == "true" }
 
-// FuzzAnswers runs Answers for the fuzzer, which changes one piece of an answer arbitrarily.
+// FuzzAnswers runs Answers for the fuzzer, which changes one piece in an answer arbitrarily.
 func FuzzAnswers(f *testing.F, s Suite, name string) {
 	f.Helper()
 	a := newAnswers(f, s, name)
@@ -85,7 +85,7 @@ func FuzzAnswers(f *testing.F, s Suite, name string) {
 	})
 }
 
-// answers are the calls of a driver, and the answers of a member to each.
+// answers are calls by a driver, and a member's answers to each.
 type answers struct {
 	driver database.Driver
 	calls  []serverCall

@@ -103,7 +103,7 @@ func listenApart(t testing.TB, addr string) net.Listener {
 // Driver returns the driver with the suite options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
-// Target returns the addresses of all members, with no preference.
+// Target returns all member addresses, with no preference.
 func (c *Cluster) Target() database.Target {
 	t := database.Target{Prefer: -1, TLS: c.suite.TLS, Auth: c.suite.Auth}
 	for _, h := range c.hosts {
@@ -119,7 +119,7 @@ func (c *Cluster) To(member int) database.Target {
 	return t
 }
 
-// Addr returns the address of one member port.
+// Addr returns the address for one member port.
 func (c *Cluster) Addr(member int, role string) string {
 	return net.JoinHostPort(c.hosts[member].Addr, strconv.Itoa(c.hosts[member].Ports[role]))
 }
@@ -249,7 +249,7 @@ func (c *Cluster) start(index int, fresh bool) {
 	}
 }
 
-// dataBytes returns the size of the data directories of a member in bytes.
+// dataBytes returns the size of a member's data directories in bytes.
 func (c *Cluster) dataBytes(index int) int64 {
 	c.t.Helper()
 	var size int64
@@ -271,7 +271,7 @@ func (c *Cluster) dataBytes(index int) int64 {
 	return size
 }
 
-// tails returns the end of each log of a member.
+// tails returns the ends of a member's logs.
 func (c *Cluster) tails(index int) string {
 	var text string
 	for _, child := range c.members[index].Children() {
@@ -286,7 +286,7 @@ func (c *Cluster) tails(index int) string {
 
 func (c *Cluster) memberDir(index int) string { return filepath.Join(c.dir, strconv.Itoa(index)) }
 
-// Resume continues the paused processes of a member.
+// Resume continues a member's paused processes.
 func (c *Cluster) Resume(index int) {
 	c.t.Helper()
 	c.signal(index, unix.SIGCONT)

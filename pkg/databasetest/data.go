@@ -70,7 +70,7 @@ func bytesCase(t *testing.T, f *fixture) {
 	})
 }
 
-// sizesCase: values of all sizes are read as they were written.
+// sizesCase: values are read as they were written, whatever their size.
 func sizesCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	for _, size := range []int{0, 1, 255, 1023, 1024, 4097, 65536} {
@@ -104,7 +104,7 @@ func buffersCase(t *testing.T, f *fixture) {
 }
 
 // appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays
-// as it is, also with an error. All bytes of the value of key i are i.
+// as it is, also with an error. All bytes in the value for key i are i.
 func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][]byte, size int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

@@ -12,16 +12,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The load of the failover case: nine clients, three on each member. One member is killed.
+// The load in the failover case: nine clients, three on each member. One member is killed.
 const (
 	failoverClients = 9
 	failoverFor     = 4 * time.Second
 	failoverKill    = 1500 * time.Millisecond
 )
 
-// failoverCase: the clients of a killed follower wait, and do not send requests that fail at once.
-// With failover they continue on the next member; without it they wait until the end. Clients with
-// and without failover lose the same member.
+// failoverCase: clients on a killed follower wait, and do not send requests that fail at once. With
+// failover they continue on the next member; without it they wait until the end. Clients with and
+// without failover lose the same member.
 func failoverCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	loads := make([]*survivors, len(workload.Failovers()))
@@ -80,7 +80,7 @@ func keepWriting(t *testing.T, f *fixture, member int) (stop func()) {
 	}
 }
 
-// survivors are the clients of a load, some of which lose their member.
+// survivors are load clients, some of which lose their member.
 type survivors struct {
 	spec      load.Spec
 	conns     []database.Client
@@ -165,7 +165,7 @@ func (s *survivors) check(t *testing.T, lost int64, killed, dead time.Time) {
 	}
 }
 
-// noSink drops the records of a load.
+// noSink drops load records.
 type noSink struct{}
 
 func (noSink) Second(load.Second) error { return nil }

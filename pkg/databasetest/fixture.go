@@ -50,7 +50,7 @@ type testCase struct {
 // parts names the cases to run instead of the whole suite.
 type parts []Part
 
-// part runs a named part of a case and counts it.
+// part runs a named part and counts it.
 func (f *fixture) part(t *testing.T, name string, run func(*testing.T)) {
 	t.Helper()
 	f.parts++
@@ -209,7 +209,7 @@ const promptly = Patience
 // errLate is the error for a call that did not return promptly after its context ended.
 var errLate = errors.New("a call is still running although its context has ended")
 
-// below returns the names of the commands behind a proxy, which is the last command of a member.
+// below returns the names of the commands behind a proxy, which is a member's last command.
 func below(p database.Plan) []string {
 	var names []string
 	for _, c := range p.Commands[:len(p.Commands)-1] {
@@ -225,7 +225,7 @@ func drives[T any](f *fixture) bool {
 }
 
 // watchesWait reports whether watches may be tested at the same time as sessions: without a prefix,
-// watchers of all keys would also receive changes to session keys.
+// watchers on all keys would also receive changes to session keys.
 func watchesWait(f *fixture) bool { return f.open() && drives[database.SessionDialer](f) }
 
 // lists reports whether ranges have more modes than one.

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkHandOvers reports for each recipe the time from the request to release a lock until the
-// other contender holds it, in milliseconds: the median and the 99th percentile over all turns of
+// other contender holds it, in milliseconds: the median and the 99th percentile over all turns in
 // the benchmark. Each turn lasts 1 ms.
 func BenchmarkHandOvers(b *testing.B, s Suite) {
 	b.Helper()
@@ -31,7 +31,7 @@ func BenchmarkHandOvers(b *testing.B, s Suite) {
 	}
 }
 
-// handOvers makes two contenders take turns, and returns the duration of each hand-over.
+// handOvers makes two contenders take turns, and returns how long each hand-over took.
 func (c *Cluster) handOvers(b *testing.B, recipe string, turns int) (took []time.Duration) {
 	b.Helper()
 	locks, err := c.driver.(database.LockDialer).DialLocks(b.Context(), c.Target(), database.LockOptions{Recipe: recipe, TTL: time.Minute})

@@ -16,7 +16,7 @@ import (
 // JudgedLoad is the load for measuring the cost of judging: a closed loop with as many reads as
 // updates.
 type JudgedLoad struct {
-	// Name is the name of the database in the table that make consistency-cost writes.
+	// Name is the database name in the table that make consistency-cost writes.
 	Name string
 	Keys int64
 	// Requests are measured on each side of a pair, in judgedSlices slices.
@@ -29,12 +29,12 @@ const JudgedClients = 200
 const (
 	// judgedPairs is the number of measured pairs.
 	judgedPairs = 10
-	// judgedSlices is the number of slices on each side of a pair. Slices without and with a judge
-	// alternate, so that a machine that becomes slower or faster in a pair does so for both.
+	// judgedSlices is the number of slices on each side. Slices without and with a judge alternate,
+	// so that a machine that becomes slower or faster in a pair does so for both.
 	judgedSlices = 10
 )
 
-// JudgingCost measures the CPU time of a client per request, without and with a judge, over some
+// JudgingCost measures client CPU time per request, without and with a judge, over some
 // connections. It reports the medians, and the median ratio within pairs with its interval. The
 // file that DBTESTER_JUDGING_COST names gets a row.
 func JudgingCost(b *testing.B, l JudgedLoad, conns []database.Client) {
@@ -93,7 +93,7 @@ type judgedSide struct {
 	failed *int64
 	steps  int
 	sent   int64
-	took   time.Duration // CPU time of the measured slices
+	took   time.Duration // CPU time in the measured slices
 }
 
 // side preloads the keys for one side. The two sides have different key sizes.
@@ -138,7 +138,7 @@ func (s *judgedSide) run(b *testing.B, conns []database.Client, requests int64) 
 }
 
 // pair returns the CPU time per request in nanoseconds, without and with a judge. The first slice
-// of each side is not measured: a judge allocates memory for keys when they are first touched.
+// on each side is not measured: a judge allocates memory for keys when they are first touched.
 func (l JudgedLoad) pair(b *testing.B, conns []database.Client, pair int) (without, with float64) {
 	b.Helper()
 	odd := pair % 2

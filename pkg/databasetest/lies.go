@@ -44,7 +44,7 @@ func liesCase(t *testing.T, f *fixture) {
 	all.Wait()
 }
 
-// believe makes every call of a driver and its client that queries a server, one after another.
+// believe makes every call by a driver and its client that queries a server, one after another.
 func (f *fixture) believe(t *testing.T, lied database.Target) {
 	t.Helper()
 	for _, call := range serverCalls(f.driver) {

@@ -127,7 +127,7 @@ func loseFollowerCase(t *testing.T, f *fixture) {
 	lose(t, f, victim, other(f, victim), func() { f.Kill(victim) })
 }
 
-// loseBelowCase: as loseFollowerCase, but only the server behind the proxy of a member dies.
+// loseBelowCase: as loseFollowerCase, but only the server behind a member's proxy dies.
 func loseBelowCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	lose(t, f, victim, other(f, victim), func() {

@@ -14,7 +14,7 @@ import (
 // lockRequests is the number of requests in a load that take locks.
 const lockRequests = 24
 
-// lockLoad takes locks as requests of a load do: clients share two names.
+// lockLoad takes locks as requests in a load do: clients share two names.
 func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) {
 	target := f.Target()
 	target.Prefix = prefix
@@ -50,7 +50,7 @@ const (
 	lockTurns      = 5
 	// lockDelay applies to locks that have a delay.
 	lockDelay = 2 * time.Second
-	// leastTTL is the TTL of a holder that dies, unless members grant only longer ones.
+	// leastTTL is the TTL for a holder that dies, unless members grant only longer ones.
 	leastTTL = 2 * time.Second
 	// giveUpAfter ends a wait for a held lock.
 	giveUpAfter = 300 * time.Millisecond

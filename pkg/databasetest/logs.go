@@ -11,9 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/logrule"
 )
 
-// logLines compares the events that the rules of a driver find in server logs,
-// testdata/logs/VERSION.log, with golden files next to them. Every rule must be usable and state
-// the meaning of its event.
+// logLines compares the events that driver rules find in server logs, testdata/logs/VERSION.log,
+// with golden files next to them. Every rule must be usable and state the meaning of its event.
 func logLines(t *testing.T, f *fixture, m database.Member) {
 	plan, err := f.suite.Database.New().Plan(m)
 	if err != nil {

@@ -174,7 +174,7 @@ func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *
 	})
 }
 
-// ownText fetches the report of a member without the tested code.
+// ownText fetches a member's report without the tested code.
 func ownText(source database.MetricsSource, config *tls.Config) (string, error) {
 	if source.URL != "" {
 		transport := &http.Transport{TLSClientConfig: config}

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Mirror checks the mirror of a driver with clients of every transport on a loopback address: each
-// put, and each get of an existing key, is held exactly once, and reads return the written values.
+// Mirror checks a driver's mirror with clients over every transport on a loopback address: each
+// put, and each get for an existing key, is held exactly once, and reads return the written values.
 func Mirror(t *testing.T, address string, db database.Database, drivers map[string]database.Driver) {
 	for name, driver := range drivers {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ const (
 	Whole Part = iota
 	// Clients has the cases that depend on client code: for another transport.
 	Clients
-	// Servers has the cases that depend on the release of the members: for another release.
+	// Servers has the cases that depend on the member release: for another release.
 	Servers
 )
 

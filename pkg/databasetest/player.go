@@ -10,7 +10,7 @@ import (
 // port numbers.
 const slack = 8
 
-// player is a server that replays the answers of a member.
+// player is a server that replays a member's answers.
 type player struct {
 	connections
 	moved  *sync.Cond // a client sent something, or a connection ended

@@ -28,7 +28,7 @@ const ourPrefix = "shared/run-1"
 // neighbours returns the prefixes of foreign keys; the empty one is a client without a prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 
-// besides returns keys without a prefix whose names lie directly next to those of the load, if the
+// besides returns keys without a prefix whose names lie directly next to the load's, if the
 // database stores names unchanged.
 func besides() []string {
 	return []string{
@@ -172,7 +172,7 @@ func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[str
 	return held
 }
 
-// isOurs reports whether a stored name belongs to the load. A tree also has the znodes of the
+// isOurs reports whether a stored name belongs to the load. A tree also has the znodes for the
 // prefix itself.
 func isOurs(name string) bool {
 	name = strings.TrimPrefix(name, "/")
@@ -203,7 +203,7 @@ type belowOperation struct {
 	do   func(context.Context, *testing.T)
 }
 
-// belowPrefix returns the operations of a client below the prefix. Others have the same keys.
+// belowPrefix returns a client's operations below the prefix. Others have the same keys.
 func belowPrefix(f *fixture, c database.Client) []belowOperation {
 	mode := f.info().Reads[0]
 	key := func(n int64) []byte { return workload.AppendKey(nil, n, prefixKeySize) }
@@ -319,8 +319,8 @@ func belowRanges(f *fixture, c database.Client, key func(int64) []byte, mode wor
 	return ops
 }
 
-// interruptedLoad runs a load of all operations below the prefix, and cancels its context while it
-// runs, as Ctrl-C would.
+// interruptedLoad runs a load with all operations below the prefix, and cancels its context while
+// it runs, as Ctrl-C would.
 func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}

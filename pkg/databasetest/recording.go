@@ -21,10 +21,10 @@ import (
 // which a recording has no answer.
 const playedWithin = 30 * time.Second
 
-// recording holds the answers of a member to each call, by call name.
+// recording holds a member's answers to each call, by call name.
 type recording map[string]conversation
 
-// conversation holds the connections of one call in the order in which they were accepted, each
+// conversation holds the connections for one call in the order in which they were accepted, each
 // with the pieces the member sent.
 type conversation [][]piece
 
@@ -35,7 +35,7 @@ type piece struct {
 	Data  []byte `json:"data"`
 }
 
-// recordingPath returns the path of a recording in the calling package.
+// recordingPath returns the path to a recording in the calling package.
 func recordingPath(name string) string { return filepath.Join("testdata", "answers", name+".json") }
 
 // record starts a member, makes every call through a proxy, and writes the answers.
@@ -103,7 +103,7 @@ type recorder struct {
 	said   conversation
 }
 
-// connections tracks the connections of a server and the tasks that serve them.
+// connections tracks a server's connections and the tasks that serve them.
 type connections struct {
 	listener net.Listener
 	tasks    sync.WaitGroup

@@ -24,7 +24,7 @@ func (s Suite) cases() string {
 	return "testdata/cases.txt"
 }
 
-// Main runs the tests of a package, or one member as [Serve] does. It does not return.
+// Main runs a package's tests, or one member as [Serve] does. It does not return.
 func Main(m *testing.M, r *database.Registry) {
 	Serve(r)
 	flag.Bool("update", false, "rewrite the files that results are compared with")
@@ -44,7 +44,7 @@ func Main(m *testing.M, r *database.Registry) {
 // calling package, or with cases-secure.txt for TLS or credentials, so no case gets lost unnoticed;
 // -update rewrites the file. The returned cluster is stopped, but its logs remain.
 //
-// Nothing else may run in the test binary meanwhile: leaks are searched among all goroutines of the
+// Nothing else may run in the test binary meanwhile: leaks are searched among all goroutines in the
 // process.
 func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()

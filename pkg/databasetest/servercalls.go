@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// serverCall is a call of a driver or its client whose answer comes from a server. Its errors are
+// serverCall is a call to a driver or its client whose answer comes from a server. Its errors are
 // ignored: it only has to return.
 type serverCall struct {
 	name string
@@ -29,7 +29,7 @@ func (c serverCall) try(t testing.TB, to database.Target, within time.Duration) 
 	c.do(ctx, to)
 }
 
-// serverCalls returns all such calls of a driver. They use keys of prefixKeySize bytes.
+// serverCalls returns all such calls to a driver. They use keys of prefixKeySize bytes.
 func serverCalls(d database.Driver) []serverCall {
 	which := database.Removable{Numbers: workload.KeySpans{{Size: prefixKeySize, First: 0, End: 5}}}
 	calls := []serverCall{

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// countedKeys is the number of requests of each kind by a client.
+	// countedKeys is how many requests of each kind a client makes.
 	countedKeys = 20
 	// idleFor is the time for which the server count must stay unchanged before the first load, so
 	// that later requests belong to the load. Before the other loads, which follow at once, it is
@@ -30,8 +30,8 @@ type countedLoad struct {
 	do   func(ctx context.Context, c database.Client, i int, new, old []byte) error
 }
 
-// countedLoads returns the loads for the operations of a client. Old keys exist, and their values
-// are their own names.
+// countedLoads returns the loads for a client's operations. Old keys exist, and their values are
+// their own names.
 func countedLoads(f *fixture, c database.Client) []countedLoad {
 	value := bytesOf(100)
 	loads := []countedLoad{
@@ -160,7 +160,7 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes the requests of all clients in parallel and returns their outcomes.
+// run makes all client requests in parallel and returns their outcomes.
 func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
 	t.Helper()
 	var wg sync.WaitGroup

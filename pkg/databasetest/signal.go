@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/member"
 )
 
-// Pause stops the named commands of a member, or all its commands without names. The processes keep
+// Pause stops a member's named commands, or all its commands without names. The processes keep
 // their connections and answer nothing. Pause returns when all their threads have stopped. Resume
 // and Stop continue them.
 func (c *Cluster) Pause(index int, commands ...string) {
@@ -18,8 +18,8 @@ func (c *Cluster) Pause(index int, commands ...string) {
 	}
 }
 
-// KillCommand kills one command of a member; the others keep running. The member must be killed or
-// stopped before it is started again.
+// KillCommand kills one of a member's commands; the others keep running. The member must be killed
+// or stopped before it is started again.
 func (c *Cluster) KillCommand(index int, command string) {
 	c.t.Helper()
 	c.signal(index, unix.SIGKILL, command)

@@ -32,8 +32,8 @@ func stallCase(t *testing.T, f *fixture) {
 	}
 }
 
-// stall pauses the commands of a member, checks that all calls to clients and to the driver end in
-// time, and resumes the member.
+// stall pauses a member's commands, checks that all calls to clients and to the driver end in time,
+// and resumes the member.
 func stall(t *testing.T, f *fixture, what string, victim int, commands ...string) {
 	s := &stalled{fixture: f, victim: victim, asked: f.dial(t, f.To(victim)), cancelled: f.dial(t, f.To(victim))}
 	var err error

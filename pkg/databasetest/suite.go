@@ -13,12 +13,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Suite configures the tests of one database.
+// Suite configures the tests for one database.
 type Suite struct {
 	Database database.Database
 	// Options are YAML over the driver defaults.
 	Options string
-	// Addrs are the loopback addresses of the members, one each; the default is 127.0.0.1 to
+	// Addrs are the member loopback addresses, one each; the default is 127.0.0.1 to
 	// 127.0.0.3. Give every database its own, because test packages run concurrently.
 	Addrs []string
 	// Tools are the executables for Info.Tools.
@@ -44,8 +44,8 @@ type Suite struct {
 	// clients, whether or not it changed anything. It does not grow on an idle cluster. It is nil
 	// for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
-	// Held returns all keys of the cluster by their stored names, each with a text of its value and
-	// version as the servers report them. If it is nil, clients of the driver read the values.
+	// Held returns all keys of the cluster by their stored names, each with a text for its value
+	// and version as the servers report them. If it is nil, clients of the driver read the values.
 	Held func(testing.TB, *Cluster) map[string]string
 	// PrefixOptions are YAML over Options for the clients in the case with a prefix, which creates
 	// several key spaces.
@@ -55,7 +55,7 @@ type Suite struct {
 	Guarded bool
 	// Version is the version members must report; empty means any.
 	Version string
-	// Lacks are range modes members of this release do not know.
+	// Lacks are range modes that this release does not know.
 	Lacks []workload.RangeMode
 	// Part is the part that runs, if not the whole suite.
 	Part Part
@@ -64,9 +64,8 @@ type Suite struct {
 	Elsewhere []string
 }
 
-// Cluster runs members of one database on loopback addresses, as an agent does. Its methods fail
-// the test on errors and are not safe for concurrent use. Its members are killed when the test
-// ends.
+// Cluster runs members on loopback addresses, as an agent does. Its methods fail the test on errors
+// and are not safe for concurrent use. Its members are killed when the test ends.
 type Cluster struct {
 	t       testing.TB
 	suite   Suite

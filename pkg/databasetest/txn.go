@@ -66,7 +66,7 @@ func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Tra
 // txnVersions: versions read together equal those read one by one, also with missing keys in
 // between, and next to foreign keys.
 func txnVersions(t *testing.T, f *fixture) {
-	const first, many, every = 985, 290, 7 // the numbers fill some pages of a driver and begin others
+	const first, many, every = 985, 290, 7 // the numbers fill some pages and begin others
 	target := f.Target()
 	target.MaxBytes = 100
 	client := f.dial(t, target)
@@ -234,8 +234,7 @@ func makes(t *testing.T, txn database.Transactor, puts []database.GuardedPut) {
 	}
 }
 
-// conflicts fails the test unless a transaction conflicts. Its answer may have the current version
-// of the key.
+// conflicts fails the test unless a transaction conflicts. Its answer may have the current version.
 func conflicts(t *testing.T, txn database.Transactor, name string, puts []database.GuardedPut, version int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

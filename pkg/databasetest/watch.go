@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heard holds the events of some watchers, except events without a change. It is safe for
-// concurrent use.
+// Heard holds events for some watchers, except events without a change. It is safe for concurrent
+// use.
 type Heard struct {
 	mu     sync.Mutex
 	events []database.WatchEvent
@@ -45,7 +45,7 @@ func (h *Heard) Broken(err error) {
 	h.broken = err
 }
 
-// Of returns the events of a watcher, and why its connection ended.
+// Of returns a watcher's events, and why its connection ended.
 func (h *Heard) Of(watcher int32) ([]database.WatchEvent, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -328,8 +328,8 @@ func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix
 	}
 }
 
-// resume closes the connection of a watcher, calls meanwhile and continues over another connection.
-// A barrier over it ends after all changes. It reports false for a release that cannot do that.
+// resume closes a watcher's connection, calls meanwhile and continues over another connection. A
+// barrier over it ends after all changes. It reports false for a release that cannot do that.
 func (w *watchedKeys) resume(ctx context.Context, t *testing.T, f *fixture, facts *database.WatchFacts, target database.Target, watcher int32, r database.WatchRange, meanwhile func()) bool {
 	t.Helper()
 	if err := w.on[watcher].Close(); err != nil {
@@ -391,7 +391,7 @@ func checkHeard(t *testing.T, facts *database.WatchFacts, events []database.Watc
 }
 
 // watchFacts: a database has the facts about its watches, or the reason why it has no watches.
-// Kinds without values need clients that know the versions of their writes.
+// Kinds without values need clients that know the versions they wrote.
 func watchFacts(t *testing.T, f *fixture) {
 	_, dials := f.driver.(database.WatchDialer)
 	info := f.info()

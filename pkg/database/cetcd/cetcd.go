@@ -66,7 +66,7 @@ func (o *Options) Recipes(version string) ([]recipe.Recipe, error) {
 	return o.Server.Recipes(version)
 }
 
-// MaxValue returns the limit of the proxy in bytes, or that of etcd if an option makes it smaller.
+// MaxValue returns the proxy limit in bytes, or the etcd limit if an option makes that smaller.
 // etcd stores a few bytes more than the value.
 func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
@@ -83,7 +83,7 @@ func (o *Options) MaxTxnValue(keySize, keys int) int {
 // api returns the driver for the interface that the proxies serve.
 func (o *Options) api() *consul.Options { return &consul.Options{Transport: o.Transport} }
 
-// Ready makes one linearizable read through the proxy of a member.
+// Ready makes one linearizable read through a member's proxy.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return o.api().Ready(ctx, t, member)
 }
@@ -91,7 +91,7 @@ func (o *Options) Ready(ctx context.Context, t database.Target, member int) erro
 // keysOnly is a Consul client without sessions, which the proxy refuses.
 type keysOnly struct{ database.WholeKeys }
 
-// Dial opens one connection to the proxy of one member, as to a Consul member.
+// Dial opens one connection to one member's proxy, as to a Consul member.
 func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client, error) {
 	c, err := o.api().Dial(ctx, t)
 	if err != nil {
@@ -100,8 +100,8 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return keysOnly{c.(database.WholeKeys)}, nil
 }
 
-// DialWatches opens a connection for one watcher to the proxy of one member, as to a Consul member.
-// The proxy must be the one in this binary, which describes itself: whether queries to a cetcd
+// DialWatches opens a connection for one watcher to one member's proxy, as to a Consul member. The
+// proxy must be the one in this binary, which describes itself: whether queries to a cetcd
 // executable wait for changes is not known.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, kind database.WatchKind, to database.Receiver) (database.Watches, error) {
 	if _, err := o.Version(ctx, t, max(t.Prefer, 0)); err != nil {

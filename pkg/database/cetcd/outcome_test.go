@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Clients of the proxy see the right outcome and class for an etcd answer.
+// Proxy clients see the right outcome and class for an etcd answer.
 func TestOutcomes(t *testing.T) {
 	tests := []struct {
 		name    string

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The roles of the etcd ports; "client" is the port of the proxy.
+// The roles of the etcd ports; "client" is the proxy port.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"

@@ -49,7 +49,7 @@ func (r *request) atMostOne(names ...string) error {
 	return nil
 }
 
-// respond turns the error of a function into the answer, unless the function has written one.
+// respond turns an error from a function into the answer, unless the function has written one.
 func respond(f func(http.ResponseWriter, *request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		params, err := url.ParseQuery(r.URL.RawQuery)

@@ -11,7 +11,7 @@ import (
 )
 
 // put creates or overwrites a key. Consul skips a write that does not change the value;
-// here every write changes the index of its key.
+// here every write changes the key's index.
 func (p *proxy) put(w http.ResponseWriter, r *request) error {
 	if r.key == "" {
 		return errMissingKey

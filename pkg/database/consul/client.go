@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client applies operations over one connection of the Consul library, one at a time.
+// client applies operations over one connection in the Consul library, one at a time.
 type client struct {
 	kv       *api.KV
 	sessions *api.Session

@@ -72,8 +72,8 @@ func (o *Options) DialLocks(_ context.Context, t database.Target, lo database.Lo
 	return &contenders{on: o, target: t, lo: lo, ttl: f.Session.Granted(lo.TTL), recipe: recipe.Name}, nil
 }
 
-// lockConns bounds the connections of a contender: for a wait, a renewal, and the query with which
-// the library checks whether it still holds the lock.
+// lockConns bounds a contender's connections: for a wait, a renewal, and the query with which the
+// library checks whether it still holds the lock.
 const lockConns = 4
 
 // open returns a separate client for the next member.
@@ -156,7 +156,7 @@ func (s *sessions) deleteFree(ctx context.Context) error {
 	return nil
 }
 
-// keyOf returns the key of a lock.
+// keyOf returns the key for a lock.
 func (s *sessions) keyOf(name []byte) (string, error) {
 	key, err := encodeKey(name)
 	if err != nil {
@@ -318,7 +318,7 @@ func (c *contender) Close(ctx context.Context) error {
 	return errors.Join(err, c.session.on.Close())
 }
 
-// libraryContender takes locks of the Consul library with its own session, which the library
+// libraryContender takes locks in the Consul library with its own session, which the library
 // renews.
 type libraryContender struct {
 	session *session
@@ -351,7 +351,7 @@ func newLibraryContender(s *session) (*libraryContender, error) {
 	return c, nil
 }
 
-// attempts ends the lock requests of the library, which take no context, with an attempt.
+// attempts ends lock requests by the library, which take no context, with an attempt.
 type attempts struct {
 	next http.RoundTripper
 	of   *libraryContender
@@ -361,7 +361,7 @@ func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r.WithContext(*a.of.attempt.Load()))
 }
 
-// Acquire locks a lock of the library, and then requests the fence.
+// Acquire locks a library lock, and then requests the fence.
 func (c *libraryContender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {

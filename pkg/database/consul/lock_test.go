@@ -76,7 +76,7 @@ func TestLostLock(t *testing.T) {
 	}
 }
 
-// sessionOf returns the session of a contender.
+// sessionOf returns a contender's session.
 func sessionOf(c database.Contender) *session {
 	if direct, ok := c.(*contender); ok {
 		return direct.session
@@ -86,8 +86,8 @@ func sessionOf(c database.Contender) *session {
 
 func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite(b)) }
 
-// The lock of a dead holder passes later by its LockDelay. 0 means no delay, which the Consul
-// client cannot request.
+// A dead holder's lock passes later by its LockDelay. 0 means no delay, which the Consul client
+// cannot request.
 func TestLockDelay(t *testing.T) {
 	if !databasetest.Long() {
 		t.Skip("it waits for 35 s")

@@ -6,10 +6,10 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// members queries the members of a target over its own connections.
+// members queries target members over its own connections.
 type members struct {
 	target    database.Target
-	transport database.Transport // for the clients of a load
+	transport database.Transport // for load clients
 	maxBody   int64              // of an answer about one key, in bytes
 }
 

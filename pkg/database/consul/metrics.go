@@ -22,8 +22,8 @@ func metrics(m database.Member) *database.MetricsSource {
 	return &s
 }
 
-// Reports returns the metrics of a member at its client address. Its configuration must have a
-// positive telemetry.prometheus_retention_time, and the token agent:read.
+// Reports returns a member's metrics at its client address. Its configuration must have a positive
+// telemetry.prometheus_retention_time, and the token agent:read.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member], t.TLS != nil)
 	if t.Auth != nil && t.Auth.Password != "" {

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify classifies the error of a request, nil for nil. The text of the error has no URL,
-// because a URL contains the key.
+// classify classifies the error of a request, nil for nil. The text has no URL, because a URL
+// contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -75,13 +75,13 @@ func classOfEnd(err error) database.Class {
 }
 
 // hasEnd reports whether an answer is the error of a canceled request. A client that hangs up at
-// its deadline cancels the request of the proxy, and the proxy answers with that error.
+// its deadline cancels the proxy request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
 }
 
-// ended returns the error of a context that has ended, else nil. The deadline of a connection may
-// expire a moment before the timer of the context.
+// ended returns the error of a context that has ended, else nil. A connection deadline may expire a
+// moment before the context timer.
 func ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -152,7 +152,7 @@ func reasons() []reason {
 		{"node is not the leader", database.ClassLeaderChange, true},
 		{"leadership transfer in progress", database.ClassLeaderChange, true},
 		{"timed out enqueuing operation", database.ClassThrottled, true},
-		// The entry may be in the log of a member.
+		// The entry may be in a member's log.
 		{"leadership lost while committing log", database.ClassLeaderChange, false},
 		{"raft is already shutdown", database.ClassUnavailable, false},
 		// No connection to the leader, so nothing was forwarded to it; for a connection that broke

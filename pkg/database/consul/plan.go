@@ -49,7 +49,7 @@ func (o *Options) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// args returns the arguments of the agent.
+// args returns the agent arguments.
 func (o *Options) args(m database.Member) []string {
 	self := m.Self()
 	args := []string{

@@ -64,12 +64,12 @@ type agent struct {
 // server returns the address that other members use.
 func (a agent) server() string { return net.JoinHostPort(a.Member.Addr, a.Member.Tags["port"]) }
 
-// leaderAnswer is the answer of a member: the address of the leader, and its own.
+// leaderAnswer is a member's answer: the leader address, and its own.
 type leaderAnswer struct{ leader, self string }
 
-// Leader asks the endpoints in parallel for the address of the leader and their own, until a
-// majority agrees, and returns the member the majority names as leader. It fails if that member did
-// not answer.
+// Leader asks the endpoints in parallel for the leader address and their own, until a majority
+// agrees, and returns the member the majority names as leader. It fails if that member did not
+// answer.
 func (o *Options) Leader(ctx context.Context, t database.Target) (int, error) {
 	answers, err := database.AskMembers(ctx, len(t.Endpoints), func(ctx context.Context, member int) (answer leaderAnswer, err error) {
 		var self agent
@@ -112,7 +112,7 @@ func columns(answers []leaderAnswer) (leaders, servers []string) {
 	return leaders, servers
 }
 
-// leaderOf finds the leader that most members name among the servers of the members.
+// leaderOf finds the server that most members name as leader.
 func leaderOf(leaders, servers []string, unasked error) (int, error) {
 	votes := map[string]int{}
 	leader := ""
@@ -242,8 +242,8 @@ func unescaped(name []byte) string {
 	return text
 }
 
-// maxJSON bounds the answer of a member about itself, in bytes. A large configuration takes about
-// 100 KiB.
+// maxJSON bounds a member's answer about itself, in bytes. A large configuration takes about 100
+// KiB.
 const maxJSON = 4 << 20
 
 // getJSON decodes an answer into out.

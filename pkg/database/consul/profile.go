@@ -12,8 +12,8 @@ import (
 
 var _ database.Profiler = (*Options)(nil)
 
-// CPUProfile fetches a profile from the client port of a member. The member serves it with the
-// option enable_debug, or to tokens with operator:read.
+// CPUProfile fetches a profile from a member's client port. The member serves it with the option
+// enable_debug, or to tokens with operator:read.
 func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, d time.Duration, w io.Writer) error {
 	err := o.members(t).ask(member, func(c *client) error {
 		resp, err := c.get(ctx, database.ProfilePath(d))

@@ -49,8 +49,8 @@ func (o *Options) Registry() database.SessionFacts {
 	}
 }
 
-// registry registers instances at the agents of the members in turn, and follows them through the
-// preferred or else the first member.
+// registry registers instances at the member agents in turn, and follows them through the preferred
+// or else the first member.
 type registry struct {
 	target  database.Target
 	agents  []*api.Client // by member
@@ -60,8 +60,8 @@ type registry struct {
 	last    atomic.Int64
 }
 
-// DialRegistry makes clients for the agents of all members. An ACL token must allow writing the
-// service, whose name begins with "dbtester", and reading node_prefix "".
+// DialRegistry makes clients for all member agents. An ACL token must allow writing the service,
+// whose name begins with "dbtester", and reading node_prefix "".
 func (o *Options) DialRegistry(ctx context.Context, t database.Target) (database.Sessions, error) {
 	r, err := newRegistry(t)
 	if err != nil {

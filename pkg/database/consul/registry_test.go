@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// Instances register as services at the agent of a server: consumers learn about deaths and
-// deploys, no instance is declared dead before its TTL, and no registration is left, not even for
-// dead instances.
+// Instances register as services at a server's agent: consumers learn about deaths and deploys, no
+// instance is declared dead before its TTL, and no registration is left, not even for dead
+// instances.
 func TestRegistry(t *testing.T) {
 	c := startOne(t, "{}")
 	plan := discovery.Plan{

@@ -32,7 +32,7 @@ const (
 	roundTrip = 100 * time.Millisecond
 )
 
-// sessionFacts returns the facts about the sessions of the key-value store, without health checks.
+// sessionFacts returns the facts about sessions in the key-value store, without health checks.
 func sessionFacts() *database.SessionFacts {
 	return &database.SessionFacts{
 		What: "session without health checks, which deletes its keys (LockDelay 15 s, Consul's default)", Least: leastTTL, Most: mostTTL, Step: time.Millisecond,
@@ -198,7 +198,7 @@ const (
 	delayRest = 100 * time.Millisecond
 )
 
-// sessionName lets operators recognize the sessions of this program.
+// sessionName lets operators recognize sessions by this program.
 const sessionName = "dbtester"
 
 // entryOf returns a session without health checks.

@@ -10,7 +10,7 @@ const (
 	memoryPerKey = 1700
 	keyCopies    = 8
 	valueCopies  = 2
-	// processMemory is the memory of a member without keys.
+	// processMemory is a member's memory without keys.
 	processMemory = 70 << 20
 )
 

@@ -91,7 +91,7 @@ func withoutTxn(err error) error {
 }
 
 // Txn makes all puts if the keys have the expected indexes, with cas operations. The answer to a
-// conflict lacks the index of the key.
+// conflict lacks the key index.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var ops api.KVTxnOps
 	for _, p := range puts {

@@ -59,7 +59,7 @@ type watches struct {
 
 // DialWatches makes a client for the preferred or else the first member.
 func (o *Options) DialWatches(ctx context.Context, t database.Target, _ database.WatchKind, to database.Receiver) (database.Watches, error) {
-	const conns = 2 // one query, and the request of a barrier
+	const conns = 2 // one query, and a barrier request
 	transport, err := standard(t.TLS, mostWatched, conns)
 	if err != nil {
 		return nil, fmt.Errorf("dial for watches: %w", err)

@@ -138,7 +138,7 @@ func TestWatchIndexFalls(t *testing.T) {
 	}
 }
 
-// Close leaves no connections: a member limits the connections of a client.
+// Close leaves no connections: a member limits a client's connections.
 func TestWatchClose(t *testing.T) {
 	s := &watchedStore{answer: func(wait string, _ int) (int, string) {
 		if wait == "5" {

@@ -81,7 +81,7 @@ func TestSecure(t *testing.T) {
 	})
 }
 
-// When a password changes, members drop the tokens of that user. Clients request new tokens, and no
+// When a password changes, members drop that user's tokens. Clients request new tokens, and no
 // request fails for that reason.
 func TestForgottenTokens(t *testing.T) {
 	t.Parallel()

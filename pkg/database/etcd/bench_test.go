@@ -69,9 +69,9 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// BenchmarkKeepAlive measures a lease renewal as [BenchmarkPut] does a put: with the requests of a
-// load, with a session holder, and with KeepAliveOnce and KeepAlive of the library. The last renews
-// by itself three times in a TTL, so its ns/op means nothing.
+// BenchmarkKeepAlive measures a lease renewal as [BenchmarkPut] does a put: with load requests,
+// with a session holder, and with KeepAliveOnce and KeepAlive in the library. The last renews by
+// itself three times in a TTL, so its ns/op means nothing.
 func BenchmarkKeepAlive(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	const held = 1000

@@ -37,10 +37,10 @@ func (o *Options) Fill(ctx context.Context, t database.Target) (size, limit int6
 	return size, limit, nil
 }
 
-// quotaMetric is the metric for the quota of a member in bytes.
+// quotaMetric is the metric for a member's quota in bytes.
 const quotaMetric = "etcd_server_quota_backend_bytes "
 
-// quota reads the quota of a member from its metrics.
+// quota reads a member's quota from its metrics.
 func quota(ctx context.Context, t database.Target, endpoint string) (int64, error) {
 	var text bytes.Buffer
 	if err := fetch(ctx, t, endpoint+"/metrics", &text); err != nil {

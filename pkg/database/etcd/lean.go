@@ -99,7 +99,7 @@ func (c *lean) AppendGet(ctx context.Context, to, key []byte, mode workload.Read
 }
 
 // get appends the value of the key before+key to a buffer. In place of an empty buffer without room
-// it returns the memory of the reply, which otherwise serves the next call.
+// it returns the reply memory, which otherwise serves the next call.
 func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mode workload.ReadMode) ([]byte, error) {
 	longer, found := to, false
 	err := c.call(ctx, pathRange, &unary.Message{Before: before, One: key, Rest: rangeFields(0, mode)}, func(reply []byte) (keep bool, err error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // A renewal is a stream in the etcd protocol. Here it has one message in each direction, as in
-// KeepAliveOnce of the etcd client: the cost for the members is the same, and the response time is
+// KeepAliveOnce in the etcd client: the cost for the members is the same, and the response time is
 // that of one request. Session holders keep one stream for all their sessions.
 
 var (

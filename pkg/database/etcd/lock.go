@@ -100,7 +100,7 @@ func (c *contenders) Contender(ctx context.Context) (database.Contender, error) 
 // Close does nothing: there is no connection, and locks leave no remains.
 func (c *contenders) Close() error { return nil }
 
-// queueName escapes "/" in the name of a lock: "/" separates it from the keys of contenders.
+// queueName escapes "/" in the name of a lock: "/" separates it from contender keys.
 func queueName(name []byte) string { return neturl.PathEscape(string(name)) }
 
 // escaping is the library contender with escaped names.
@@ -225,8 +225,8 @@ func lastOf(queue string, created int64) *pb.RangeRequest {
 	}
 }
 
-// frontOf returns the front of the newest key, which must be that of the contender: otherwise its
-// session has ended.
+// frontOf returns the front of the newest key, which must be the contender's: otherwise its session
+// has ended.
 func frontOf(found *pb.RangeResponse, key []byte) (front, error) {
 	keys := found.GetKvs()
 	if len(keys) == 0 || string(keys[0].Key) != string(key) {

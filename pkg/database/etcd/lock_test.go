@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// The next older key is in front of a contender key. If the newest key in a queue is another one,
+// The next older key is in front of a contender's key. If the newest key in a queue is another one,
 // the session has ended.
 func TestFront(t *testing.T) {
 	key := func(name string, created int64) *mvccpb.KeyValue {
@@ -130,7 +130,7 @@ func TestAskedAgain(t *testing.T) {
 	}
 }
 
-// leaseOf returns the lease of a contender.
+// leaseOf returns a contender's lease.
 func leaseOf(c database.Contender) int64 {
 	if direct, ok := c.(*contender); ok {
 		return direct.lease.id

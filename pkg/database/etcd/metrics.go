@@ -15,7 +15,7 @@ func metrics(m database.Member) *database.MetricsSource {
 	return &s
 }
 
-// Reports returns the metrics of a member at its client address.
+// Reports returns a member's metrics at its client address.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	return reports(t.Endpoints[member], t.TLS != nil)
 }

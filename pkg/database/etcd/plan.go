@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// dataDir holds the log and store of a member, below its directory.
+// dataDir holds a member's log and store, below its directory.
 const dataDir = "data"
 
 // Plan returns one command, named "etcd": the tool "etcd" if there is one, else the
@@ -37,7 +37,7 @@ func (s *Server) Plan(m database.Member) (database.Plan, error) {
 	}, nil
 }
 
-// args returns the arguments of the server.
+// args returns the server arguments.
 func (s *Server) args(m database.Member) []string {
 	self := m.Self()
 	client, peer := url(m, self, "client"), url(m, self, "peer")

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/answer"
 )
 
-// Ready requests the status of one member and a linearizable read. Both succeed only if the member
-// knows a leader that has a quorum.
+// Ready requests one member's status and a linearizable read. Both succeed only if the member knows
+// a leader that has a quorum.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	return ask(t, member, func(conn *grpc.ClientConn) error {
 		status, err := pb.NewMaintenanceClient(conn).Status(ctx, &pb.StatusRequest{})

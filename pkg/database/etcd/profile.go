@@ -13,8 +13,8 @@ import (
 
 var _ database.Profiler = (*Options)(nil)
 
-// CPUProfile fetches a profile from the client port of a member, which serves it with the option
-// pprof, or with the etcd flag --enable-pprof.
+// CPUProfile fetches a profile from a member's client port, which serves it with the option pprof,
+// or with the etcd flag --enable-pprof.
 func (o *Options) CPUProfile(ctx context.Context, t database.Target, member int, length time.Duration, w io.Writer) error {
 	if member < 0 || member >= len(t.Endpoints) {
 		return fmt.Errorf("profile etcd: the member must be from 0 to %d, got %d", len(t.Endpoints)-1, member)

@@ -24,7 +24,7 @@ var release embed.FS
 // validVersion matches a full version of etcd; "3.6" is not a release.
 var validVersion = pattern.New(`^[0-9]+\.[0-9]+\.[0-9]+(-(alpha|beta|rc)\.[0-9]+)?$`)
 
-// serverModule returns the module of the upstream main package. Up to 3.4 all of etcd was one
+// serverModule returns the module with the upstream main package. Up to 3.4 all of etcd was one
 // module without /v3 in its path. The go.mod in the recipe therefore requires the release as
 // incompatible and replaces it with the commit of its tag.
 func serverModule(version string) string {
@@ -69,8 +69,8 @@ func archive() recipe.Archive {
 	}
 }
 
-// goBuild returns the recipe that builds the main package of the server from a module that requires
-// it: the go.mod of the server replaces modules, which "go install" refuses.
+// goBuild returns the recipe that builds the server's main package from a module that requires it:
+// its own go.mod replaces modules, which "go install" refuses.
 func goBuild(version string) (recipe.GoBuild, error) {
 	mod, err := release.ReadFile(path.Join("release", version, "go.mod.txt"))
 	if err != nil {

@@ -64,8 +64,8 @@ type leanRenewer struct {
 	stream *stream.Stream
 }
 
-// openLean opens streams to the next available endpoint of the target. For each stream auth
-// exchanges credentials for a token; auth is nil without credentials.
+// openLean opens streams to the next available endpoint. For each stream auth exchanges credentials
+// for a token; auth is nil without credentials.
 func openLean(t database.Target, auth func(context.Context) (token string, err error)) (opener, error) {
 	addresses, err := t.Preferred()
 	if err != nil {

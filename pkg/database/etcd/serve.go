@@ -15,9 +15,8 @@ import (
 // Serve runs one member of the etcd in this binary, with the etcd flags, until ctx ends. It logs to
 // standard error.
 //
-// Unlike in the upstream command, a leader does not transfer its leadership before it stops: the
-// members of a run are stopped together, and a transfer to a stopping member waits for a timeout of
-// 7 s.
+// Unlike in the upstream command, a leader does not transfer its leadership before it stops:
+// members are stopped together, and a transfer to a stopping member waits for a timeout of 7 s.
 func (s *Server) Serve(ctx context.Context, args []string) error {
 	cfg, err := parse(args)
 	if err != nil {

@@ -33,8 +33,8 @@ func (s *timeoutServer) Put(ctx context.Context, _ *pb.PutRequest) (*pb.PutRespo
 	return &pb.PutResponse{}, nil
 }
 
-// Over every transport the server knows the deadline of a request, so it does not work on one that
-// the client has given up.
+// Over every transport the server knows the request deadline, so it does not work on one that the
+// client has given up.
 func TestTimeoutReachesServer(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.16.2.1:0")
 	if err != nil {

@@ -24,8 +24,8 @@ var (
 	_ database.TxnLimiter = (*Options)(nil)
 )
 
-// guarded returns the transaction by which Kubernetes makes a guarded update: it compares the mod
-// revision of each key, and then either puts all keys or reads them.
+// guarded returns the transaction by which Kubernetes makes a guarded update: it compares each
+// key's mod revision, and then either puts all keys or reads them.
 func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	r := &pb.TxnRequest{}
 	for i := range puts {
@@ -44,7 +44,7 @@ func guarded(puts []database.GuardedPut) *pb.TxnRequest {
 	return r
 }
 
-// versionOf returns the request that reads the version of a key.
+// versionOf returns the request that reads a key's version.
 func versionOf(key []byte) *pb.RangeRequest { return &pb.RangeRequest{Key: key, KeysOnly: true} }
 
 // Txn makes all puts if the keys have the expected mod revisions. The answer to a conflict has the

@@ -48,7 +48,7 @@ func (o *Options) Compact(ctx context.Context, t database.Target) error {
 	return nil
 }
 
-// Defragment rewrites the store of a member. The member answers nothing meanwhile.
+// Defragment rewrites a member's store. The member answers nothing meanwhile.
 func (o *Options) Defragment(ctx context.Context, t database.Target, member int) error {
 	return ask(t, member, func(conn *grpc.ClientConn) error {
 		if _, err := pb.NewMaintenanceClient(conn).Defragment(ctx, &pb.DefragmentRequest{}); err != nil {
@@ -58,7 +58,7 @@ func (o *Options) Defragment(ctx context.Context, t database.Target, member int)
 	})
 }
 
-// Snapshot reads a snapshot of the store of a member.
+// Snapshot reads a snapshot of a member's store.
 func (o *Options) Snapshot(ctx context.Context, t database.Target, member int) (size int64, err error) {
 	err = ask(t, member, func(conn *grpc.ClientConn) error {
 		stream, err := pb.NewMaintenanceClient(conn).Snapshot(ctx, &pb.SnapshotRequest{})

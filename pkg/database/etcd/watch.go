@@ -338,7 +338,7 @@ func (w *watches) fresh(watch int64, events []database.WatchEvent) []database.Wa
 func (w *watches) skip(id, left int64) {
 	create := proto.CloneOf(w.past.resumed[id])
 	create.StartRevision = left
-	create.WatchId += 1 << 32 // which leaves the number of the watcher as it is
+	create.WatchId += 1 << 32 // which leaves the watcher number as it is
 	delete(w.past.resumed, id)
 	delete(w.created, id)
 	delete(w.progress, id)

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// writing writes the keys of a load from several clients until ctx ends, and returns the requests.
+// writing writes load keys from several clients until ctx ends, and returns the requests.
 func writing(ctx context.Context, t *testing.T, c *databasetest.Cluster, l *workload.Load) (ended []loading.Ended) {
 	var next atomic.Int64
 	var mu sync.Mutex
@@ -50,7 +50,7 @@ func writing(ctx context.Context, t *testing.T, c *databasetest.Cluster, l *work
 }
 
 // Among four watchers on three members one reads nothing for a second: all get every write, and the
-// record of its catching up holds together.
+// record of how it caught up holds together.
 func TestWatchCatchUp(t *testing.T) {
 	t.Parallel()
 	c := databasetest.Start(t, databasetest.Suite{

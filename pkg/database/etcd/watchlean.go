@@ -109,7 +109,7 @@ const (
 )
 
 // appendEvents appends the events in a message, with their keys below a prefix. The events borrow
-// the bytes of the message.
+// the message bytes.
 func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch int64, _ []database.WatchEvent, err error) {
 	for len(message) > 0 {
 		var f field

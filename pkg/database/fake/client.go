@@ -111,7 +111,7 @@ func (c *client) roundTrip(ctx context.Context, op opcode, key, value []byte) (*
 	return answer, nil
 }
 
-// reply is the answer of the server.
+// reply is an answer from the server.
 type reply struct {
 	code code
 	data []byte

@@ -32,8 +32,8 @@ const Version = "1.0.0"
 // maxValue is the largest value in bytes that a server accepts.
 const maxValue = 1 << 20
 
-// Options set the delays of the fake and the frequency of its failures. Counts are of writes that
-// reach the leader.
+// Options set how slow the fake is and how often it fails. Counts are of writes that reach the
+// leader.
 type Options struct {
 	Delay      time.Duration `yaml:"delay" doc:"time that the leader needs for a request"`
 	OneByOne   bool          `yaml:"one_by_one" doc:"have one request after the other take that time, as behind a lock"`

@@ -18,7 +18,7 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockConns are the connections of a contender: for the wait, for renewals and for ending a wait.
+// lockConns are a contender's connections: for the wait, for renewals and for ending a wait.
 const lockConns = 3
 
 // lockFacts returns the facts about locks.
@@ -173,7 +173,7 @@ func (s *server) lock(op opcode, key, value []byte) (code, []byte) {
 // lookEvery is the interval at which a server checks whether a session that holds a lock has ended.
 const lookEvery = 2 * time.Millisecond
 
-// await answers with the fence when the turn of the session comes.
+// await answers with the fence when the session gets its turn.
 func (s *server) await(ctx context.Context, key []byte) (code, []byte) {
 	session, name, ok := asked(key)
 	if !ok {

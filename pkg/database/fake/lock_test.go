@@ -11,8 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// contended makes three contenders take a lock in turns. By the times of the holders it returns the
-// number of times two held the lock, of fences that did not grow, and the shortest hand-over.
+// contended makes three contenders take a lock in turns. By the holders' times it counts the times
+// that two held the lock, and the fences that did not grow, and returns these and the shortest
+// hand-over.
 func contended(t *testing.T, options, recipe string, turns int) (overlaps, old int, shortest time.Duration) {
 	t.Helper()
 	c := databasetest.Start(t, databasetest.Suite{Database: Database(), Options: options, Addrs: []string{"127.0.3.4"}}, 1)

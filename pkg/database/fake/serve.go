@@ -215,7 +215,7 @@ func (s *server) write(op opcode, key, value []byte) (code, []byte) {
 	return code, answer
 }
 
-// apply writes to the store. It answers a transaction with the version of the key.
+// apply writes to the store. It answers a transaction with the key version.
 func (s *server) apply(op opcode, key, value []byte) (code, []byte, error) {
 	if op != opTxn {
 		return codeOK, nil, s.store.apply(op, key, value)

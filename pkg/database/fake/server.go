@@ -23,13 +23,13 @@ type server struct {
 	logger  *log.Logger
 }
 
-// locks has the table for the locks of a leader, made when the first lock is requested.
+// locks has the table for a leader's locks, made when the first lock is requested.
 type locks struct {
 	once  sync.Once
 	table *turns.Table
 }
 
-// leases are the sessions of a leader, made when the first one is granted.
+// leases are a leader's sessions, made when the first one is granted.
 type leases struct {
 	once  sync.Once
 	table *expiry.Table
@@ -58,7 +58,7 @@ type liar struct {
 	last   written
 }
 
-// replaced is the previous value of a key, and the time at which it was replaced.
+// replaced is a key's previous value, and the time at which it was replaced.
 type replaced struct {
 	value []byte
 	at    time.Time

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// store is the map of the leader, and the file of writes from which it is restored. It is safe for
+// store is the leader's map, and the file of writes from which it is restored. It is safe for
 // concurrent use.
 type store struct {
 	mu   sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// slow is a receiver that takes a second for the events of a read.
+// slow is a receiver that takes a second for the events in a read.
 type slow struct{ received atomic.Int64 }
 
 func (s *slow) Receive(_ time.Time, events []database.WatchEvent) {
@@ -55,7 +55,7 @@ func TestBarrier(t *testing.T) {
 	})
 }
 
-// dated is a receiver that keeps the time of each event.
+// dated is a receiver that keeps event times.
 type dated struct{ times chan time.Time }
 
 func (d dated) Receive(at time.Time, events []database.WatchEvent) {

@@ -29,9 +29,9 @@ const (
 	opAttach    // the key behind a session number in the request key
 	opRelease   // a session
 	opSessions  // all session keys, without the request value in front
-	opEnter     // the wait of a session for a lock, both in the request key, by the recipe in its value
-	opAwait     // the turn of a waiting session: its fence
-	opLeave     // the turn or wait of a session: not found if it had no turn
+	opEnter     // a session's wait for a lock, both in the request key, by the recipe in its value
+	opAwait     // a waiting session's turn: its fence
+	opLeave     // a session's turn or wait: not found if it had no turn
 	opWatch     // the key that the request value is; see watch.go
 	opWatchAll  // the keys that begin with the request value
 	opWatchPart // the keys in the range the request describes
@@ -58,7 +58,7 @@ const (
 	codeNotReady
 	codeUnavailable // surely not applied
 	codeUnknown     // may have been applied
-	codeConflict    // with the version of the key
+	codeConflict    // with the key version
 )
 
 // opCount, opHighest and opClean concern the keys that begin with the request value.

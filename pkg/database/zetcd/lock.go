@@ -12,7 +12,7 @@ import (
 var _ database.LockDialer = (*Options)(nil)
 
 // lockFacts returns the facts about ZooKeeper locks with sessions that are etcd leases. The proxy
-// renews a lease as the etcd client does, while the connection of its session is open.
+// renews a lease as the etcd client does, while its session has an open connection.
 func lockFacts() *database.LockFacts {
 	behind := etcd.Database().Info.Locks
 	session := behind.Session

@@ -7,8 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// An address never becomes a flag for the proxy, which gets only its own address and that of its
-// member.
+// An address never becomes a flag for the proxy, which gets only its own and its member's address.
 func FuzzPlan(f *testing.F) {
 	for _, seed := range []string{"10.0.0.1", "::1", "fe80::1%eth0", "db-1.example.org", "-zkaddr=:1", "a,b", "a b\n"} {
 		f.Add(seed)

@@ -7,7 +7,7 @@ import (
 
 var _ database.Upstream = (*Options)(nil)
 
-// SetUpstream sets the defaults of the built-in etcd: the version is that of the proxy.
+// SetUpstream sets the defaults of the built-in etcd: the version is the proxy's.
 func (o *Options) SetUpstream(string) { o.Etcd.SetUpstream("") }
 
 // Changed returns settings of the built-in etcd that differ from its defaults.

@@ -3,7 +3,7 @@
 //
 // Keys are laid out as by the ZooKeeper driver: under one of key_parents znodes (see
 // [zookeeper.Keyspace]). A create changes its parent in an optimistic transaction, so concurrent
-// creates under one parent, the layout of the classic tool, conflict and are retried by the proxy.
+// creates under one parent, the classic tool's layout, conflict and are retried by the proxy.
 // Creates of 1 KiB, per second, that were answered within 5 s, on two busy cores without fsync:
 //
 //	clients         1     10    100   1000
@@ -44,7 +44,7 @@ import (
 // Name identifies the database in experiment files and in the registry.
 const Name = "zetcd"
 
-// The roles for the etcd ports; "client" is the port of the proxy.
+// The roles for the etcd ports; "client" is the proxy port.
 const (
 	roleEtcdClient = "etcd_client"
 	roleEtcdPeer   = "etcd_peer"
@@ -101,7 +101,7 @@ func (o *Options) Validate(h database.HostFacts) error {
 }
 
 // protocol configures clients for the proxies. etcd would accept requests of 1.5 MiB, but the limit
-// is that of ZooKeeper, so that the same loads run on both.
+// is ZooKeeper's, so that the same loads run on both.
 func (o *Options) protocol() zookeeper.Protocol {
 	return zookeeper.Protocol{
 		Keys: zookeeper.Keyspace{Parents: o.KeyParents}, MaxPacket: zookeeper.DefaultMaxPacket, Transport: o.Transport,
@@ -124,7 +124,7 @@ func (o *Options) Dial(ctx context.Context, t database.Target) (database.Client,
 	return client, nil
 }
 
-// Ready opens a session through the proxy of a member, which needs a quorum in etcd, and reads.
+// Ready opens a session through a member's proxy, which needs a quorum in etcd, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	if err := o.protocol().Serves(ctx, t, member); err != nil {
 		return fmt.Errorf("zetcd: %w", err)

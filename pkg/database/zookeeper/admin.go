@@ -59,7 +59,7 @@ func (o *Options) setAdmin(set func(string, any), m database.Member) {
 	}
 }
 
-// admin calls the admin server of a member. With port 0 there is no such server.
+// admin calls a member's admin server. With port 0 there is no such server.
 type admin struct {
 	port   int
 	target database.Target

@@ -13,7 +13,7 @@ import (
 
 // Clean removes keys below the prefix, in transactions of at most batchSize znodes. It then removes
 // their parents and the last prefix znode, if nothing else is below it. Higher znodes, such as "/a"
-// of the prefix "a/b", may belong to others and stay. It fails if the listing of a parent is larger
+// of the prefix "a/b", may belong to others and stay. It fails if a parent has a listing larger
 // than maxListing.
 func (p Protocol) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(keys int64)) error {
 	if t.Prefix == "" {

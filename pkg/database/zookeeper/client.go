@@ -19,7 +19,7 @@ type client struct {
 	requests
 	keys   Keyspace
 	limit  int // largest request in bytes
-	access int // the bytes of the ACL in a create request
+	access int // bytes for the ACL in a create request
 	// updates means that the last Put found its key.
 	updates bool
 	path    []byte // of the last key
@@ -171,7 +171,7 @@ func (c *client) pathOf(key []byte) []byte {
 	return c.path
 }
 
-// read appends the value of a znode to a buffer, and returns its version.
+// read appends a znode's value to a buffer, and returns its version.
 func (c *client) read(ctx context.Context, to, path []byte, mode workload.ReadMode) (value []byte, version int32, err error) {
 	if mode == workload.ReadSyncGet {
 		if err := c.sync(ctx, path); err != nil {

@@ -21,7 +21,7 @@ func elects(t *testing.T, c *databasetest.Cluster) {
 		Instances: 4, Consumers: 3, TTL: facts.Least, Keep: facts.Least / 4,
 		After: 100 * time.Millisecond, Within: 100 * time.Millisecond, Elections: 1,
 	}
-	const changes = 4 // the first leader, the ends of its two keys, and the next one
+	const changes = 4 // the first leader, when its two keys end, and the next one
 	told := make(chan struct{}, changes*plan.Consumers)
 	s := service.New(service.Options{
 		Dial: func(ctx context.Context, _ int) (database.Sessions, error) {

@@ -38,7 +38,7 @@ const (
 	lengthField = 4         // before every packet
 	headerSize  = 4 + 8 + 4 // of an answer: xid, zxid, error
 	statSize    = 68        // znode metadata
-	passwdSize  = 16        // the password of a session
+	passwdSize  = 16        // session password
 )
 
 // errMalformed is wrapped by every error about an answer that cannot be parsed.

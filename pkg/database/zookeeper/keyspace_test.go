@@ -87,7 +87,7 @@ func TestPathIsInjective(t *testing.T) {
 	})
 }
 
-// The parents for the keys of a load, numbers with zeros in front, are evenly used.
+// The parents for load keys, numbers with zeros in front, are evenly used.
 func TestParentsAreEven(t *testing.T) {
 	const keys, parents = 100_000, 100
 	k := Keyspace{Parents: parents}

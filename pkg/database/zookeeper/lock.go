@@ -121,7 +121,7 @@ func (c *contenders) dir(name []byte) string {
 	return string(appendName([]byte(c.parent+"/"), name))
 }
 
-// place holds the session of a contender and the lock it requested last.
+// place holds a contender's session and the lock it requested last.
 type place struct {
 	on      *contenders
 	session *session // nil after a request whose outcome is unknown
@@ -301,8 +301,8 @@ func (c *contender) wait(ctx context.Context, path string) error {
 	}
 }
 
-// gone waits until the znode in front is deleted. If that znode held the lock, it is the turn of
-// this contender.
+// gone waits until the znode in front is deleted. If that znode held the lock, it is the
+// contender's turn.
 func (c *contender) gone(ctx context.Context, path string, held bool) (turn bool, err error) {
 	var changed <-chan zk.Event
 	err = c.session.do(ctx, func(conn *zk.Conn) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// The znode with the next lower number is in front of a contender znode.
+// The znode with the next lower number is in front of a contender's znode.
 func TestBefore(t *testing.T) {
 	const own = "_c_2-lock-0000000012"
 	for _, tt := range []struct {

@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// logTimes find the time of a log line, in the formats of conf. The time zone of the JVM is UTC.
+// logTimes find the time of a log line, in the formats of conf. The JVM runs in UTC.
 func logTimes() []declared.LogTime {
 	return []declared.LogTime{{Pattern: `^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) `, Layout: "2006-01-02 15:04:05,000"}}
 }

@@ -15,8 +15,8 @@ func metrics(m database.Member) *database.MetricsSource {
 	return &s
 }
 
-// Reports returns the metrics of a member at its client address. Its 4lw.commands.whitelist must
-// have mntr.
+// Reports returns a member's metrics at its client address. Its 4lw.commands.whitelist must have
+// mntr.
 func (o *Options) Reports(t database.Target, member int) database.MetricsSource {
 	s := reports(t.Endpoints[member])
 	s.Metrics = append(s.Metrics, otherNames(s.Metrics)...)

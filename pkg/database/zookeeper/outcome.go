@@ -39,7 +39,7 @@ func classOf(err error) (class database.Class, refused bool) {
 		// The request was not sent: there was no server to send it to.
 		return database.ClassUnavailable, true
 	case errors.Is(err, zk.ErrSessionExpired), errors.Is(err, zk.ErrSessionMoved):
-		// The answer of a server to a request it refused.
+		// A server's answer to a request it refused.
 		return database.ClassUnavailable, true
 	case errors.Is(err, zk.ErrNoNode):
 		return database.ClassNotFound, true

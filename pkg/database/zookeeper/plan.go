@@ -82,8 +82,8 @@ func tools(given map[string]string) (jars, java string, err error) {
 
 // args returns the arguments for the JVM. The jars are those in the directory and in its folder
 // lib, so it may be a directory of jars or an unpacked release. The folder with the logging
-// configuration is relative to the working directory, that of the member, whose path may contain
-// the character that separates a class path.
+// configuration is relative to the working directory, the member's own, whose path may contain the
+// character that separates a class path.
 func (o *Options) args(m database.Member, jars string) []string {
 	var args []string
 	if o.JavaXms != "" {
@@ -99,7 +99,7 @@ func (o *Options) args(m database.Member, jars string) []string {
 		mainClass, filepath.Join(m.Dir, confDir, "zoo.cfg"))
 }
 
-// config returns the text of zoo.cfg. Every listener is on the address of the member.
+// config returns the text of zoo.cfg. Every listener is on the member address.
 func (o *Options) config(m database.Member) string {
 	var b strings.Builder
 	set := func(name string, value any) { fmt.Fprintf(&b, "%s=%s\n", name, escape(fmt.Sprint(value))) }

@@ -21,7 +21,7 @@ var release embed.FS
 
 // The versions at which releases change.
 const (
-	oldestVersion  = 3_004_000 // the first server that speaks the protocol of this driver
+	oldestVersion  = 3_004_000 // the first server that speaks this driver's protocol
 	archiveVersion = 3_005_005 // all jars in lib, in an archive with a SHA-512 sum
 	moreJars       = 3_005_010 // the server pom omits jars it needs, or that write its log
 	logbackVersion = 3_008_000 // Logback and SLF4J 2

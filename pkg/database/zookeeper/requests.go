@@ -17,10 +17,9 @@ type requests interface {
 	// stats reads the versions of znodes after a sync, with absent for missing znodes. It sends all
 	// requests before it reads the first answer.
 	stats(ctx context.Context, paths [][]byte, versions []int32) error
-	// get appends the value of a znode to a buffer, which it does not keep, and returns the
-	// version.
+	// get appends a znode's value to a buffer, which it does not keep, and returns the version.
 	get(ctx context.Context, to, path []byte) (value []byte, version int32, err error)
-	// sync returns when the server of the session has applied every previously committed write.
+	// sync returns when the session's server has applied every previously committed write.
 	sync(ctx context.Context, path []byte) error
 	// close ends the session. It returns when the session goroutines have ended: after the server's
 	// answer, or after a second without one.

@@ -54,7 +54,7 @@ func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }
 
-// children requests the number of children of each znode, -1 if it does not exist.
+// children requests each znode's number of children, -1 if it does not exist.
 func children(t testing.TB, target database.Target, paths ...string) []int {
 	t.Helper()
 	s, err := open(t.Context(), target, 4096)
@@ -102,7 +102,7 @@ func countKeys(t *testing.T, d any, target database.Target) int64 {
 	return n
 }
 
-// The limit clients keep to is that of the server: one byte more, from a client that does not know
+// The limit clients keep to is the server's own: one byte more, from a client that does not know
 // it, costs the connection.
 func exactLimit(t *testing.T, c *databasetest.Cluster, by database.Transport) {
 	protocol := spread(1, by)

@@ -91,7 +91,7 @@ func openUntil(ctx context.Context, t database.Target, silence time.Duration, bu
 	return s, nil
 }
 
-// route is the way of a session to a target, over either transport.
+// route is a session's way to a target, over either transport.
 type route struct {
 	endpoints []string
 	access    access      // for created znodes
@@ -211,7 +211,7 @@ func ignoreNoNode(err error) error {
 	return err
 }
 
-// children returns the number of children of a znode, -1 if it does not exist.
+// children returns a znode's number of children, -1 if it does not exist.
 func (s *session) children(ctx context.Context, path string) (int, error) {
 	n := -1
 	err := s.do(ctx, func(c *zk.Conn) error {

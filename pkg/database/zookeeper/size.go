@@ -17,14 +17,14 @@ const (
 	heapPerKey     = 300
 	snapshotPerKey = 95
 	logPerWrite    = 100
-	// heapOther is the heap of a member without keys.
+	// heapOther is a member's heap without keys.
 	heapOther = 30 << 20
-	// processMemory is the memory of a member without its heap.
+	// processMemory is a member's memory without its heap.
 	processMemory = 150 << 20
 )
 
 // heapNeed returns the heap for live data: per key an object, its value, and its name twice,
-// in the path and in the list of its parent.
+// in the path and in its parent's list.
 func heapNeed(d database.Data) int64 {
 	return heapOther + d.Keys*(heapPerKey+d.KeySize*9/4+d.ValueSize)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
-// status is the answer of a member to "srvr".
+// status is a member's answer to "srvr".
 type status struct {
 	version string // such as "3.9.5"
 	mode    string // "leader", "follower" or "standalone"

@@ -15,7 +15,7 @@ import (
 )
 
 // Validate reports every option the JVM or ZooKeeper would refuse or misunderstand, and a heap
-// larger than the memory of this host.
+// larger than this host's memory.
 func (o *Options) Validate(h database.HostFacts) error {
 	errs := []error{o.validHeap(h)}
 	atLeast := func(name string, value, least int) {

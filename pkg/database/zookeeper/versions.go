@@ -14,7 +14,7 @@ import (
 var _ database.ManyVersions = (*client)(nil)
 
 const (
-	// absent is the version of a missing znode.
+	// absent is the version for a missing znode.
 	absent = -1
 	// inFlight is the number of requests that are sent before the first answer is read. It is so
 	// small that a server never waits for a client that is still sending.

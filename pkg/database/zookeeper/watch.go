@@ -420,7 +420,7 @@ func (w *watches) take(events []database.WatchEvent, at time.Time) ([]database.W
 		if is {
 			events = append(events, e)
 		}
-		// The bytes of a packet move when the buffer is filled again.
+		// Packet bytes move when the buffer is filled again.
 		b, err := w.in.Peek(min(w.in.Buffered(), lengthField+headerSize))
 		if err != nil || len(b) < lengthField+headerSize || w.in.Buffered() < lengthField+int(lengthOf(b)) || lengthOf(b) < 0 {
 			return w.report(at, events), nil

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// slowReceiver takes a while for the events of a read, and keeps the last version.
+// slowReceiver takes a while for the events in a read, and keeps the last version.
 type slowReceiver struct{ version atomic.Int64 }
 
 func (s *slowReceiver) Receive(_ time.Time, events []database.WatchEvent) {

@@ -151,7 +151,7 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.protocol().Clean(ctx, t, which, removed)
 }
 
-// Ready requests the role of one member, then opens a session, which needs a quorum, and reads.
+// Ready requests one member's role, then opens a session, which needs a quorum, and reads.
 func (o *Options) Ready(ctx context.Context, t database.Target, member int) error {
 	status, err := statusOf(ctx, t, member)
 	if err != nil {

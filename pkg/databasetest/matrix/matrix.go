@@ -1,5 +1,5 @@
-// Package matrix writes the tables in test-results/matrix.md: the way that tests disturbed runs,
-// the ends of these runs, their leftovers, and the end of the next run.
+// Package matrix writes the tables in test-results/matrix.md: how tests disturbed runs, how the
+// runs ended, their leftovers, and how the next run went.
 package matrix
 
 import (
@@ -23,8 +23,7 @@ func Whole() bool { return os.Getenv(Env) != "" }
 type Row struct {
 	// Step is the step the run was in, and Done the disturbance.
 	Step, Done string
-	// Ended describes the end of the run, Left the things it left, and Next the end of the next
-	// run.
+	// Ended is how the run ended, Left the things it left, and Next how the next run ended.
 	Ended, Left, Next string
 }
 
@@ -74,7 +73,7 @@ func (m *Table) String() string {
 	return b.String()
 }
 
-// longest is the most characters of a text that a cell shows.
+// longest bounds the text that a cell shows, in characters.
 const longest = 240
 
 // cell shortens a text to its first line, and escapes it for a table.

@@ -30,7 +30,7 @@ const (
 	// HeadSize is the size of a frame without its payload.
 	HeadSize = 9
 	// MaxFrame is the largest payload in both directions: the least a peer may set, and the initial
-	// value of the setting.
+	// setting.
 	MaxFrame = 16384
 	// MaxWindow bounds every window, and stream ids.
 	MaxWindow = 1<<31 - 1

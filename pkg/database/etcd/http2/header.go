@@ -243,8 +243,8 @@ func (h ReplyHead) NotGRPC() error {
 	return status.Errorf(code, "the response has no gRPC status (HTTP status %q)", h.http)
 }
 
-// appendTimeout appends the header field grpc-timeout: the time left until the deadline of the
-// call. Many requests in a row have the same value.
+// appendTimeout appends the header field grpc-timeout: the time left until the call deadline. Many
+// requests in a row have the same value.
 func (h *RequestHeads) appendTimeout(b []byte, left time.Duration) []byte {
 	if left != h.left || h.timeout == nil {
 		h.left, h.timeout = left, encodeTimeout(h.timeout[:0], left)

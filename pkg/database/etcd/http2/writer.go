@@ -15,7 +15,7 @@ type Writer struct {
 	net      poller.Conn
 	draining sync.WaitGroup
 
-	mu     *sync.Mutex // the lock of the connection; it guards the fields below
+	mu     *sync.Mutex // the connection lock; it guards the fields below
 	refill func()      // appends requests as flow control allows; called with the lock
 	failed func(error) // called without the lock, after a write failed
 

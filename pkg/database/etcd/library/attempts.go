@@ -86,8 +86,8 @@ func awaitEnd(ctx context.Context) {
 	}
 }
 
-// call adds the results of its attempts to the context of one call. It belongs to the goroutine of
-// the call.
+// call adds the results of its attempts to the context of one call. It belongs to the calling
+// goroutine.
 type call struct {
 	context.Context
 	tries int
@@ -108,7 +108,7 @@ func (c *call) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// note records the end of an attempt.
+// note records how an attempt ended.
 func (c *call) note(err error) {
 	switch outcome, _ := database.Classify(answer.Classify(err, c.peer.Addr != nil)); outcome {
 	case workload.Unknown:

@@ -20,7 +20,7 @@ import (
 type Client struct {
 	upstream *clientv3.Client // nil if the dial failed
 	attempts attempts
-	end      context.CancelFunc // for the context of the library
+	end      context.CancelFunc // for the library context
 }
 
 var (

@@ -124,7 +124,7 @@ func dial(t *testing.T, members ...*member) *Client {
 	return c
 }
 
-// operations returns the requests of a load; a read from the servers above finds no key.
+// operations returns load requests; a read from the servers above finds no key.
 func operations() map[string]func(context.Context, *Client) error {
 	key := []byte("k")
 	found := func(err error) error {
@@ -204,7 +204,7 @@ func TestResent(t *testing.T) {
 	}
 }
 
-// TestUnsure: the result of the last attempt at a write does not show the end of earlier attempts.
+// TestUnsure: the result of the last attempt at a write does not show how earlier attempts ended.
 func TestUnsure(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)

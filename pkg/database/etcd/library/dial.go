@@ -52,7 +52,7 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	life, end := context.WithCancel(context.Background())
-	stop := context.AfterFunc(ctx, end) // the context of the library lasts as long as the client
+	stop := context.AfterFunc(ctx, end) // the library context lasts as long as the client
 	c := &Client{end: end}
 	c.attempts.dialing.Store(true)
 	err := c.open(ctx, life, config)
@@ -66,7 +66,7 @@ func Dial(ctx context.Context, config Config) (*Client, error) {
 	return c, nil
 }
 
-// open makes the library client, which lasts as long as life, and waits for the status of a member.
+// open makes the library client, which lasts as long as life, and waits for a member's status.
 func (c *Client) open(ctx, life context.Context, config Config) error {
 	settings := clientv3.Config{
 		Endpoints: config.Endpoints, TLS: config.TLS, Context: life, DialTimeout: dialTimeout, Logger: zap.NewNop(),
@@ -86,7 +86,7 @@ func (c *Client) open(ctx, life context.Context, config Config) error {
 	if c.attempts.unsecured.Load() {
 		return rpctypes.ErrAuthNotEnabled
 	}
-	// Status of the library would dial another connection.
+	// Status in the library would dial another connection.
 	_, err = pb.NewMaintenanceClient(library.ActiveConnection()).Status(ctx, &pb.StatusRequest{})
 	return err
 }

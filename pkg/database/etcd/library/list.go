@@ -58,7 +58,7 @@ func (c *Client) stream(ctx context.Context, key []byte, mode workload.ReadMode,
 		for part := range parts {
 			if part.RangeResponse == nil {
 				err = part.Err()
-				continue // to the end, for which a goroutine of the library waits
+				continue // to the end, for which a library goroutine waits
 			}
 			sum.Add(part.RangeResponse)
 		}

@@ -17,7 +17,7 @@ import (
 // Recipe is the package whose sessions and mutexes a [Contender] uses.
 const Recipe = "go.etcd.io/etcd/client/v3/concurrency"
 
-// Contender takes locks with the session and mutexes of the library.
+// Contender takes locks with library sessions and mutexes.
 type Contender struct {
 	client    *Client
 	session   *concurrency.Session
@@ -54,8 +54,8 @@ func (c *Client) Contend(ctx context.Context, ttl time.Duration, prefix string) 
 // Lease returns the session lease.
 func (c *Contender) Lease() int64 { return int64(c.session.Lease()) }
 
-// Acquire locks a mutex of the library, once more if a member did not know the client token yet:
-// the library gets a new token for requests, but not for watches.
+// Acquire locks a library mutex, once more if a member did not know the client token yet: the
+// library gets a new token for requests, but not for watches.
 func (c *Contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	var mutex *concurrency.Mutex
 	var err error
@@ -134,7 +134,7 @@ func (c *Contender) Abandon() {
 	c.abandoned = true
 }
 
-// Close revokes the lease, which removes the key of a held lock.
+// Close revokes the lease, which removes the key for a held lock.
 func (c *Contender) Close(ctx context.Context) error {
 	var err error
 	if !c.abandoned {

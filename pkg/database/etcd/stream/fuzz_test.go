@@ -30,7 +30,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// story records the events of one stream.
+// story records the events on one stream.
 type story struct {
 	texts []string
 	ends  int

@@ -15,8 +15,8 @@ type messages struct {
 	size  int    // of that message with its prefix, 0 while unknown
 }
 
-// believed bounds the memory allocated because of a length alone, and keepPart the part of it that
-// is kept for the next message, in bytes.
+// believed bounds the memory allocated because of a length alone, and keepPart how much is kept for
+// the next message, in bytes.
 const believed, keepPart = 4 << 20, 64 << 10
 
 // partial reports whether a message has come in part.

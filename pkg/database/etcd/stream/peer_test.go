@@ -30,7 +30,7 @@ type peer struct {
 	encoded bytes.Buffer
 	encoder *hpack.Encoder
 
-	first   int64            // the window of a new stream
+	first   int64            // window for a new stream
 	windows map[uint32]int64 // bytes that may be sent on a stream
 	updates int              // WINDOW_UPDATE frames for streams
 	opened  []uint32

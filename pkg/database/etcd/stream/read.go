@@ -138,8 +138,8 @@ func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
 }
 
-// take passes messages on. size is the part of the window that the data takes. After an error the
-// stream ends, and a code is sent to the server.
+// take passes messages on. size is the share of the window for the data. After an error the stream
+// ends, and a code is sent to the server.
 func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err error) {
 	if s.granted -= size; s.granted < 0 {
 		return http2.CodeFlowControl, broken("the server sent %d bytes more than the stream's window", -s.granted)

@@ -2,13 +2,13 @@
 // renewals, at the least cost to the client machine.
 //
 // [Dial] opens one connection, [Conn.Open] a stream on it, and [Stream.Send] sends a message.
-// Messages are passed to the function receive of the stream: borrowed bytes, and one time for all
-// messages in a read. The goroutine that reads serves streams alone, so that thousands of messages
-// delay no calls of package unary. The function ended is called once, after the last message.
+// Messages are passed to the stream function receive: borrowed bytes, and one time for all messages
+// in a read. The goroutine that reads serves streams alone, so that thousands of messages delay no
+// calls of package unary. The function ended is called once, after the last message.
 //
-// The window of a stream is renewed as its messages are taken. A slow function receive thus makes
-// the server wait, after at most one window of bytes on each stream. An idle stream is pinged, so
-// that a vanished server is noticed within 25 s. A lost connection is not dialed again.
+// A stream window is renewed as messages are taken. A slow function receive thus makes the server
+// wait, after at most one window of bytes on each stream. An idle stream is pinged, so that a
+// vanished server is noticed within 25 s. A lost connection is not dialed again.
 package stream
 
 import (
@@ -40,8 +40,8 @@ type Config struct {
 	// Window is the number of bytes that the server may send on a stream before they are taken; 0
 	// is 1 MiB.
 	Window int
-	// Read, unless it is nil, is called after the last message of each read, and before the memory
-	// of a message is used again.
+	// Read, unless it is nil, is called after the last message of each read, and before message
+	// memory is used again.
 	Read func()
 	// Pause, unless it is nil, is asked after each read for a channel: nothing more is read until
 	// that is closed, which must be before [Conn.Close]. Nil means no pause.

@@ -35,7 +35,7 @@ type outgoing struct {
 	gone   int    // bytes of rest appended
 }
 
-// mostWaiting bounds the waiting data of a stream, in bytes, and keepRest the memory it keeps.
+// mostWaiting bounds the waiting data on a stream, in bytes, and keepRest the memory it keeps.
 const mostWaiting, keepRest = 16 << 20, 4 << 10
 
 // Count implements [http2.Streams].
@@ -88,7 +88,7 @@ func (s *streams) Refill() {
 	})
 }
 
-// refill appends the waiting data of a stream, and reports whether that was all.
+// refill appends waiting data on a stream, and reports whether that was all.
 func (s *streams) refill(one *Stream) bool {
 	const ahead = 4 * http2.MaxFrame
 	o, link := &one.outgoing, s.conn.link

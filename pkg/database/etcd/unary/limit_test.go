@@ -2,7 +2,7 @@ package unary
 
 import "testing"
 
-// A server announces a length before it sends the first byte of a message, and the caller knows its
+// A server announces a length before it sends the first message byte, and the caller knows its
 // limit.
 func TestReplyLimit(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -71,7 +71,7 @@ func TestStreamOfReplies(t *testing.T) {
 					s.end(id)
 				}
 			}))
-			for range 2 { // the second uses the memory of the first
+			for range 2 { // the second uses the first one's memory
 				got, err := each(t, c, Message{One: []byte("k")}, nil)
 				if err != nil || !slices.Equal(got, tc.want) {
 					t.Fatalf("got %d messages %.60q, %v; want %d %.60q", len(got), got, err, len(tc.want), tc.want)
@@ -163,7 +163,7 @@ func TestStreamOfRepliesIsCancelled(t *testing.T) {
 	}
 }
 
-// The server may send on when half the window of a stream is used.
+// The server may send on when half the stream window is used.
 func TestStreamWindow(t *testing.T) {
 	c := newConn(quick(), own.NewRequestHeads("http", "a:1", nil))
 	k := &call{id: 1}

@@ -85,7 +85,7 @@ type State struct {
 	Rest    time.Duration
 }
 
-// Ask begins turns that are due, and returns the state of the session.
+// Ask begins turns that are due, and returns the session state.
 func (t *Table) Ask(name string, session int64, now time.Time) State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,7 +103,7 @@ func (t *Table) Ask(name string, session int64, now time.Time) State {
 	return State{Changed: l.changed, Rest: max(0, l.free.Sub(now))}
 }
 
-// Leave ends the turn or the wait of a session, and reports whether there was a turn.
+// Leave ends a session's turn or wait, and reports whether there was a turn.
 func (t *Table) Leave(name string, session int64, now time.Time) (held bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -152,7 +152,7 @@ func TestWrong(t *testing.T) {
 			last = max(last, is.Fence)
 			table.Leave(name, session, now)
 			table.Enter(name, session, false)
-			break // the turn of the other holder ends in the next round
+			break // the other holder's turn ends in the next round
 		}
 	}
 	if two < turns/10*8/10 {
