@@ -9,23 +9,23 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// A column with the servers' mean has a gap where any server was not sampled, because the others'
-// mean is a different quantity. In a figure, a member's death would end the line for good. There
-// the line continues with the remaining members, and a note says so.
+// A column with the mean over servers has a gap where any server was not sampled, because the mean
+// over the others is a different quantity. In a figure, the death of a member would end the line
+// for good. There the line continues with the remaining members, and a note says so.
 
-// leastAbsence is how many seconds without a sample make a member count as gone. Shorter absences
-// are missed samples and leave a gap.
+// leastAbsence is the number of seconds without a sample that make a member count as gone. Shorter
+// absences are missed samples and leave a gap.
 const leastAbsence = 3
 
-// joinedSuffix and whichSuffix are the name suffixes of a quantity's hidden columns. One holds the
-// mean, or the largest value, over the members that have a value; the other states which members
-// those are, one bit each.
+// joinedSuffix and whichSuffix are the name suffixes of the hidden columns for a quantity. One
+// holds the mean, or the largest value, over the members that have a value; the other states which
+// members those are, one bit each.
 const (
 	joinedSuffix = " OF THE SAMPLED"
 	whichSuffix  = " SAMPLED"
 )
 
-// addAlive adds a quantity's hidden columns.
+// addAlive adds the hidden columns for a quantity.
 func (s *Series) addAlive(name string, q quantity) {
 	known := func(row run.Row, n int) (float64, bool) {
 		if row[n] == nil {
@@ -62,10 +62,10 @@ func (s *Series) addAlive(name string, q quantity) {
 	s.columns[len(s.columns)-1].hidden = true
 }
 
-// mostMembers is how many bits a column's values have.
+// mostMembers is the number of bits in the values of a column.
 const mostMembers = 52
 
-// alive returns a quantity's values as [Series.loaded] does, except that it uses the remaining
+// alive returns the values of a quantity as [Series.loaded] does, except that it uses the remaining
 // members in seconds in which some are missing. fewer counts the members in such seconds, or is
 // nil.
 func (s *Series) alive(name string) (values []float64, fewer map[int]int) {
@@ -109,7 +109,7 @@ func markAbsences(gone []uint64, which []float64, n int) {
 	}
 }
 
-// fewerText states when a line covers only some members, and how many.
+// fewerText states when a line covers only some members, and their number.
 func fewerText(r *run.Run, s *Series, fewer map[int]int) string {
 	first, last, least := math.MaxInt, 0, math.MaxInt
 	for i, n := range fewer {

@@ -110,7 +110,7 @@ func overlap(f *figure.Figure) float64 {
 	return float64(found) / overlapPlaces
 }
 
-// between returns a line's value at x; NaN outside the line and in its gaps.
+// between returns the value of a line at x; NaN outside the line and in its gaps.
 func between(xs, ys []float64, x float64) float64 {
 	at, _ := slices.BinarySearch(xs, x)
 	if at == 0 || at == len(xs) {

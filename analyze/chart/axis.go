@@ -29,8 +29,8 @@ func plotTitle(p Plot) string {
 	return cmp.Or(names[p.Column], axisOf(p).Label)
 }
 
-// axisOf splits an axis such as "Latency(millisecond)" into label and unit, using all other
-// figures' words and units. Bytes per second get ticks in kB, MB and so on.
+// axisOf splits an axis such as "Latency(millisecond)" into label and unit, using the words and
+// units in all other figures. Bytes per second get ticks in kB, MB and so on.
 func axisOf(p Plot) figure.Axis {
 	label, unit := p.YAxis, ""
 	if open := strings.LastIndex(label, "("); open > 0 && strings.HasSuffix(label, ")") {

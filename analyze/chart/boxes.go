@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// boxFigures show each stage's latencies as boxes, from histograms with all its requests.
+// boxFigures show the latencies in each stage as boxes, from histograms with all its requests.
 func boxFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "LATENCY-BOXES", Short: "Latency, boxes", Kind: figure.Bars,

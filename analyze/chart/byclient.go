@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// value is a quantity's true mean in a stage. For a sampled quantity it is the mean over the
+// value is the true mean of a quantity in a stage. For a sampled quantity it is the mean over the
 // sampled whole seconds.
 func value(g run.ClientStage, s *Series, name string) float64 {
 	switch name {
@@ -61,8 +61,8 @@ func ByClientLines(runs []*run.Run, all []*Series, name string) Lines {
 	return l
 }
 
-// ByClientMeans returns a quantity's mean by client count. A client count that a run did not have
-// gets an empty field.
+// ByClientMeans returns the mean of a quantity by client count. A client count that a run did not
+// have gets an empty field.
 func ByClientMeans(runs []*run.Run, all []*Series, name string) [][]string {
 	header := []string{"CONTROL-CLIENT-NUM"}
 	numbers := map[int]bool{}

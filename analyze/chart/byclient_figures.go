@@ -54,17 +54,17 @@ func (d *Data) percentileByClients() figure.Figure {
 	return f
 }
 
-// variant is a column in the series, and how its line differs from the run's main line.
+// variant is a column in the series, and the way in which its line differs from the main one.
 type variant struct {
 	column string
 	style  func(*figure.Series)
 }
 
-// byClientsOnly reports whether a run's steps differ only in the client count. If requests were due
-// at a rate, throughput would merely show the requested rate.
+// byClientsOnly reports whether the steps in a run differ only in the client count. If requests
+// were due at a rate, throughput would merely show the requested rate.
 func byClientsOnly(r *run.Run) bool { return r.Load.Stepped() && !r.Rated() }
 
-// clientFigure draws the columns' true means by client count.
+// clientFigure draws the true means in columns by client count.
 func (d *Data) clientFigure(name string, y figure.Axis, columns ...variant) figure.Figure {
 	f := figure.Figure{
 		Name: name + "-BY-CLIENTS", Short: y.Label + " by clients", Kind: figure.Points,
@@ -153,7 +153,7 @@ func kneeFigures(d *Data) []figure.Figure {
 				continue
 			}
 			s, text := &up, label(g)
-			if g.Down { // the line's values belong to the way up
+			if g.Down { // the values on the line belong to the way up
 				s, text = &down, ""
 				up.Marker, rated.Marker, down.Marker = upMarker, upMarker, downMarker
 			} else if g.Latency.Rated() {

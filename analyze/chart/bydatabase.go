@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// glanced is how many lines over time can be told apart at a glance.
+// glanced is the number of lines over time that readers can distinguish at a glance.
 const glanced = 4
 
 // databaseFigures show throughput and the 99th latency percentile for full-speed loads with a
@@ -33,7 +33,7 @@ func inCourse(r *run.Run) bool {
 	return len(r.Stages) != 1 || r.Rated() || r.Info.Record.Load.Expect.LostServers > 0
 }
 
-// databaseFigure draws the trials' medians as bars.
+// databaseFigure draws the medians over trials as bars.
 func (d *Data) databaseFigure(name, short string, y figure.Axis, of func(*run.Stage) run.Measure) figure.Figure {
 	f := figure.Figure{Name: name, Short: short, Kind: figure.Bars, Y: y}
 	bars := figure.Series{Name: y.Label}

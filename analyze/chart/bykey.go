@@ -89,8 +89,8 @@ func bytesColumn(name string, values []float64, merge merge) keyColumn {
 	}}
 }
 
-// merge combines the values of a row's seconds. Seconds without a value are ignored; a row without
-// any value is a gap.
+// merge combines the values in the seconds of a row. Seconds without a value are ignored; a row
+// without any value is a gap.
 type merge func(values []float64, row keyRow) float64
 
 func meanOf(values []float64, row keyRow) float64 {
@@ -143,14 +143,14 @@ func (s *Series) meanInside() merge {
 	}
 }
 
-// meanRequest weights seconds by their requests, so that a row's latency is the mean over its
+// meanRequest weights seconds by their requests, so that the latency in a row is the mean over its
 // requests.
 func (s *Series) meanRequest() merge {
 	requests := s.column("AVG-THROUGHPUT")
 	return meanBy(func(second int) float64 { return requests[second] })
 }
 
-// memoryRange returns the servers' lowest and highest memory by second.
+// memoryRange returns the lowest and highest memory over servers by second.
 func (s *Series) memoryRange(servers int) (least, most []float64) {
 	least, most = make([]float64, len(s.Unix)), make([]float64, len(s.Unix))
 	for i := range s.Unix {

@@ -33,8 +33,8 @@ func keyFigures(d *Data) []figure.Figure {
 	}
 }
 
-// keyPlot is a quantity by key count. Its functions return the i-th run's values by second; low and
-// high may be nil.
+// keyPlot is a quantity by key count. Its functions return the values in the i-th run by second;
+// low and high may be nil.
 type keyPlot struct {
 	name, what       string
 	y                figure.Axis
@@ -94,7 +94,7 @@ func (d *Data) markFailed(f *figure.Figure, r *run.Run, s *Series, rows []keyRow
 	}
 }
 
-// at returns a quantity's values in the rows' seconds.
+// at returns the values of a quantity in the seconds of the rows.
 func at(rows []keyRow, values []float64, merge merge) []float64 {
 	out := make([]float64, len(rows))
 	for i, row := range rows {

@@ -26,7 +26,7 @@ func memberPlots() []memberPlot {
 	}
 }
 
-// memberColumn names the nth member's column, from 0.
+// memberColumn names the column for the nth member, from 0.
 func memberColumn(column string, n int) string { return fmt.Sprintf("%s-%d", column, n+1) }
 
 // memberFigures show quantities by member and second, for loads whose members differ, for example
@@ -55,7 +55,7 @@ func memberFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// orderMembers names the lines for a trial's members, ordered by their means.
+// orderMembers names the lines for members in a trial, ordered by their means.
 func orderMembers(empty figure.Series, lines []figure.Series) {
 	slices.SortStableFunc(lines, func(a, b figure.Series) int { return cmp.Compare(meanKnown(b.Y), meanKnown(a.Y)) })
 	for i := range lines {

@@ -10,15 +10,15 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// Time axes show seconds since each run's load started, by the client's clock.
+// Time axes show seconds since the load started in each run, by the client clock.
 
-// elapsed converts unix nanoseconds to a run's time axis.
+// elapsed converts unix nanoseconds to the time axis of a run.
 func elapsed(r *run.Run, unixNano int64) float64 { return float64(unixNano-r.Origin()) / 1e9 }
 
-// elapsedAt converts a time to a run's time axis.
+// elapsedAt converts a time to the time axis of a run.
 func elapsedAt(r *run.Run, at time.Time) float64 { return elapsed(r, at.UnixNano()) }
 
-// middle converts a unix second to a run's time axis: the middle of its part inside the load.
+// middle converts a unix second to the time axis of a run: the middle of its part inside the load.
 func middle(r *run.Run, unix int64) float64 {
 	from, to := max(unix*1e9, r.Origin()), (unix+1)*1e9
 	if end := r.Windows.Load.To; end > from {
@@ -27,12 +27,12 @@ func middle(r *run.Run, unix int64) float64 {
 	return (elapsed(r, from) + elapsed(r, max(to, from))) / 2
 }
 
-// before reports whether a second began before the load by more than a sample may be late. A
-// machine's work in that second does not belong to the load; it may belong to the preload.
+// before reports whether a second began before the load by more than a sample may be late. The work
+// of a machine in that second does not belong to the load; it may belong to the preload.
 func before(r *run.Run, unix int64) bool { return unix*1e9 < r.Origin()-100e6 }
 
-// overTime returns a figure over time without series. It has a panel per run if the runs' steps
-// differ.
+// overTime returns a figure over time without series. It has a panel per run if the steps differ
+// between runs.
 func (d *Data) overTime(name, what string, y figure.Axis) figure.Figure {
 	return d.inPanels(name, what, y, d.split())
 }
@@ -49,7 +49,7 @@ func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Fi
 	return f
 }
 
-// inside reports whether a second lies inside a load's steps.
+// inside reports whether a second lies inside the steps of a load.
 func inside(r *run.Run, unix int64) bool {
 	return len(r.Windows.Measured) == 0 || r.Windows.Inside(unix)
 }
@@ -64,7 +64,7 @@ func notePartial(f *figure.Figure) {
 	}
 }
 
-// phases returns a run's warm-ups and cool-downs on its time axis.
+// phases returns the warm-ups and cool-downs in a run on its time axis.
 func phases(r *run.Run) (out []figure.Stretch) {
 	for _, w := range r.Windows.Measured {
 		for _, s := range []run.Span{{From: w.Issued.From, To: w.From}, {From: w.To, To: w.Issued.To}} {
@@ -79,8 +79,8 @@ func phases(r *run.Run) (out []figure.Stretch) {
 // greyNote explains grey areas.
 const greyNote = "grey: warm-up and cool-down, which throughput and latency in the table leave out"
 
-// phasesOf returns the warm-ups and cool-downs in a database's trials, each from the median start
-// to the median end. same is false if the trials do not have equally many.
+// phasesOf returns the warm-ups and cool-downs in the trials of a database, each from the median
+// start to the median end. same is false if the trials do not have equally many.
 func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
 	out = phases(g.Runs[0])
 	for i := range out {
@@ -97,8 +97,8 @@ func phasesOf(g trials.Group) (out []figure.Stretch, same bool) {
 	return out, true
 }
 
-// markPhases draws the warm-ups and cool-downs shared by all databases, or each database's own in
-// its panel.
+// markPhases draws the warm-ups and cool-downs shared by all databases, or those of each database
+// in its panel.
 func (d *Data) markPhases(f *figure.Figure) {
 	first, shared := phasesOf(d.groups()[0])
 	some := false

@@ -10,13 +10,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Data holds a report's runs, their series by second, and the requested plots.
+// Data holds the runs in a report, their series by second, and the requested plots.
 type Data struct {
 	Title  string
 	Runs   []*run.Run
 	Series []*Series // one per run
 	Plots  []Plot
-	// Sweeps are the runs' curves.
+	// Sweeps are the curves over runs.
 	Sweeps []curve.Sweep
 	Marks  []run.Mark
 
@@ -28,7 +28,7 @@ func (d *Data) Stepped() bool {
 	return slices.ContainsFunc(d.Runs, func(r *run.Run) bool { return r.Load.Stepped() })
 }
 
-// Drawn names the columns in a run's series that files and figures use more than once.
+// Drawn names the columns in a series that files and figures use more than once.
 func (d *Data) Drawn(r *run.Run) []string {
 	names := []string{"AVG-VMRSS-MB", "AVG-VMRSS-MB" + joinedSuffix, "AVG-VMRSS-MB" + whichSuffix, "AVG-READ-BYTES-NUM-DELTA", "AVG-WRITE-BYTES-NUM-DELTA"}
 	for _, p := range d.Plots {
@@ -46,7 +46,7 @@ func (d *Data) Drawn(r *run.Run) []string {
 	return names
 }
 
-// titled returns a figure's title: the experiment, then the quantity.
+// titled returns the title of a figure: the experiment, then the quantity.
 func (d *Data) titled(quantity string) string {
 	if d.Title == "" {
 		return quantity

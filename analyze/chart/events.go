@@ -33,7 +33,7 @@ func shownAs(e results.Event) string {
 	return shownEvents()[e.Kind]
 }
 
-// markEvents marks events during the loads of a figure's runs.
+// markEvents marks events during the loads that a figure shows.
 func (d *Data) markEvents(f *figure.Figure, runs ...*run.Run) {
 	for _, r := range runs {
 		key := 0

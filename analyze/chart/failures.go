@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// failureFigures show how many requests failed or had an unknown outcome in each second, if any
-// did.
+// failureFigures show the number of requests that failed or had an unknown outcome in each second,
+// if any did.
 func failureFigures(d *Data) []figure.Figure {
 	f := d.overTime("FAILURES", "Failures", figure.Axis{Label: "Failures", Unit: "requests/s"})
 	f.Subtitle = "Requests in each second that failed or have an unknown outcome"
@@ -39,13 +39,13 @@ func failureFigures(d *Data) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// anySecond reports whether a count is above 0 in any second during a run's load.
+// anySecond reports whether a count is above 0 in any second of the load.
 func anySecond(r *run.Run, of func(run.Second) float64) bool {
 	return slices.ContainsFunc(r.Load.PerSecond(), func(s run.Second) bool { return of(s) > 0 })
 }
 
-// bySecond adds a count for each second in a run's load to an empty series. A second without a
-// record is 0 if there are records before and after it: nothing happened in it.
+// bySecond adds a count for each second of the load to an empty series. A second without a record
+// is 0 if there are records before and after it: nothing happened in it.
 func bySecond(s figure.Series, r *run.Run, of func(run.Second) float64) figure.Series {
 	var next int64
 	for _, second := range r.Load.PerSecond() {
@@ -58,8 +58,8 @@ func bySecond(s figure.Series, r *run.Run, of func(run.Second) float64) figure.S
 	return s
 }
 
-// addDue adds how many requests became due in each second, for runs with a rate. It adds a single
-// line if the runs are nearly equal.
+// addDue adds the number of requests that became due in each second, for runs with a rate. It adds
+// a single line if the runs are nearly equal.
 func (d *Data) addDue(f *figure.Figure) {
 	var due figure.Figure
 	d.add(&due, d.sameSecond, func(i int, s figure.Series) []figure.Series {

@@ -50,7 +50,7 @@ func (d *Data) Figures() (all []figure.Figure) {
 	return ranked(all, ofAbilities)
 }
 
-// clean makes a figure's texts safe to show, each on one line. Some come from files.
+// clean makes the texts in a figure safe to show, each on one line. Some come from files.
 func clean(f *figure.Figure) {
 	texts := []*string{&f.Title, &f.Short, &f.Subtitle, &f.Band, &f.X.Label, &f.X.Unit, &f.Y.Label, &f.Y.Unit}
 	for _, list := range [][]string{f.Categories, f.Panels, f.Notes} {

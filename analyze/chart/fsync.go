@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// fsyncFigures show how long the members took to sync their logs to disk, by second and as reported
-// by the members: the slowest member in each second.
+// fsyncFigures show the time that members took to sync their logs to disk, by second and as
+// reported by the members: the slowest member in each second.
 func fsyncFigures(d *Data) (out []figure.Figure) {
 	y := figure.Axis{Label: "Fsync", Unit: "ms"}
 	mean := d.overTime("FSYNC-AVG", "Time of an fsync", y)

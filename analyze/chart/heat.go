@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// rowsPerDecade is how many rows a power of ten has.
+// rowsPerDecade is the number of rows for a power of ten.
 const rowsPerDecade = 16
 
 // heatFigures draw a heat map for each database, all with the same axes and shades so that they can
@@ -55,8 +55,9 @@ func heatFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// heatOf adds up the heat maps from a database's trials, each aligned to the second in which its
-// load began. Bins with different lengths are merged into bins whose length is a common multiple.
+// heatOf adds up the heat maps from the trials of a database, each aligned to the second in which
+// its load began. Bins with different lengths are merged into bins whose length is a common
+// multiple.
 func heatOf(g trials.Group) run.Heat {
 	if len(g.Runs) == 1 {
 		return g.Runs[0].Heat
@@ -137,8 +138,8 @@ func rowsWith(h run.Heat) rowRange {
 	return rows
 }
 
-// grid returns a heat map's cells, and lines for each bin's median and a high percentile. The first
-// bin begins at start on the time axis.
+// grid returns the cells of a heat map, and lines for the median and a high percentile in each bin.
+// The first bin begins at start on the time axis.
 func grid(h run.Heat, start float64, of rowRange) (*figure.Grid, []figure.Series) {
 	first, last := span(h)
 	low, high := of.low, of.high
@@ -180,7 +181,7 @@ func tail(h run.Heat) (q float64, name string) {
 	return .90, "p90"
 }
 
-// rowsOf counts a bin's latencies in rows low to high.
+// rowsOf counts the latencies in a bin in rows low to high.
 func rowsOf(b histogram.Buckets, low, high int) []float64 {
 	rows := make([]float64, high-low+1)
 	if b == nil {

@@ -40,7 +40,7 @@ func (d *Data) addLogged(f *figure.Figure) {
 	}
 }
 
-// milliseconds formats a time in the latency axis's unit.
+// milliseconds formats a time in the unit of the latency axis.
 func milliseconds(t time.Duration) string {
 	if t >= time.Second {
 		return fmt.Sprintf("%d ms", t.Milliseconds())
@@ -48,7 +48,8 @@ func milliseconds(t time.Duration) string {
 	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
 }
 
-// eventKey is the colour for a run's events: its database's colour if a plot has several databases.
+// eventKey is the colour for the events in a run: that of its database if a plot has several
+// databases.
 func (d *Data) eventKey(f *figure.Figure, r *run.Run) int {
 	if len(f.Panels) == 0 && len(d.groups()) > 1 {
 		return d.lookOf(r).key

@@ -113,7 +113,7 @@ func joined(s *figure.Series, first, last int) (mean, low, high float64, partial
 	return sum / n, low, high, partial && n > 0
 }
 
-// inUnit converts a figure's time axis from seconds to another unit.
+// inUnit converts the time axis of a figure from seconds to another unit.
 func inUnit(f *figure.Figure, seconds float64) {
 	for i := range f.Series {
 		x := make([]float64, len(f.Series[i].X))

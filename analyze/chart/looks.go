@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// look is how every figure in a report draws one group of repeated runs. The colour belongs to the
-// database's family, the shade and the marker to the runs.
+// look is the way in which every figure in a report draws one group of repeated runs. The colour
+// belongs to the database family, the shade and the marker to the runs.
 type look struct{ key, variant, marker int }
 
-// lookOf returns a run's look.
+// lookOf returns the look of a run.
 func (d *Data) lookOf(r *run.Run) look {
 	keys, members := map[string]int{}, map[string]int{}
 	at := d.place(r)
@@ -30,7 +30,7 @@ func (d *Data) lookOf(r *run.Run) look {
 	return look{1, 0, 1}
 }
 
-// place returns the index of a run's group, which is also its panel in figures with panels.
+// place returns the index of the group with a run, which is also its panel in figures with panels.
 func (d *Data) place(r *run.Run) int {
 	return max(slices.IndexFunc(d.groups(), func(g trials.Group) bool { return slices.Contains(g.Runs, r) }), 0)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// networkFigures show the whole load's traffic.
+// networkFigures show the traffic of the whole load.
 func networkFigures(d *Data) []figure.Figure {
 	f := figure.Figure{
 		Name: "NETWORK-TRAFFIC", Short: "Network traffic of the load", Kind: figure.Bars,

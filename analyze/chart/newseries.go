@@ -84,13 +84,13 @@ func (s *Series) add(name string, decimals int, value func(i int) float64) {
 	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, values: values})
 }
 
-// addRows adds a column computed from the servers' readings.
+// addRows adds a column computed from the server readings.
 func (s *Series) addRows(name string, decimals int, q quantity, value func(run.Row) float64) {
 	period := q.Rate || q.Metric == metric.CPUPercent
 	s.columns = append(s.columns, seriesColumn{name: name, decimals: decimals, of: value, period: period})
 }
 
-// average adds a mean over the servers, or the largest server's value.
+// average adds a mean over the servers, or the value of the largest server.
 func (s *Series) average(all []quantity, name string) {
 	for _, q := range all {
 		switch {
@@ -103,7 +103,7 @@ func (s *Series) average(all []quantity, name string) {
 	}
 }
 
-// server adds the nth server's columns, from 0.
+// server adds the columns for the nth server, from 0.
 func (s *Series) server(all []quantity, n int) {
 	for _, q := range all {
 		if q.Server == "" {

@@ -16,8 +16,9 @@ import (
 const mostLines = 8
 
 // percentileFigures show the latency at every percentile, giving the tail as much room as the
-// middle. If a load's steps differ, each kind of step has a line with its own shade and marker,
-// unless there would be too many lines over all databases: then only the figures by step show them.
+// middle. If the steps in a load differ, each kind of step has a line with its own shade and
+// marker, unless there would be too many lines over all databases: then only the figures by step
+// show them.
 func percentileFigures(d *Data) []figure.Figure {
 	f := d.percentiles("LATENCY-PERCENTILES", "Latency by percentile")
 	stages, staged := 0, false
@@ -56,8 +57,8 @@ func percentileFigures(d *Data) []figure.Figure {
 	return []figure.Figure{withDoubts(f)}
 }
 
-// partFigures show each database's percentiles by kind of step and by operation. All lines have the
-// database's colour.
+// partFigures show the percentiles of each database by kind of step and by operation. All lines
+// have the colour of the database.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, g := range d.groups() {
 		r, name := g.Runs[0], g.Title()
@@ -87,7 +88,7 @@ func partFigures(d *Data) (out []figure.Figure) {
 	return out
 }
 
-// lines counts a figure's lines, without details.
+// lines counts the lines in a figure, without details.
 func lines(f figure.Figure) (n int) {
 	for _, s := range f.Series {
 		if !s.Detail {
@@ -97,7 +98,7 @@ func lines(f figure.Figure) (n int) {
 	return n
 }
 
-// ofOperation returns one operation's requests in the stages with a label, over all trials.
+// ofOperation returns the requests of one operation in the stages with a label, over all trials.
 func ofOperation(g trials.Group, label, operation string) *run.Distribution {
 	return pooled(g, label, func(g *run.Stage) *run.Distribution {
 		for _, o := range g.Operations {
@@ -109,11 +110,11 @@ func ofOperation(g trials.Group, label, operation string) *run.Distribution {
 	})
 }
 
-// statisticTogether names percentiles over all trials' requests in CSV files.
+// statisticTogether names percentiles over the requests in all trials in CSV files.
 const statisticTogether = "of all trials together"
 
-// addSpectra adds the percentiles over all trials' requests, with a band from the lowest to the
-// highest trial, and the trials themselves as details.
+// addSpectra adds the percentiles over the requests in all trials, with a band from the lowest to
+// the highest trial, and the trials themselves as details.
 func (d *Data) addSpectra(f *figure.Figure, s figure.Series, g trials.Group, label string, of func(*run.Stage) *run.Distribution) {
 	before := len(f.Series)
 	addSpectrum(f, s, pooled(g, label, of))
@@ -182,8 +183,8 @@ func withDoubts(f figure.Figure) figure.Figure {
 // cutNote explains lines that end below the highest percentile.
 const cutNote = "a line ends where the percentiles fall on requests that were not answered"
 
-// addSpectrum adds a distribution's percentiles up to the last one with a request above it, or up
-// to the slowest ok request.
+// addSpectrum adds the percentiles of a distribution up to the last one with a request above it, or
+// up to the slowest ok request.
 func addSpectrum(f *figure.Figure, s figure.Series, d *run.Distribution) {
 	for _, q := range []float64{0, .1, .25, .5, .6, .7, .75, .8, .85, .9, .925, .95, .97, .98, .99, .993, .995, .997, .998, .999, .9995, .9998, .9999, .99995, .99999, .999999} {
 		if d.N.Value*(1-q) < 1 {

@@ -32,8 +32,8 @@ func mainPlaces() [][]string {
 	}
 }
 
-// ranked marks the main figures and moves them to the front: first some of the abilities' own
-// figures, by their names, then the figures with a place. The others keep their order.
+// ranked marks the main figures and moves them to the front: first some figures by abilities, by
+// their names, then the figures with a place. The others keep their order.
 func ranked(all []figure.Figure, ofAbilities []string) []figure.Figure {
 	var first []figure.Figure
 	take := func(is func(f figure.Figure) bool) bool {

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Series joins a run's client and server records by second: one row per second in the load, with
-// the same columns as the classic CSV. A gap is NaN, as in figures.
+// Series joins the client and server records of a run by second: one row per second in the load,
+// with the same columns as the classic CSV. A gap is NaN, as in figures.
 type Series struct {
 	Unix    []int64
 	run     *run.Run
@@ -23,19 +23,19 @@ type Series struct {
 type seriesColumn struct {
 	name     string
 	decimals int // -1: as many as needed
-	// values are nil until needed; of computes them from the servers' readings.
+	// values are nil until needed; of computes them from the server readings.
 	values []float64
-	// short has a long load's values once its samples may be forgotten, for figures alone.
+	// short has the values of a long load once its samples may be forgotten, for figures alone.
 	short []float32
 	of    func(run.Row) float64
 	// hidden columns are for figures only.
 	hidden bool
-	// period means that the column describes a machine's work during the second. In a second that
-	// began before the load, it does not belong to the load.
+	// period means that the column describes the work of a machine during the second. In a second
+	// that began before the load, it does not belong to the load.
 	period bool
 }
 
-// column returns a quantity's values, or nil if the series has no such column.
+// column returns the values of a quantity, or nil if the series has no such column.
 func (s *Series) column(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
 	if at < 0 {
@@ -53,8 +53,8 @@ func (s *Series) column(name string) []float64 {
 	return s.columns[at].values
 }
 
-// eachRow calls each with the servers' readings for every second, and keeps the named columns'
-// values.
+// eachRow calls each with the server readings for every second, and keeps the values in the named
+// columns.
 func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	var kept []*seriesColumn
 	for i := range s.columns {
@@ -71,8 +71,8 @@ func (s *Series) eachRow(keep []string, each func(i int, row run.Row)) {
 	})
 }
 
-// shortFrom is the load length in seconds from which [Series.Keep] keeps values to seven digits: a
-// day's columns take the largest part of the memory, and a figure draws means over minutes.
+// shortFrom is the load length in seconds from which [Series.Keep] keeps values to seven digits:
+// columns for a day take the largest part of the memory, and a figure draws means over minutes.
 const shortFrom = 6 * 3600
 
 // Keep computes the named columns and keeps their values, so that the samples may be forgotten.
@@ -109,7 +109,7 @@ func widened(short []float32) []float64 {
 	return values
 }
 
-// loaded returns a quantity's values, with gaps where they do not belong to the load.
+// loaded returns the values of a quantity, with gaps where they do not belong to the load.
 func (s *Series) loaded(name string) []float64 {
 	at := slices.IndexFunc(s.columns, func(c seriesColumn) bool { return c.name == name })
 	if at < 0 || !s.columns[at].period {
@@ -138,7 +138,7 @@ type Lines struct {
 }
 
 // Lines returns the series as a CSV file; a gap is an empty field. While it makes the lines, the
-// series keeps the named columns' values, so they need not be read again.
+// series keeps the values in the named columns, so they need not be read again.
 func (s *Series) Lines(keep []string) Lines {
 	l := Lines{}
 	shown := 0 // hidden columns come last
@@ -170,7 +170,7 @@ func (s *Series) Lines(keep []string) Lines {
 	return l
 }
 
-// field caches a column's last formatted value. Most values repeat the previous line's.
+// field caches the last formatted value in a column. Most values repeat that in the previous line.
 type field struct {
 	value float64
 	text  []byte

@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// quantity is a server series and how it is read.
+// quantity is a server series and the way to read it.
 type quantity struct {
 	metric.Series
 	get func(*run.Reading) run.Measure
-	// decimals is the precision in one server's columns.
+	// decimals is the precision in the columns for one server.
 	decimals int
 }
 
-// quantities returns the quantities in the same order as one server's columns.
+// quantities returns the quantities in the same order as the columns for one server.
 func quantities() (all []quantity) {
 	for _, s := range metric.AllSeries() {
 		q := quantity{Series: s, decimals: 2}

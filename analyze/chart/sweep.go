@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Markers for a sweep's way up and way back: triangles pointing in that direction.
+// Markers for the way up and the way back of a sweep: triangles pointing in that direction.
 const (
 	upMarker   = 3
 	downMarker = 5

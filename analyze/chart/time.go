@@ -41,7 +41,7 @@ func ofRequests(p Plot) bool {
 }
 
 // drawnColumn returns the column that a plot draws. The classic plots for context switches showed
-// the total since the members' start, in which single seconds are invisible. They now show the
+// the total since the members started, in which single seconds are invisible. They now show the
 // switches per second.
 func drawnColumn(p Plot) string {
 	switch p.Column {

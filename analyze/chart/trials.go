@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Figures show a database's trials as one line: the median at each position, with a band from the
-// lowest to the highest trial. The trials themselves are details.
+// Figures show the trials of a database as one line: the median at each position, with a band from
+// the lowest to the highest trial. The trials themselves are details.
 
 // groups returns the groups of runs that figures show as one, ordered by their first runs.
 func (d *Data) groups() []trials.Group {
@@ -42,15 +42,15 @@ func sameX(_, _ int, x float64) float64 { return x }
 // sameOrder joins the first points, the second points, and so on.
 func sameOrder(_, n int, _ float64) float64 { return float64(n) }
 
-// sameSecond joins the loads' first unix seconds, their second ones, and so on.
+// sameSecond joins the first unix seconds of the loads, their second ones, and so on.
 func (d *Data) sameSecond(i, _ int, x float64) float64 {
 	r := d.Runs[i]
 	return math.Floor(x - elapsed(r, r.Start()*1e9) + 1e-6)
 }
 
-// add adds lines. of makes a run's lines from an empty series. A single run's lines are added as
-// they are; trials are added as their median, with each trial as a detail. Trials' lines belong
-// together if their names are equal after the run's name.
+// add adds lines. of makes the lines for a run from an empty series. Lines for a single run are
+// added as they are; trials are added as their median, with each trial as a detail. Lines from
+// trials belong together if their names are equal after the name of the run.
 func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Series) []figure.Series) {
 	for _, g := range d.groups() {
 		var names []string
@@ -84,7 +84,7 @@ func bandText(n int) string {
 	return fmt.Sprintf("median and range of %d trials", n)
 }
 
-// part is one trial's line; i is the run's index.
+// part is the line from one trial; i is the index of the run.
 type part struct {
 	figure.Series
 	trial, i int
@@ -100,8 +100,8 @@ func (p part) detail() figure.Series {
 // statisticMedian names the median over trials in CSV files.
 const statisticMedian = "median"
 
-// median merges the trials' lines. A position has a value only if more than half the trials have
-// one there: where the slowest trial ends would not be a median.
+// median merges the lines from trials. A position has a value only if more than half the trials
+// have one there: where the slowest trial ends would not be a median.
 func median(g trials.Group, name string, parts []part, place placing) figure.Series {
 	s := parts[0].Series
 	s.Name, s.Statistic = g.Title()+name, statisticMedian
@@ -158,8 +158,8 @@ type placed struct {
 	part, n int
 }
 
-// joiner joins trials' points at one position. It keeps its memory from one position to the next,
-// because a line has thousands.
+// joiner joins the points from trials at one position. It keeps its memory from one position to the
+// next, because a line has thousands.
 type joiner struct {
 	all, known, whole []spot
 	values            []float64

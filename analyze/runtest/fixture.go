@@ -95,8 +95,8 @@ func (f *Fixture) Database(tag string, base time.Duration) *results.DatabaseRun 
 	return run
 }
 
-// load writes the client's records: nine seconds. The first and the last are half seconds, and
-// the fifth belongs half to each step.
+// load writes the client records: nine seconds. The first and the last are half seconds, and the
+// fifth belongs half to each step.
 func (f *Fixture) load(dir string, run *results.DatabaseRun, base time.Duration) {
 	intervals, err := results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals))
 	f.Ok(err)
@@ -175,8 +175,8 @@ func (f *Fixture) interval(unix int64, s results.Step, count int, base time.Dura
 }
 
 // machines writes samples for the client and for two members on one machine: they share a disk and
-// an interface. The members' clock is 2 s ahead; the second one misses a sample in the load's third
-// second.
+// an interface. The clock of the members is 2 s ahead; the second one misses a sample in the third
+// second of the load.
 func (f *Fixture) machines(dir string, base time.Duration) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)
@@ -205,8 +205,8 @@ func (f *Fixture) machines(dir string, base time.Duration) {
 	}
 }
 
-// FixtureSample is the sample for machine n (0 the client), i seconds after the load's first one,
-// at its end.
+// FixtureSample is the sample for machine n (0 the client), i seconds after the first one of the
+// load, at its end.
 func FixtureSample(n int, i, ahead, period int64, base time.Duration) results.Sample {
 	busy, k := 100*float64(n+1), float64(i+4)
 	return results.Sample{
@@ -240,8 +240,8 @@ func TwoDatabases(t testing.TB) string {
 }
 
 // Mixed adds a database with a mix: three reads to one update, due at two rates for two seconds
-// each. One in ten updates in the second step failed, and the gauges are in each operation's last
-// row in a second, as a load writes them.
+// each. One in ten updates in the second step failed, and the gauges are in the last row of each
+// operation in a second, as a load writes them.
 func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	start := time.Unix(Begin, 0).UTC()
 	run := &results.DatabaseRun{
@@ -274,8 +274,8 @@ func (f *Fixture) Mixed(tag string) *results.DatabaseRun {
 	return run
 }
 
-// mixedRecords writes the client's records for a mix: reads take 1 ms and updates 4 ms, after
-// waiting 2 ms.
+// mixedRecords writes the client records for a mix: reads take 1 ms and updates 4 ms, after waiting
+// 2 ms.
 func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 	intervals, err := results.NewIntervalWriter(filepath.Join(dir, results.FileIntervals))
 	f.Ok(err)
@@ -319,7 +319,7 @@ func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 	run.Totals = &t
 }
 
-// Checked gives the fixture's client a self-check that kept rate requests per second, but
+// Checked gives the client in the fixture a self-check that kept rate requests per second, but
 // neither 10 per second nor twice as many as rate.
 func (f *Fixture) Checked(rate float64) *results.SelfCheck {
 	f.M.SelfCheck = &results.SelfCheck{

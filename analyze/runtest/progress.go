@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// progress writes a load's ticks, spread evenly over each interval's part of the step.
+// progress writes the ticks of a load, spread evenly over the part of the step in each interval.
 func (f *Fixture) progress(dir string, run *results.DatabaseRun) {
 	f.t.Helper()
 	intervals, err := results.ReadIntervals(filepath.Join(dir, results.FileIntervals))

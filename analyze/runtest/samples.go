@@ -31,8 +31,8 @@ func Busy(samples ...results.Sample) []results.Sample {
 	return samples
 }
 
-// Ended returns a sample after the member's processes ended. Their CPU time since the previous
-// sample is unknown.
+// Ended returns a sample after the member processes ended. Their CPU time since the previous sample
+// is unknown.
 func Ended(at, period, cpu float64) results.Sample {
 	s := Sampled(at, period, cpu, 0)
 	for _, n := range []metric.Name{

@@ -23,7 +23,7 @@ type Aspect struct {
 	Of   func(*run.Run) string
 	// covers has the paths of the values that the text shows.
 	covers []string
-	// sameDatabase means that two databases' values cannot be compared.
+	// sameDatabase means that values of two databases cannot be compared.
 	sameDatabase bool
 }
 
@@ -59,7 +59,7 @@ func aspects() []Aspect {
 	return list
 }
 
-// operations describes the requests' operations and the reads' promise.
+// operations describes the operations and the promise for reads.
 func operations(l *results.Load) string {
 	if operation(l) == "" {
 		return ""
@@ -77,7 +77,7 @@ func operations(l *results.Load) string {
 	return text
 }
 
-// rates returns the rates in the file. A search's rate is its result.
+// rates returns the rates in the file. The rate of a search is its result.
 func rates(r *run.Run) string {
 	if s := all.SoughtBy(r); s != nil {
 		return "of a search for a " + s.Name
@@ -96,8 +96,8 @@ func clients(r *run.Run) string {
 	return Clients(r, func(parts []string) string { return strings.Join(run.Distinct(parts), ", ") })
 }
 
-// Clients describes how many clients and connections each step has, joined into one text, and how
-// many generators there are; "" if no step was recorded.
+// Clients describes the clients and connections in each step, joined into one text, and the number
+// of generators; "" if no step was recorded.
 func Clients(r *run.Run, join func([]string) string) string {
 	var parts []string
 	for _, s := range r.Info.Record.Steps {
@@ -115,7 +115,7 @@ func Clients(r *run.Run, join func([]string) string) string {
 	return text
 }
 
-// Lengths describes the load's bounds, and the parts that are not measured.
+// Lengths describes the bounds of the load, and the parts that are not measured.
 func Lengths(r *run.Run) string {
 	l := &r.Info.Record.Load
 	parts := bounds(l.Requests, l.Duration)
@@ -139,7 +139,7 @@ func bounds(requests int64, length time.Duration) (parts []string) {
 	return parts
 }
 
-// stepLengths describes the steps' bounds and ramps in order.
+// stepLengths describes the bounds and ramps of steps in order.
 func stepLengths(r *run.Run) string {
 	var steps []string
 	for _, s := range r.Info.Record.Steps {

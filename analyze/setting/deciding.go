@@ -1,5 +1,5 @@
-// Package setting lists a recorded run's settings, and which of them decide whether two runs can be
-// ranked.
+// Package setting lists the settings of a recorded run, and which of them decide whether two runs
+// can be ranked.
 package setting
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Setting has a name for readers and the run's value as text.
+// Setting has a name for readers and the value as text.
 type Setting struct{ Name, Value string }
 
 // Names for deciding settings.
@@ -39,8 +39,7 @@ const (
 )
 
 // Deciding returns the settings that must be equal for two runs to be ranked. A setting that the
-// records do not show is left out. The connection count and the wording about a store's fsync do
-// not decide.
+// records do not show is left out. The connection count and the wording about fsync do not decide.
 func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
 
 // DecidingAt is [Deciding] for one step: its clients or its rate replace those in all steps.
@@ -70,7 +69,8 @@ func deciding(r *run.Run, pace string) []Setting {
 // Difference is a setting with different values in two runs.
 type Difference struct{ Name, A, B string }
 
-// Differences returns the settings in both lists whose values differ, in the first list's order.
+// Differences returns the settings in both lists whose values differ, in the order of the first
+// list.
 func Differences(a, b []Setting) (list []Difference) {
 	for _, one := range a {
 		i := slices.IndexFunc(b, func(s Setting) bool { return s.Name == one.Name })
@@ -84,8 +84,7 @@ func Differences(a, b []Setting) (list []Difference) {
 // Unlike returns the deciding settings in which two runs differ.
 func Unlike(a, b *run.Run) []Difference { return Differences(Deciding(a), Deciding(b)) }
 
-// operation describes the requests' operation, with the parameters that change how much work a
-// request is.
+// operation describes the operation, with the parameters that change the work for a request.
 func operation(l *results.Load) string {
 	if len(l.Operations()) == 1 && l.Operations()[0] == "" {
 		return ""
@@ -113,7 +112,7 @@ func operation(l *results.Load) string {
 	return strings.Join(parts, ", ")
 }
 
-// Pace is a step's rate, or its clients if it has no rate.
+// Pace is the rate of a step, or its clients if it has no rate.
 func Pace(r *run.Run, s results.Step) string {
 	if s := all.SoughtBy(r); s != nil {
 		return s.Target(r)
@@ -132,7 +131,7 @@ func pace(l *results.Load, s workload.Step) string {
 	return text
 }
 
-// paces joins all steps' paces, each once.
+// paces joins the paces of all steps, each once.
 func paces(r *run.Run) string {
 	var parts []string
 	for _, s := range r.Info.Record.Steps {
@@ -163,7 +162,7 @@ func payload(l *results.Load) string {
 	return text
 }
 
-// data describes the store's content when the load begins: keys, and the bytes that were
+// data describes the content of the store when the load begins: keys, and the bytes that were
 // written with them.
 func data(l *results.Load) string {
 	n := l.Existing()
@@ -207,7 +206,7 @@ func members(r *run.Run) string {
 	return ""
 }
 
-// Limits describes each member's resource limits, "" for a cluster without agents.
+// Limits describes the resource limits for each member, "" for a cluster without agents.
 func Limits(r *run.Run) string {
 	switch l := r.Info.Record.Resources; {
 	case r.Info.Manifest == nil || r.Info.Unattended():
@@ -219,8 +218,8 @@ func Limits(r *run.Run) string {
 	}
 }
 
-// client names the kind of code that sends the requests. Every database's own library counts as the
-// same kind.
+// client names the kind of code that sends the requests. The libraries for all databases count as
+// the same kind.
 func client(r *run.Run) string {
 	const lean = "lean"
 	switch r.Info.Transport() {
@@ -243,7 +242,7 @@ func encryption(r *run.Run) string {
 	return "TLS"
 }
 
-// storage describes where the members' data is, as far as durability depends on it.
+// storage describes where members keep their data, as far as durability depends on it.
 func storage(r *run.Run) string {
 	var kinds []string
 	for _, m := range r.Info.Record.Members {

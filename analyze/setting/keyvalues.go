@@ -11,16 +11,16 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// keyValues are a run's values by their key paths: "load.failover", "steps.stop". Values that are
-// 0, false or empty may be absent.
+// keyValues are the values in a run by key path: "load.failover", "steps.stop". Values that are 0,
+// false or empty may be absent.
 type keyValues struct {
 	values map[string]value
-	// load and experiment mean that the records have the load's parameters, and the resolved
+	// load and experiment mean that the records have the load parameters, and the resolved
 	// experiment.
 	load, experiment bool
 }
 
-// shows reports whether the records would have a key's value if it was given.
+// shows reports whether the records would have the value for a key if it was given.
 func (d *keyValues) shows(path string) bool {
 	if strings.HasPrefix(path, "load.") {
 		return d.load
@@ -35,8 +35,8 @@ type value struct {
 	zero string
 }
 
-// declaredBy returns a run's settings from the resolved experiment in the manifest and from the
-// recorded load.
+// declaredBy returns settings from the resolved experiment in the manifest and from the recorded
+// load.
 func declaredBy(r *run.Run) *keyValues {
 	d := &keyValues{values: map[string]value{}}
 	top, database := resolved(r)
@@ -55,8 +55,8 @@ func declaredBy(r *run.Run) *keyValues {
 	return d
 }
 
-// resolved returns the experiment in a run's manifest and its database's part, nil if the
-// records lack it.
+// resolved returns the experiment in a manifest and the part for the database, nil if the records
+// lack it.
 func resolved(r *run.Run) (top, database map[string]json.RawMessage) {
 	if r.Info.Manifest == nil || json.Unmarshal(r.Info.Manifest.Config, &top) != nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func (d *keyValues) add(path string, data json.RawMessage) {
 	}
 }
 
-// worded returns a path without its value's unit, and the value with its unit.
+// worded returns a path without the unit, and the value with its unit.
 func worded(path string, v any) (string, value) {
 	switch v := v.(type) {
 	case float64:

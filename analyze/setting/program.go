@@ -15,7 +15,7 @@ func SameProgram(a, b *run.Run) bool {
 	return x != "" && x == Program(b)
 }
 
-// Program identifies the program that a run's members ran, "" if the records do not show it.
+// Program identifies the program that the members ran, "" if the records do not show it.
 func Program(r *run.Run) string {
 	var parts []string
 	for _, m := range r.Info.Record.Members {

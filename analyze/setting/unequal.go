@@ -11,7 +11,7 @@ import (
 )
 
 // Unequal lists the settings in which runs differ, and the caller's facts: "fsync: A: every write;
-// B: none". A setting that acted in no run is left out. names maps the runs' tags to column names.
+// B: none". A setting that acted in no run is left out. names maps run tags to column names.
 func Unequal(runs []*run.Run, names map[string]string, facts ...Aspect) (list []string) {
 	var one, all []Aspect
 	for _, a := range slices.Concat(aspects(), facts, keys(runs)) {
@@ -33,7 +33,7 @@ func Unequal(runs []*run.Run, names map[string]string, facts ...Aspect) (list []
 	return list
 }
 
-// keys returns the runs' declared keys that no other aspect shows.
+// keys returns the declared keys that no other aspect shows.
 func keys(runs []*run.Run) (list []Aspect) {
 	covered := slices.Collect(maps.Keys(Unlisted()))
 	for _, a := range aspects() {
@@ -80,7 +80,7 @@ func byDatabase(runs []*run.Run) (groups [][]*run.Run) {
 	return groups
 }
 
-// differing lists the aspects in which runs differ, with each run's values.
+// differing lists the aspects in which runs differ, with the values in each run.
 func differing(runs []*run.Run, list []Aspect, names map[string]string) (notes []string) {
 	for _, a := range list {
 		var values []string
@@ -106,7 +106,7 @@ func differing(runs []*run.Run, list []Aspect, names map[string]string) (notes [
 	return notes
 }
 
-// longest bounds a value's characters in a text.
+// longest bounds the characters of a value in a text.
 const longest = 100
 
 func short(v string) string {

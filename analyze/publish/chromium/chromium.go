@@ -23,7 +23,7 @@ type Browser struct {
 	session string
 	id      int
 	loaded  bool
-	// Console holds the page's errors and warnings, Requests the addresses it requested.
+	// Console holds errors and warnings on the page, Requests the addresses it requested.
 	Console, Requests []string
 }
 
@@ -67,7 +67,7 @@ func Start(ctx context.Context, path, folder string) (*Browser, error) {
 		fromThem.Close()
 		return nil, fmt.Errorf("start Chromium: %w", err)
 	}
-	// Close the pipes' child ends here, or its exit would go unnoticed.
+	// Close the child ends of the pipes here, or its exit would go unnoticed.
 	fromUs.Close()
 	toUs.Close()
 	if err := b.attach(); err != nil {

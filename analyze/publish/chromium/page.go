@@ -44,12 +44,12 @@ func (b *Browser) Eval(expression string) (any, error) {
 	return reply.Result.Value, nil
 }
 
-// Size sets the window's size in pixels.
+// Size sets the window size in pixels.
 func (b *Browser) Size(width, height int) error {
 	return b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// Media is how a page is viewed.
+// Media is the medium in which a page is viewed.
 type Media struct{ Dark, Paper bool }
 
 // Show switches the page to a medium.

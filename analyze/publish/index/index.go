@@ -1,7 +1,7 @@
 // Package index lists the reports below a folder on one page and in a README: their dates,
 // databases, machines and verdicts. Reports are listed separately depending on whether members and
 // clients shared machines, because their numbers cannot be compared. Each list is sorted by time,
-// never by numbers. The package reads only each report's JSON file.
+// never by numbers. The package reads only the JSON file of each report.
 package index
 
 import (
@@ -42,25 +42,24 @@ const generator = `<meta name="generator" content="dbtester index">`
 
 // Entry is one report.
 type Entry struct {
-	// Dir is the report's folder, relative to the index, with slashes.
+	// Dir is the report folder, relative to the index, with slashes.
 	Dir, Title string
-	// Date is when the report's first run started; "" if unknown.
+	// Date is when the first run started; "" if unknown.
 	Date string
 	// Databases are the columns with their actual versions, Machines the machines that ran them,
 	// and Tools the dbtester versions; each once.
 	Databases, Machines, Tools []string
-	// Verdict is the report's verdict. Trust is worded here, because the report's own text refers
-	// to other lines in the report.
+	// Verdict is the verdict in the report. Trust is worded here, because the text in the report
+	// refers to other lines in the report.
 	Verdict, Trust string
 	Valid          bool
 	// Placement is where clients and members ran.
 	Placement Placement
-	// Link is the report's address relative to the index.
+	// Link is the address relative to the index.
 	Link string
 }
 
-// report is the part of a report's JSON file that the index needs. Older files lack runs and
-// headline.
+// report is the part of the JSON file that the index needs. Older files lack runs and headline.
 type report struct {
 	Title    string `json:"title"`
 	Valid    bool   `json:"valid"`
@@ -112,7 +111,7 @@ type host struct {
 	BootID string `json:"boot_id"`
 }
 
-// mostBytes limits a report's JSON file.
+// mostBytes limits the size of a JSON file.
 const mostBytes = 256 << 20
 
 // Find reads the reports below a folder, newest first. It does not follow symbolic links. If some
@@ -287,7 +286,7 @@ func HTML(title string, entries []Entry) ([]byte, error) {
 	return []byte(plaintext.Visible(b.String())), nil
 }
 
-// Write writes the list into a folder, as a page and in a README. It keeps the README's lines
+// Write writes the list into a folder, as a page and in a README. It keeps the lines of the README
 // outside the list. It never overwrites files written by others: a README must have the two lines
 // that enclose the list.
 func Write(dir, title string, entries []Entry) (files []string, err error) {

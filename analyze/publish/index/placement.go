@@ -6,18 +6,18 @@ import "slices"
 // host count as separate machines.
 type Placement int
 
-// If a report's runs have several placements, the last one here counts.
+// If the runs in a report have several placements, the last one here counts.
 const (
 	Separate Placement = iota
 	Unknown
 	Shared
 )
 
-// with joins the placements in which two of a report's runs were made.
+// with joins the placements in which two runs in a report were made.
 func (p Placement) with(o Placement) Placement { return max(p, o) }
 
-// placementOf returns one database's placement in one run. Generators count as clients. Hosts with
-// equal boot ids are the same machine.
+// placementOf returns the placement of one database in one run. Generators count as clients. Hosts
+// with equal boot ids are the same machine.
 func placementOf(client host, members, generators []member) Placement {
 	seen, p := map[string]bool{client.BootID: true}, Separate
 	if client.BootID == "" || len(members) == 0 {

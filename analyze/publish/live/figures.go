@@ -28,8 +28,8 @@ func (p *plot) add(s figure.Series, l page.Line) {
 	p.Series, p.lines = append(p.Series, s), append(p.lines, l)
 }
 
-// plots returns a live page's figures, always the same ones in the same order: all databases'
-// requests, and the machines of the current one. A figure without points has no series.
+// plots returns the figures on a live page, always the same ones in the same order: the requests to
+// all databases, and the machines of the current one. A figure without points has no series.
 func (s *state) plots() []plot {
 	return []plot{
 		s.ofLoads("LIVE-THROUGHPUT", "Requests that ended", figure.Axis{Label: "requests", Unit: "requests/s"}, throughput),
@@ -46,7 +46,7 @@ func secondsAxis() figure.Axis { return figure.Axis{Label: "second of the load"}
 
 // line is a per-second statistic as a line in a figure.
 type line struct {
-	name string // follows the database's name
+	name string // follows the database name
 	dash figure.Dash
 	line page.Line
 }
@@ -65,7 +65,7 @@ func latency(l *oneLoad) []line {
 
 func failures(l *oneLoad) []line { return []line{{"", figure.Solid, l.lines.faulty}} }
 
-// ofLoads draws statistics on each database's requests. If there is only one database, it also
+// ofLoads draws statistics on the requests to each database. If there is only one database, it also
 // draws the steps.
 func (s *state) ofLoads(name, title string, y figure.Axis, lines func(*oneLoad) []line) plot {
 	p := plot{Figure: figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}}
@@ -98,7 +98,7 @@ func joined(tag, name string) string {
 	return tag + " " + name
 }
 
-// stepText is a step's clients, and its rate if it has one.
+// stepText is the clients in a step, and its rate if it has one.
 func stepText(s workload.Step) string {
 	clients := english.Plural(s.Clients, "client", "")
 	if s.Rate > 0 {
@@ -107,7 +107,7 @@ func stepText(s workload.Step) string {
 	return clients
 }
 
-// ofMachines draws a value for each of the current database's machines, from when its load started.
+// ofMachines draws a value for each machine for the current database, from when its load started.
 func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machineLines) page.Line) plot {
 	p := plot{Figure: figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}}
 	l := s.current()
@@ -125,7 +125,7 @@ func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machin
 	return p
 }
 
-// names returns the machines' names in order: the client, generators and members by number.
+// names returns machine names in order: the client, generators and members by number.
 func (l *oneLoad) names() []string { return slices.SortedFunc(maps.Keys(l.machines), byKindAndNumber) }
 
 // byKindAndNumber orders machine names, such as "member 2".
@@ -143,7 +143,7 @@ func byKindAndNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }
 
-// left returns the load's remaining time, if its length is known.
+// left returns the remaining time of the load, if its length is known.
 func (l *oneLoad) left(now time.Time) (time.Duration, bool) {
 	if l.ahead.Length == 0 || l.start.IsZero() {
 		return 0, false

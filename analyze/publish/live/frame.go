@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// frame is a page's content for one second. The page's script reads it.
+// frame is the content of a page for one second. The script on the page reads it.
 type frame struct {
-	// Number counts a run's frames from 1.
+	// Number counts frames from 1.
 	Number int    `json:"number"`
 	Step   string `json:"step"`
-	// Line is the load's progress.
+	// Line is the progress of the load.
 	Line   string  `json:"line"`
 	Tables []table `json:"tables"`
 	Said   []note  `json:"said"` // the newest first
@@ -39,7 +39,7 @@ type note struct {
 	Text string `json:"text"`
 }
 
-// frame appends the content for a run's page.
+// frame appends the content for the page.
 func (s *state) frame(b []byte, number int) ([]byte, error) {
 	f := frame{Number: number, Step: visible(s.place(s.now) + s.step), Line: s.line(), Tables: []table{s.loadsTable(), s.machinesTable(), s.reportedTable()}, Said: []note{}}
 	for _, n := range slices.Backward(s.said) {
@@ -77,7 +77,7 @@ func (s *state) place(of Of) string {
 	return b.String()
 }
 
-// line returns how far the current database's load is, "" before it begins.
+// line returns the progress of the current load, "" before it begins.
 func (s *state) line() string {
 	l := s.current()
 	if l == nil || l.start.IsZero() {
@@ -117,7 +117,7 @@ func (l *oneLoad) next() string {
 	return "; then " + strings.Join(texts, "; ")
 }
 
-// loadsTable has the last second in each database's load, and its counts.
+// loadsTable has the last second in each load, and its counts.
 func (s *state) loadsTable() table {
 	t := table{ID: "loads", Head: []string{"database", "offered/s", "ended/s", "p50", "p99", "in flight", "requests", "errors", "declined"}, Rows: [][]string{}}
 	for i := range s.loads {
@@ -134,7 +134,7 @@ func (s *state) loadsTable() table {
 	return t
 }
 
-// machinesTable has the last sample from each of the current database's machines.
+// machinesTable has the last sample from each machine for the current database.
 func (s *state) machinesTable() table {
 	t := table{ID: "machines", Head: []string{"machine", "processors", "memory", "written", "disk free"}, Rows: [][]string{}}
 	l := s.current()
@@ -179,7 +179,7 @@ func bytesText(v float64) string {
 	return humanize.Bytes(uint64(v))
 }
 
-// reportedTable has the newest answers by the current database's members, which control asks if it
+// reportedTable has the newest answers by members of the current database, which control asks if it
 // has no agents there. They are seconds old.
 func (s *state) reportedTable() table {
 	t := table{ID: "reported", Head: []string{"by its own account", "store", "connections", "not answered yet", "syncs", "mean sync"}, Rows: [][]string{}}

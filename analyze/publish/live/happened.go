@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// mostHappened bounds the events that a load's figures show.
+// mostHappened bounds the events that figures for a load show.
 const mostHappened = 1000
 
 // happen adds an event. Only faults and leaders are kept.
@@ -42,8 +42,8 @@ func (l *oneLoad) leaderName() string {
 	return fmt.Sprintf("member %d", l.leader)
 }
 
-// mark draws the current load's faults as bands, as far as the load goes, and its leaders as marks
-// in one colour.
+// mark draws the faults in the current load as bands, as far as the load goes, and its leaders as
+// marks in one colour.
 func (s *state) mark(f *figure.Figure, key int) {
 	l := s.current()
 	if l == nil || l.start.IsZero() || len(f.Series) == 0 {

@@ -1,9 +1,9 @@
-// Package live serves a run in progress: the report's page with figures that grow each second,
-// by server-sent events, and the same numbers in the form that Prometheus reads. When the run is
-// over, the page becomes the finished report.
+// Package live serves a run in progress: the report page with figures that grow each second, by
+// server-sent events, and the same numbers in the form that Prometheus reads. When the run is over,
+// the page becomes the finished report.
 //
-// The page shows the run's progress reports so far. The finished report uses the records: it has
-// more numbers, and the same numbers for the same seconds.
+// The page shows the progress reports so far. The finished report uses the records: it has more
+// numbers, and the same numbers for the same seconds.
 package live
 
 import (
@@ -34,7 +34,7 @@ type Run struct {
 // New returns a run for the experiment with a title.
 func New(title string) *Run { return &Run{title: title, clock: time.Now} }
 
-// Say records an event or, as a step, the run's current action.
+// Say records an event or, as a step, the current action.
 func (r *Run) Say(of Of, text string, step bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +61,7 @@ func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.of(of).progress(r.clock(), p, ahead)
 }
 
-// Count shows a load's counts as metrics.
+// Count shows the counts of a load as metrics.
 func (r *Run) Count(of Of, counts *exposition.Part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +82,14 @@ func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
 	r.of(of).report(member, s)
 }
 
-// Happen records an event in a database's run. Figures show faults and leaders.
+// Happen records an event in the run of a database. Figures show faults and leaders.
 func (r *Run) Happen(of Of, e results.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(of).happen(e)
 }
 
-// of returns a database's load. It replaces an earlier trial's load.
+// of returns the load on a database. It replaces that of an earlier trial.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {
 		if l.of.Tag != of.Tag {

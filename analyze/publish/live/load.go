@@ -17,7 +17,7 @@ import (
 // grow, so a copy stays unchanged.
 type oneLoad struct {
 	of       Of
-	start    time.Time // when the load's first second began; zero before
+	start    time.Time // when the first second of the load began; zero before
 	last     load.Progress
 	ahead    Ahead
 	second   second // the last one; zero before the first
@@ -29,17 +29,17 @@ type oneLoad struct {
 	leaders  []time.Time        // when others were elected
 	leader   int                // the member that leads, from 1; 0 is unknown
 	counts   *exposition.Part   // nil before the load
-	reported map[string]answers // by the members' names
+	reported map[string]answers // by member name
 }
 
-// second holds the rates in a load's second, or in a step's part of that second.
+// second holds the rates in a second of a load, or in the part of it that belongs to a step.
 type second struct {
 	x                      float64 // seconds from when the load starts to the end of this one
 	offered, ended, faulty float64 // requests per second
 	p50, p99               float64 // milliseconds; 0 without an ok answer
 }
 
-// loadLines are a load's seconds as lines in figures.
+// loadLines are the seconds of a load as lines in figures.
 type loadLines struct{ ended, offered, faulty, p50, p99 page.Line }
 
 func (l *loadLines) add(s second) {
@@ -56,19 +56,19 @@ type boundary struct {
 	step load.Step
 }
 
-// machine holds a machine's samples.
+// machine holds the samples from a machine.
 type machine struct {
 	sample results.Sample // the newest
-	point  point          // the same, in the figures' units
+	point  point          // the same, in the units in figures
 	// before are the points before the load has begun: its first second is reported at its end.
 	before []point
 	lines  machineLines
 }
 
-// machineLines are a machine's samples during the load as lines in figures.
+// machineLines are the samples from a machine during the load as lines in figures.
 type machineLines struct{ percent, resident, written page.Line }
 
-// point is a sample in the figures' units.
+// point is a sample in the units in figures.
 type point struct {
 	at                time.Time
 	percent           float64 // of one core; metric.Unknown if unknown
@@ -133,7 +133,7 @@ func gapIf(gap bool, v float64) float64 {
 	return v
 }
 
-// sample adds a machine's sample, unless it repeats the previous one.
+// sample adds a sample from a machine, unless it repeats the previous one.
 func (l *oneLoad) sample(name string, s results.Sample) {
 	m := l.machines[name]
 	before := m.sample
@@ -167,13 +167,13 @@ func (l *oneLoad) clone() oneLoad {
 	return c
 }
 
-// Of names a database's load in a trial.
+// Of names the load on a database in a trial.
 type Of struct {
 	Trial, Trials int
 	Tag           string // "" before the first database
 }
 
-// Ahead has a whole load's known dimensions while it runs.
+// Ahead has the known dimensions of a whole load while it runs.
 type Ahead struct {
 	Requests int64         // 0 if unknown
 	Length   time.Duration // 0 if unknown

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// linger is how long the server waits for viewers to fetch the report.
+// linger is the time for which the server waits for viewers to fetch the report.
 const linger = 5 * time.Second
 
 // Server serves a [Run].
@@ -84,7 +84,7 @@ func (s *Server) tick(ctx context.Context) {
 	}
 }
 
-// sendSecond sends the page's current content. Only tick calls it.
+// sendSecond sends the current content of the page. Only tick calls it.
 func (s *Server) sendSecond() {
 	s.frames++
 	if e, err := s.second(); err == nil { // else the page keeps its content
@@ -104,7 +104,7 @@ func (s *Server) second() (event, error) {
 	return b, nil
 }
 
-// Finish turns the run's pages into the report with that page. After an error, or if Finish is not
+// Finish turns the pages into the report with that page. After an error, or if Finish is not
 // called, the pages stay as they are until Close.
 func (s *Server) Finish(reportPage string) error {
 	folder, err := os.OpenRoot(filepath.Dir(reportPage))
@@ -156,7 +156,7 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// events serves a page's event stream.
+// events serves the event stream for a page.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	v := s.viewers.add()
 	if v == nil {
@@ -194,7 +194,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// file serves a file in the report's folder.
+// file serves a file in the report folder.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	report, name := s.report.Load(), r.PathValue("file")
 	if report == nil {

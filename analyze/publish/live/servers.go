@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// Servers describes the current database's member machines in a few words, by their last samples:
-// the processors that each member uses, in percent of one, the memory and the disk writes by all
-// together, and which member leads. It returns "" before the first sample.
+// Servers describes the member machines for the current database in a few words, by their last
+// samples: the processors that each member uses, in percent of one, the memory and the disk writes
+// by all together, and which member leads. It returns "" before the first sample.
 func (r *Run) Servers() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

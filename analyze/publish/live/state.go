@@ -38,7 +38,7 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// current returns the current database's load, nil before the first.
+// current returns the load on the current database, nil before the first.
 func (s *state) current() *oneLoad {
 	i := slices.IndexFunc(s.loads, func(l oneLoad) bool { return l.of.Tag == s.now.Tag })
 	if i < 0 {

@@ -23,7 +23,7 @@ type viewers struct {
 // viewer is one page. Its buffer holds one event: a slow page misses seconds and delays no other page.
 type viewer struct{ events chan event }
 
-// event holds a server-sent event's bytes, which are the same for every viewer.
+// event holds the bytes of a server-sent event, which are the same for every viewer.
 type event []byte
 
 // newEvent returns an event with data that has no line breaks.
@@ -31,7 +31,7 @@ func newEvent(name, data string) event {
 	return append(append(beginEvent(name, 0), data...), endEvent...)
 }
 
-// beginEvent returns how an event begins, with room for data of that size.
+// beginEvent returns the beginning of an event, with room for data of that size.
 func beginEvent(name string, size int) event {
 	return fmt.Appendf(make(event, 0, size+len(name)+20), "event: %s\ndata: ", name)
 }

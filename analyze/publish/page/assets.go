@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// policy allows only the page's own script and style, and no loading except from connect, if it is
+// policy allows only the script and style in the page, and no loading except from connect, if it is
 // not empty.
 func policy(style, script, connect string) string {
 	if connect != "" {
@@ -24,8 +24,8 @@ var style string
 //go:embed script
 var scripts embed.FS
 
-// script returns the parts of the figures' script, and further parts, wrapped in one function, so
-// they share names only among themselves.
+// script returns the parts of the script for figures, and further parts, wrapped in one function,
+// so they share names only among themselves.
 func script(further ...string) (string, error) {
 	var b strings.Builder
 	b.WriteString("(() => {\n'use strict';\n")

@@ -9,14 +9,14 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// data is a figure in the form that the script reads. Its numbers are those in the figure's CSV,
+// data is a figure in the form that the script reads. Its numbers are those in its CSV file,
 // rounded to five digits.
 type data struct {
 	// Name is the base name for saved files.
 	Name string `json:"name"`
 	Kind string `json:"kind"`
-	// Title is used in saved files. Short is used on the page, which already shows the report's
-	// title.
+	// Title is used in saved files. Short is used on the page, which already shows the title of the
+	// report.
 	Title    string   `json:"title"`
 	Short    string   `json:"short"`
 	Subtitle string   `json:"subtitle,omitempty"`
@@ -51,7 +51,7 @@ type axis struct {
 	Names []name   `json:"names,omitempty"`
 }
 
-// name replaces a tick's text.
+// name replaces the text of a tick.
 type name struct {
 	X    float64 `json:"x"`
 	Text string  `json:"text"`
@@ -90,7 +90,7 @@ type series struct {
 	Thin   bool   `json:"thin,omitempty"`
 	Loose  bool   `json:"loose,omitempty"`  // markers without a line
 	Detail bool   `json:"detail,omitempty"` // shown on demand
-	Trial  int    `json:"trial,omitempty"`  // a detail's trial
+	Trial  int    `json:"trial,omitempty"`  // trial of a detail
 	Panel  int    `json:"panel,omitempty"`
 	// Statistic names the meaning of Y in a saved table, such as the median.
 	Statistic string  `json:"statistic,omitempty"`
@@ -98,7 +98,7 @@ type series struct {
 	Y         numbers `json:"y"`
 	Low       numbers `json:"low,omitempty"`
 	High      numbers `json:"high,omitempty"`
-	// Colors and Inks are the bars' colours.
+	// Colors and Inks are the colours of bars.
 	Colors []string `json:"colors,omitempty"`
 	Inks   []string `json:"inks,omitempty"`
 	// Doubt has the indexes of points with too few samples, and Partial those of points that cover
@@ -117,13 +117,13 @@ type grid struct {
 	Y      numbers  `json:"y"`
 	Of     string   `json:"of"`
 	Colors []string `json:"colors"`
-	// Cells has each column's counts from the lowest row up to the last row that is not empty.
+	// Cells has the counts in each column from the lowest row up to the last row that is not empty.
 	// Levels has the colour indexes for the same cells.
 	Cells  []numbers `json:"cells"`
 	Levels [][]int   `json:"levels"`
 }
 
-// markerSize is the markers' radius in page units.
+// markerSize is the marker radius in page units.
 const markerSize = 3.6
 
 // kinds maps figure kinds to the names that the script knows.
@@ -134,7 +134,7 @@ func kinds() map[figure.Kind]string {
 	}
 }
 
-// dataOf returns a figure's data.
+// dataOf returns the data in a figure.
 func dataOf(f figure.Figure) *data {
 	d := &data{
 		Name: f.Name, Kind: kinds()[f.Kind], Title: f.Title, Short: f.Heading(), Subtitle: f.Subtitle, Band: f.Band, Notes: f.Notes,
@@ -189,7 +189,7 @@ func axisOf(a figure.Axis) axis {
 	return out
 }
 
-// colorOf returns a key's colour; "" for the text colour.
+// colorOf returns the colour of a key; "" for the text colour.
 func colorOf(key int) string {
 	if key == 0 {
 		return ""

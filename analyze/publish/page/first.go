@@ -27,7 +27,7 @@ type first struct {
 	Could, Other []headline.Doubt
 	several      bool
 	byDatabase   bool // the points are databases
-	letters      int  // the answer's length
+	letters      int  // length of the answer
 	other, more  int  // doubts in Other that could, and that cannot, change the order
 }
 
@@ -72,7 +72,7 @@ func (f first) hasRoom(d headline.Doubt) bool {
 // fewPoints is the row count up to which a table leaves room for another one below it.
 const fewPoints = 5
 
-// fewDatabases is how many whole-load columns fit below the points.
+// fewDatabases is the number of whole-load columns that fit below the points.
 const fewDatabases = 3
 
 // FactsBelow reports whether the numbers for the whole load go below those at equal points.
@@ -80,8 +80,8 @@ func (f first) FactsBelow() bool {
 	return f.Card == nil && !f.FactsBeside() && len(f.Points.Rows) <= fewPoints
 }
 
-// FactsBeside reports whether they extend the points' rows, which are databases. The doubts then go
-// below both.
+// FactsBeside reports whether they extend the rows of points, which are databases. The doubts then
+// go below both.
 func (f first) FactsBeside() bool { return f.byDatabase && len(f.Points.Rows) > fewDatabases }
 
 // longAnswer is the character count from which an answer is set in a smaller font.
@@ -98,7 +98,7 @@ func (f first) what() string {
 	return "the numbers"
 }
 
-// CouldTitle is the heading over the first screen's doubts, and OtherTitle the heading over the
+// CouldTitle is the heading over doubts on the first screen, and OtherTitle the heading over the
 // others.
 func (f first) CouldTitle() string { return "What could change " + f.what() }
 
@@ -143,7 +143,7 @@ type point struct {
 	Cells []cell
 }
 
-// cell is one number; About gives its trials' bounds.
+// cell is one number; About gives the bounds over trials.
 type cell struct {
 	Text, About string
 	Missing     bool

@@ -2,10 +2,10 @@ package page
 
 import "math"
 
-// Line collects a series' points on a live page, which come one by one with ascending x. From a
-// long line it keeps only the lowest and the highest point in each of at most liveBins parts of the
-// axis, so its size is bounded. A copy stays unchanged while the original grows. It is not safe for
-// concurrent use.
+// Line collects the points in a series on a live page, which come one by one with ascending x. From
+// a long line it keeps only the lowest and the highest point in each of at most liveBins parts of
+// the axis, so its size is bounded. A copy stays unchanged while the original grows. It is not safe
+// for concurrent use.
 type Line struct {
 	from, width float64 // of the bins on the axis; width 0 has a bin for each point
 	full        []bin
@@ -14,14 +14,14 @@ type Line struct {
 	xs, ys []byte
 }
 
-// dot is a point on a line. A gap's y is NaN.
+// dot is a point on a line. In a gap, y is NaN.
 type dot struct{ x, y float64 }
 
 // bin is a part of the axis with its lowest and its highest point. They are the same if it has one
 // point, or only gaps.
 type bin struct {
 	low, high dot
-	at        int // the part's number, from 1; 0 has no points
+	at        int // number of the part, from 1; 0 has no points
 }
 
 // Add adds a point. A NaN y is a gap.
@@ -60,7 +60,7 @@ func (l *Line) close() {
 	l.xs, l.ys = l.open.encode(l.xs, l.ys)
 }
 
-// widen changes the bins' width. Copies keep their bins.
+// widen changes the bin width. Copies keep their bins.
 func (l *Line) widen(width float64) {
 	wide := Line{from: l.from, width: width}
 	for _, b := range append(l.full[:len(l.full):len(l.full)], l.open) {
@@ -77,7 +77,7 @@ func (l *Line) widen(width float64) {
 	*l = wide
 }
 
-// with returns a bin that also has a later bin's points.
+// with returns a bin that also has the points in a later bin.
 func (b bin) with(later bin) bin {
 	switch {
 	case math.IsNaN(later.low.y):
@@ -95,7 +95,7 @@ func (b bin) with(later bin) bin {
 	return b
 }
 
-// encode appends the bin's points with ascending x.
+// encode appends the points in the bin with ascending x.
 func (b bin) encode(xs, ys []byte) (moreXs, moreYs []byte) {
 	first, second := b.low, b.high
 	if second.x < first.x {
@@ -115,7 +115,7 @@ func (d dot) encode(xs, ys []byte) (moreXs, moreYs []byte) {
 	return appendNumber(xs, d.x), appendNumber(ys, d.y)
 }
 
-// appendLines appends the lines' points as the fields xs and ys in an object.
+// appendLines appends the points in lines as the fields xs and ys in an object.
 func appendLines(b []byte, lines []Line) []byte {
 	b = appendLists(append(b, `"xs":[`...), lines, func(l *Line) (full, open []byte) {
 		open, _ = l.last()

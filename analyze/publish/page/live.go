@@ -17,7 +17,7 @@ var liveMarkup string
 // liveStyle is added on live pages: more figures side by side, and headings on one line.
 const liveStyle = ".many { grid-template-columns: repeat(auto-fill, minmax(min(27rem, 100%), 1fr)); }\n.low th { white-space: nowrap; }\n"
 
-// livePage is the template's data.
+// livePage is the data for the template.
 type livePage struct {
 	Title, Policy string
 	Style         template.CSS

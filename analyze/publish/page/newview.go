@@ -119,8 +119,8 @@ func lighter(c string) string {
 	return fmt.Sprintf("#%02x%02x%02x", r, g, b)
 }
 
-// openSections is how many table sections are unfolded. On paper, the others form the appendix.
+// openSections is the number of unfolded table sections. On paper, the others form the appendix.
 const openSections = 2
 
-// leadingFigures is how many main figures are on the first screen.
+// leadingFigures is the number of main figures on the first screen.
 const leadingFigures = 2

@@ -3,7 +3,7 @@
 //
 // The page is readable without the script. The script redraws the figures from their data so that
 // they show values, hide series, zoom and change scales. It also sorts, searches and folds the
-// tables, and handles the keyboard. The page's policy blocks every request and every other script,
+// tables, and handles the keyboard. The page policy blocks every request and every other script,
 // whatever texts a report contains.
 package page
 
@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Page is a report's contents. Its texts are all untrusted.
+// Page is the content of a report. Its texts are all untrusted.
 type Page struct {
 	Title, Description string
 	Valid              bool
@@ -39,7 +39,7 @@ type Figure struct {
 	CSV, Picture string
 }
 
-// Errors lists one column's error classes.
+// Errors lists the error classes in one column.
 type Errors struct {
 	Of    string
 	Kinds []ErrorKind
@@ -54,14 +54,14 @@ type ErrorKind struct {
 	Messages []string
 }
 
-// Said lists the events in one run's member logs during the load.
+// Said lists the events in the member logs of one run during the load.
 type Said struct {
 	Of    string
 	Lines []LogLine
 }
 
 // LogLine is one kind of event: when it happened, in seconds of the load; which members logged it;
-// how often; the longest, "" if no line has a duration; and an example line.
+// the number of times; the longest, "" if no line has a duration; and an example line.
 type LogLine struct {
 	At, Event, Members string
 	Times              int64

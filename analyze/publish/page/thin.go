@@ -7,15 +7,15 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// mostPoints limits the points over all figures, and so the page's size. mostBins limits the bins
-// per line. Each bin keeps two points; a screen cannot show more.
+// mostPoints limits the points over all figures, and so the page size. mostBins limits the bins per
+// line. Each bin keeps two points; a screen cannot show more.
 const (
 	mostPoints = 75_000
 	mostBins   = 600
 	leastBins  = 100
 )
 
-// binsFor returns how many bins each of the page's lines has.
+// binsFor returns the number of bins for each line on the page.
 func binsFor(all []Figure) int {
 	bins := mostBins
 	for ; bins > leastBins; bins -= 50 {
@@ -120,7 +120,7 @@ func extremes(y []float64, first, last int) []int {
 	return []int{min(low, high), max(low, high)}
 }
 
-// edges combines the values in a part of a band's edge, which may have gaps.
+// edges combines the values in a part of a band edge, which may have gaps.
 func edges(values []float64, first, last int, join func(a, b float64) float64) float64 {
 	if values == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// view is the template's data.
+// view is the data for the template.
 type view struct {
 	Page
 	first
@@ -28,7 +28,7 @@ type view struct {
 	Others    []picture // shown on demand
 }
 
-// rows is the data for the template's sections.
+// rows is the data for sections in the template.
 type rows struct {
 	Columns       []table.Header
 	Crowded, Open bool
@@ -47,7 +47,7 @@ func (v *view) All() []section { return slices.Concat(v.Sections, v.More) }
 type section struct {
 	ID, Name string
 	Rows     []row
-	Zeros    int      // how many rows are 0 everywhere
+	Zeros    int      // number of rows that are 0 everywhere
 	Stepped  []string // names of rows that only the tidy file has, by step
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/files/pattern"
 )
 
-// owner matches a session's owner in an agent's log.
+// owner matches the owner of a session in an agent log.
 var owner = pattern.New(`owner="?([\w.-]+)@([\w.-]+)`)
 
 // account lists the scrubbed and the omitted records. It contains no private name.
@@ -65,7 +65,7 @@ func (p *packer) account() string {
 	return b.String() + rest
 }
 
-// replaced lists the archive's pseudonyms by kind.
+// replaced lists the pseudonyms in the archive by kind.
 func (p *packer) replaced() (lines []string) {
 	written := p.names.pseudonyms()
 	for _, k := range kinds() {

@@ -26,7 +26,7 @@ func newArchive(w io.Writer, folder, copies string) *archive {
 	return &archive{packed, tar.NewWriter(packed), folder, copies}
 }
 
-// add adds a file to the archive's folder.
+// add adds a file to the folder in the archive.
 func (a *archive) add(name string, data []byte) error {
 	if a == nil {
 		return nil

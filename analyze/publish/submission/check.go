@@ -54,7 +54,7 @@ func check(dir string) (*checked, error) {
 	return c, nil
 }
 
-// checkRun collects one database's marks, and returns the problems that forbid publication.
+// checkRun collects the marks on one database, and returns the problems that forbid publication.
 func (c *checked) checkRun(r *run.Run) (problems []error) {
 	record := r.Info.Record
 	bad := func(format string, args ...any) {
@@ -79,7 +79,7 @@ func (c *checked) checkRun(r *run.Run) (problems []error) {
 	for _, m := range r.Marks() {
 		switch m.Code {
 		case mark.Gap:
-		case mark.RequestsDamaged, mark.RecordsDamaged: // the archive's digests would hide it
+		case mark.RequestsDamaged, mark.RecordsDamaged: // the digests in the archive would hide it
 			bad("%s", m.Mark.Text)
 		default:
 			c.mark(m)

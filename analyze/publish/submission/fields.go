@@ -23,11 +23,11 @@ func (p *packer) scrubJSON(data []byte) (map[string]any, error) {
 	return p.object("", object), nil
 }
 
-// object treats an object's contents; in is the object's own name. A name that is not a known field
-// is treated as data in maps, and left out elsewhere.
+// object treats the contents of an object; in is its name. A name that is not a known field is
+// treated as data in maps, and left out elsewhere.
 func (p *packer) object(in string, o map[string]any) map[string]any {
 	out := map[string]any{}
-	for _, name := range sortedKeys(o) { // determines the pseudonyms' numbers
+	for _, name := range sortedKeys(o) { // determines the numbers in pseudonyms
 		key := name
 		switch {
 		case p.known.named[in]:
@@ -175,7 +175,7 @@ func (p *packer) programs(v any) any {
 	return out
 }
 
-// memberFiles lists the member's files that are packed.
+// memberFiles lists the files about a member that are packed.
 func (p *packer) memberFiles(v any) any {
 	list, _ := v.([]any)
 	out := []any{}

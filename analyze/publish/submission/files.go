@@ -80,7 +80,7 @@ func (p *packer) table(data []byte) ([]byte, error) {
 // columnName matches valid column names.
 var columnName = pattern.New(`^[A-Za-z][A-Za-z0-9_()/.-]{0,60}$`)
 
-// nameOf returns a column's name, or "".
+// nameOf returns the name of a column, or "".
 func nameOf(header []string, i int) string {
 	if i < len(header) {
 		return header[i]
@@ -144,8 +144,8 @@ func (p *packer) events(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// log reduces a member's log to the parts that match the driver's rules. Reports count these events
-// and read nothing else.
+// log reduces a member log to the parts that match the rules of the driver. Reports count these
+// events and read nothing else.
 func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 	rules, err := compileRules(record.LogRules)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 	}
 }
 
-// logRules are a driver's rules, compiled together, and their expressions one by one.
+// logRules are the rules of a driver, compiled together, and their expressions one by one.
 type logRules struct {
 	all   *logrule.Matcher
 	parts [][2]*regexp.Regexp // pattern and value; the value may be nil
@@ -219,7 +219,7 @@ func (c logRules) matched(line []byte) string {
 	return strings.Join(slices.Compact(parts), " ")
 }
 
-// treat returns a file's packed contents, according to its form.
+// treat returns the packed contents of a file, according to its form.
 func (p *packer) treat(f form, record *results.DatabaseRun, data []byte) ([]byte, error) {
 	switch f {
 	case formTable:

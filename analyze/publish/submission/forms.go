@@ -40,7 +40,7 @@ var (
 	schemes = pattern.New(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
 )
 
-// noHost reports whether a name in a host's position is not a host, or not a private one.
+// noHost reports whether a name in the position of a host is not a host, or not a private one.
 func (n *names) noHost(host string) bool {
 	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost().MatchString(host) || fileName().MatchString(host) ||
 		fileOrDomain().MatchString(host) || javaName().MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
@@ -81,8 +81,8 @@ func ends(rest string) bool {
 	return rest == "" || rest[0] != '(' && rest[0] != '=' && rest[0] != '$' && (rest[0] != '.' || len(rest) == 1 || !wordByte(rest[1]))
 }
 
-// logger reports whether a dotted name is a logger's name in a log line, such as "[INFO]
-// connect.ca: text".
+// logger reports whether a dotted name names a logger in a log line, such as "[INFO] connect.ca:
+// text".
 func logger(before, rest string) bool {
 	return strings.HasPrefix(rest, ":") && strings.HasSuffix(strings.TrimRight(before, " "), "]")
 }
@@ -93,7 +93,7 @@ var (
 	// userOption matches a user in an option, such as a mount option or a flag.
 	userOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
 	userFlag   = pattern.New(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
-	// domainOption matches such a user's domain.
+	// domainOption matches the domain of such a user.
 	domainOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
 )
 
@@ -109,7 +109,7 @@ func (n *names) usersIn(s string) string {
 	return n.optionsIn(domainOption(), kindDomain, s)
 }
 
-// optionsIn replaces a form's second group.
+// optionsIn replaces the second group of a form.
 func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 	var b strings.Builder
 	done := 0
@@ -125,7 +125,7 @@ func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 	return b.String() + s[done:]
 }
 
-// cardName matches network interfaces that are named after their card's address.
+// cardName matches network interfaces that are named after the address of their card.
 var cardName = pattern.New(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
 
 // interfacesIn replaces such interface names.
@@ -161,8 +161,8 @@ func (n *names) addressesIn(s string) string {
 	return s
 }
 
-// ipv4At returns the IPv4 address's bounds in a match. The bounds are equal if the match belongs to
-// a longer number or a version.
+// ipv4At returns the bounds of the IPv4 address in a match. The bounds are equal if the match
+// belongs to a longer number or a version.
 func ipv4At(s string, from, to int) (first, end int) {
 	digit := func(i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 	if digit(from-1) || digit(to) || to < len(s) && s[to] == '.' && digit(to+1) || from > 0 && strings.IndexByte(".vV", s[from-1]) >= 0 {
@@ -171,10 +171,10 @@ func ipv4At(s string, from, to int) (first, end int) {
 	return from, to
 }
 
-// ipv6At returns the IPv6 address's bounds in a match, which may include a preceding word with a
-// colon, and a dot or colon that ends a sentence. The bounds are equal if there is no address.
+// ipv6At returns the bounds of the IPv6 address in a match, which may include a preceding word with
+// a colon, and a dot or colon that ends a sentence. The bounds are equal if there is no address.
 func ipv6At(s string, from, to int) (first, end int) {
-	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // a word's end
+	if from > 0 && (wordByte(s[from-1]) || s[from-1] == '_') { // end of a word
 		from += strings.IndexByte(s[from:to], ':') + 1
 	}
 	for strings.Count(s[from:to], ":") > 1 {
@@ -200,7 +200,7 @@ var pathForms = []func() *regexp.Regexp{
 }
 
 var (
-	// userDir matches a user's directory.
+	// userDir matches the directory of a user.
 	userDir = pattern.New(`[/\\](?:home|Users)[/\\]([^/\\\s"',;:()\[\]<>{}|]+)`)
 	// systemDirs are equal on every machine.
 	systemDirs = pattern.New(`^/(?:proc|sys|dev|usr)(?:/|$)`)
@@ -219,7 +219,7 @@ func (n *names) pathsIn(s string) string {
 		var b strings.Builder
 		done := 0
 		for _, at := range form.FindAllStringSubmatchIndex(s, -1) {
-			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // a sentence's end
+			whole := strings.TrimRight(s[at[4]:at[5]], ".!?") // end of a sentence
 			if systemDirs().MatchString(whole) || perUnit().MatchString(whole) || isPseudonym(strings.TrimPrefix(whole, "/")) {
 				continue
 			}

@@ -17,7 +17,7 @@ func public(host string) bool {
 	return slices.ContainsFunc(publicHosts, func(p string) bool { return host == p || strings.HasSuffix(host, "."+p) })
 }
 
-// host returns a host name's pseudonym. Its first label and its domains become names as well,
+// host returns the pseudonym for a host name. Its first label and its domains become names as well,
 // because texts use them alone.
 func (n *names) host(name string) string {
 	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
@@ -41,7 +41,7 @@ func (n *names) host(name string) string {
 	return alias
 }
 
-// ip returns an address's pseudonym. Loopback and unspecified addresses are kept, because all
+// ip returns the pseudonym for an address. Loopback and unspecified addresses are kept, because all
 // machines have them.
 func (n *names) ip(text string, addr netip.Addr) string {
 	if addr = addr.Unmap(); addr.IsLoopback() || addr.IsUnspecified() {

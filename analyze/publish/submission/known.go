@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// vocabulary holds the field names in this version's manifests and events, and the fields whose
+// vocabulary holds the field names in manifests and events by this version, and the fields whose
 // objects are maps. In maps, names are data.
 type vocabulary struct{ fields, named map[string]bool }
 
@@ -30,7 +30,7 @@ func newVocabulary() vocabulary {
 	return v
 }
 
-// addRecord adds the names in an ability's record.
+// addRecord adds the names in the record of an ability.
 func (v vocabulary) addRecord(a ability.Ability, seen map[reflect.Type]bool) {
 	for _, r := range []ability.Recorded{a.Record, a.Member} {
 		if r != nil {

@@ -22,11 +22,11 @@ const (
 	kindHost    kind = "host"
 	kindDomain  kind = "domain"
 	kindAddress kind = "address"
-	kindMachine kind = "machine" // a host's boot id
+	kindMachine kind = "machine" // boot id of a host
 	kindNetwork kind = "netns"
 	kindUser    kind = "user"
 	kindPath    kind = "path"
-	// kindInterface is a network interface that is named after its card's address.
+	// kindInterface is a network interface that is named after the address of its card.
 	kindInterface kind = "interface"
 	kindWord      kind = "word" // a word that the caller asked to hide
 )
@@ -131,7 +131,7 @@ func (n *names) own(k kind, name string) string {
 	return n.of(k, name)
 }
 
-// of returns a name's pseudonym; "" for "".
+// of returns the pseudonym for a name; "" for "".
 func (n *names) of(k kind, name string) string {
 	name = strings.TrimSpace(name)
 	if name == "" || name == removed || isPseudonym(name) {
@@ -170,7 +170,7 @@ func (n *names) secret(s string) string {
 		return s
 	}
 	if alias, known := n.alias[strings.ToLower(s)]; known {
-		return alias // for example a machine's boot id
+		return alias // for example the boot id of a machine
 	}
 	n.secrets[s] = true
 	if len(s) >= 8 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {

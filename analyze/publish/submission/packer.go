@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// packer makes an archive's files. It reads all files twice. The first pass finds all names, so a
-// name that only occurs late is also replaced in earlier files.
+// packer makes the files for an archive. It reads all files twice. The first pass finds all names,
+// so a name that only occurs late is also replaced in earlier files.
 type packer struct {
 	*checked
 	names *names
@@ -17,7 +17,7 @@ type packer struct {
 	// unknown are fields without a treatment. lostLines are log lines that would no longer match
 	// their rules.
 	unknown, lostLines map[string]bool
-	// digests are the packed files' digests, by packed tag.
+	// digests are the digests of packed files, by packed tag.
 	digests map[string]*digest.Set
 	// leftOut maps file paths to reasons. strays are the paths to files that do not belong to the
 	// record. unlisted are the logs that the manifest does not list.
@@ -25,8 +25,8 @@ type packer struct {
 	strays, unlisted, reduced []string
 }
 
-// packedName is a file's path in the archive. Names in it are replaced, except in the part that
-// selects the rule.
+// packedName is the path of a file in the archive. Names in it are replaced, except in the part
+// that selects the rule.
 func (p *packer) packedName(file string) string {
 	if ruleOf(file).form == "" {
 		return p.names.word(file)

@@ -2,9 +2,9 @@ package submission
 
 import "github.com/coreos/dbtester/pkg/results/digest"
 
-// renewal makes the digests for one database's packed files, with a list of the files that differ
-// from the records. The archive has no digests for the original files: they would confirm a guess
-// about the scrubbed text.
+// renewal makes the digests for the packed files of one database, with a list of the files that
+// differ from the records. The archive has no digests for the original files: they would confirm a
+// guess about the scrubbed text.
 type renewal struct{ before, packed map[string]digest.Digest }
 
 func newRenewal() renewal {

@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// form is how a packed file is read.
+// form is the way in which a packed file is read.
 type form string
 
 // Forms in which files are packed. A file without a form is left out.
@@ -31,8 +31,8 @@ const (
 	formLog form = "log"
 )
 
-// rule defines how to pack one file in a database's folder. A file without a form is left out and
-// why is the reason; without a reason, the file does not belong to a record.
+// rule defines how to pack one file in a database folder. A file without a form is left out and why
+// is the reason; without a reason, the file does not belong to a record.
 type rule struct {
 	form form
 	why  string
@@ -41,10 +41,10 @@ type rule struct {
 // numbered matches member file names.
 var numbered = pattern.New(`^\d+-(.+)$`)
 
-// folders matches the subfolders in a database's folder that hold records.
+// folders matches the subfolders in a database folder that hold records.
 var folders = pattern.New(`^(?:\.|` + capacity.Dir + `(?:/hold-\d+)?|` + results.DirGenerators + `/\d+|` + results.DirLogs + `|` + profile.Dir + `)$`)
 
-// ruleOf returns the rule for a file, by its path below the database's folder. Unknown files are left
+// ruleOf returns the rule for a file, by its path below the database folder. Unknown files are left
 // out.
 func ruleOf(file string) rule {
 	dir, name := path.Dir(file), path.Base(file)
@@ -94,7 +94,7 @@ func observed() (groups []observation.Group) {
 }
 
 // listed reports whether a driver named the log: either the manifest lists it, or the manifest has
-// lost its member's list.
+// lost the list for that member.
 func listed(record *results.DatabaseRun, file string) bool {
 	number, _, _ := strings.Cut(path.Base(file), "-")
 	n, _ := strconv.Atoi(number)
@@ -109,7 +109,7 @@ func unlistedName(file string, n int) string {
 	return fmt.Sprintf("%s/%s-unlisted-%d.log", results.DirLogs, number, n+1)
 }
 
-// plainName is a record's name in the archive, where it is not compressed by itself.
+// plainName is the name of a record in the archive, where it is not compressed by itself.
 func plainName(file string) string {
 	if plain, compressed := strings.CutSuffix(file, linefile.Compressed); compressed && results.Compressible(plain) {
 		return plain

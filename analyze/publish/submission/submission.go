@@ -3,8 +3,8 @@
 // credential. Unknown files and text fields are left out.
 //
 // The same run and options give the same bytes. Host names, IP addresses and other names are
-// replaced by pseudonyms, consistently, so that a report on the archive has the run's numbers and
-// still shows which members share a machine.
+// replaced by pseudonyms, consistently, so that a report on the archive has the numbers of the run
+// and still shows which members share a machine.
 package submission
 
 import (
@@ -26,10 +26,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// mostBytes limits a record file's size. Each file is processed in memory.
+// mostBytes limits the size of a record file. Each file is processed in memory.
 const mostBytes = 1 << 30
 
-// FileAccount is the archive's list of scrubbed and omitted records.
+// FileAccount is the list of scrubbed and omitted records in the archive.
 const FileAccount = "SCRUBBED.txt"
 
 type Options struct {
@@ -140,7 +140,7 @@ func (p *packer) find(o Options) error {
 	return nil
 }
 
-// ordinaryOf makes a driver's own words ordinary: the events in its logs, and its setting names.
+// ordinaryOf makes the words of a driver ordinary: the events in its logs, and its setting names.
 func (p *packer) ordinaryOf(d *results.DatabaseRun) {
 	ordinary := func(words ...string) {
 		for _, word := range words {
@@ -171,7 +171,8 @@ func (p *packer) agrees(dir string) error {
 	return nil
 }
 
-// folderName returns the archive's folder name. The run's id is random and identifies no person.
+// folderName returns the name of the folder in the archive. The run id is random and identifies no
+// person.
 func (p *packer) folderName() string {
 	id := p.manifest.RunID
 	if !hexadecimal().MatchString(id) {
@@ -180,8 +181,8 @@ func (p *packer) folderName() string {
 	return "run-" + id[:min(len(id), 12)]
 }
 
-// files treats the manifest and every database's files, and adds them to an archive, which may be
-// nil.
+// files treats the manifest and the files about every database, and adds them to an archive, which
+// may be nil.
 func (p *packer) files(a *archive) error {
 	p.unknown, p.lostLines, p.leftOut, p.strays, p.unlisted, p.reduced = map[string]bool{}, map[string]bool{}, map[string]string{}, nil, nil, nil
 	p.digests = map[string]*digest.Set{}
@@ -225,7 +226,7 @@ func (p *packer) scrubManifest() (map[string]any, error) {
 	return object, nil
 }
 
-// withDigests encodes a packed manifest with the packed files' digests.
+// withDigests encodes a packed manifest with the digests of packed files.
 func (p *packer) withDigests(manifest map[string]any) ([]byte, error) {
 	databases, _ := manifest["databases"].([]any)
 	for _, one := range databases {
@@ -260,7 +261,7 @@ func (p *packer) learnHosts() {
 	}
 }
 
-// database treats one database's files.
+// database treats the files about one database.
 func (p *packer) database(a *archive, tag string, record *results.DatabaseRun) error {
 	dir := p.folder.Path(record.Tag)
 	var files []string
@@ -336,8 +337,8 @@ func (p *packer) add(a *archive, path string, data []byte) error {
 	return a.add(path, data)
 }
 
-// learnLog collects names from a log by dbtester that is left out: it contains control's user and
-// machine.
+// learnLog collects names from a log by dbtester that is left out: it contains the user and machine
+// of control.
 func (p *packer) learnLog(path string) {
 	const mostLog = 16 << 20
 	if filepath.Ext(path) != ".log" {
@@ -354,7 +355,7 @@ func (p *packer) learnLog(path string) {
 	p.names.text(string(data))
 }
 
-// strangers lists files outside the databases' folders.
+// strangers lists files outside the database folders.
 func (p *packer) strangers() error {
 	entries, err := os.ReadDir(p.folder.Dir())
 	if err != nil {

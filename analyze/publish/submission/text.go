@@ -13,8 +13,8 @@ import (
 // credentialWords occur in the names of settings and flags whose values are credentials.
 const credentialWords = `passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential`
 
-// secretForms match values that look like credentials. Each form's last group is removed; without a
-// group, the whole match is.
+// secretForms match values that look like credentials. The last group of each form is removed;
+// without a group, the whole match is.
 var secretForms = []func() *regexp.Regexp{
 	pattern.New(`(?s)-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|$)`),
 	pattern.New(`://([^/\s:@]*:[^@\s/]+)@`),
@@ -27,7 +27,7 @@ var secretForms = []func() *regexp.Regexp{
 	pattern.New(`\beyJ[\w-]{5,}\.[\w-]+(?:\.[\w-]*)?`),
 	pattern.New(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[opsur]_\w{20,}|\bxox[a-z]-[\w-]{10,}|\bAIza[\w-]{35}|\bhv[sb]\.[\w.-]{20,}|\bsk-[\w-]{20,}`),
 	pattern.New(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
-	pattern.New(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // a network card's address
+	pattern.New(`(?i)\b[0-9a-f]{2}(?:(?::[0-9a-f]{2}){5}|(?:-[0-9a-f]{2}){5})\b`), // address of a network card
 	pattern.New(`[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b`),
 }
 
@@ -87,7 +87,7 @@ func plain(s string) bool {
 	return true
 }
 
-// cut removes a secret form's matches.
+// cut removes the matches of a secret form.
 func (n *names) cut(form *regexp.Regexp, s string) string {
 	var b strings.Builder
 	done := 0

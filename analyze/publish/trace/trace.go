@@ -30,7 +30,7 @@ const (
 )
 
 // The processes in a trace: the load, and the members from 2. Threads are tracks; readers take one
-// with a process's number for its main thread.
+// with the number of a process for its main thread.
 const load, firstThread = 1, 1000
 
 // slice is something that happened, in unix nanoseconds. It is an instant if both times are equal.
@@ -65,14 +65,14 @@ func (a args) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// group is a process's slices of one kind.
+// group is the slices of one kind in a process.
 type group struct {
 	process int
 	name    string
 	slices  []slice
 }
 
-// Write writes a run's trace. The run must still have its samples.
+// Write writes the trace of a run. The run must still have its samples.
 func Write(w io.Writer, r *run.Run) error {
 	groups := groupsOf(r)
 	t := &writer{w: bufio.NewWriterSize(w, 64<<10), zero: zeroOf(r, groups)}
@@ -100,8 +100,8 @@ func Write(w io.Writer, r *run.Run) error {
 	return t.end()
 }
 
-// zeroOf returns the time that is zero in a trace: when the load's first second begins, or as many
-// whole seconds earlier as all slices need.
+// zeroOf returns the time that is zero in a trace: when the first second of the load begins, or as
+// many whole seconds earlier as all slices need.
 func zeroOf(r *run.Run, groups []group) int64 {
 	zero := r.Start() * 1e9
 	first := zero
@@ -113,7 +113,7 @@ func zeroOf(r *run.Run, groups []group) int64 {
 	return zero - (zero-first+1e9-1)/1e9*1e9
 }
 
-// groupsOf returns a run's slices: the load's, then each member's.
+// groupsOf returns the slices in a run: for the load, then for each member.
 func groupsOf(r *run.Run) []group {
 	steps, stalls := group{load, "steps", nil}, group{load, "stalls", nil}
 	for i, w := range r.Windows.Measured {
@@ -170,7 +170,7 @@ func tracks() []string {
 	return []string{run.KindClient, run.KindOther, "done on purpose", "events", run.KindCollector, "log lines"}
 }
 
-// trackOf returns an event's track.
+// trackOf returns the track for an event.
 func trackOf(h run.Happening) string {
 	switch {
 	case h.Log != "":
@@ -181,7 +181,7 @@ func trackOf(h run.Happening) string {
 	return "events"
 }
 
-// sliceOf returns an event's slice.
+// sliceOf returns the slice for an event.
 func sliceOf(h run.Happening) slice {
 	s := slice{name: h.Name, from: h.From, to: h.To}
 	note := func(name, value string) {
@@ -201,7 +201,7 @@ func sliceOf(h run.Happening) slice {
 	return s
 }
 
-// stallOf returns a stall's slice, with the events that coincided with it.
+// stallOf returns the slice for a stall, with the events that coincided with it.
 func stallOf(all *run.Stalls, n int) slice {
 	of := &all.List[n]
 	s := slice{name: "stall", from: of.From.UnixNano(), to: of.From.Add(of.Length).UnixNano()}
@@ -265,7 +265,7 @@ type record struct {
 	Args     args            `json:"args,omitempty"`
 }
 
-// writer writes a trace's records. It keeps its first error.
+// writer writes the records in a trace. It keeps its first error.
 type writer struct {
 	w     *bufio.Writer
 	zero  int64
@@ -333,7 +333,7 @@ func micros(ns int64) json.RawMessage {
 	return b
 }
 
-// counters writes the load's seconds. A counter is 0 in a second without a value, because the
+// counters writes the seconds of the load. A counter is 0 in a second without a value, because the
 // format has no gaps, and after the last second. A percentile that no second has is left out.
 func (t *writer) counters(r *run.Run) {
 	seconds := r.Load.PerSecond()
@@ -375,7 +375,7 @@ func (t *writer) counters(r *run.Run) {
 	})
 }
 
-// tails are the quantiles for a second's latency.
+// tails are the latency quantiles for a second.
 var tails = []float64{.5, .9, .99}
 
 // knownTails returns the indexes of the tails that any second has. The others, for which seconds
@@ -392,7 +392,7 @@ func knownTails(seconds map[int64][]float64) (known []int) {
 	return known
 }
 
-// percentiles returns a second's known tails, nil without any.
+// percentiles returns the known tails in a second, nil without any.
 func percentiles(known []int, of []float64) (list args) {
 	for _, i := range known {
 		v := 0.0
