@@ -1,13 +1,16 @@
 package zookeeper
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/coreos/dbtester/pkg/database"
 )
 
 // slowReceiver takes a while for the events in a read, and keeps the last version.
@@ -103,5 +106,27 @@ func TestBarrier(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// goneConn is a connection that the member has reset: TLS cannot send its last record.
+type goneConn struct{ net.Conn }
+
+func (c goneConn) Close() error {
+	return errors.Join(&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}, c.Conn.Close())
+}
+
+// TestCloseAfterMember: a session has ended without an error if the member closes the connection first.
+func TestCloseAfterMember(t *testing.T) {
+	t.Parallel()
+	client, member := net.Pipe()
+	w := &watches{conn: goneConn{client}, in: bufio.NewReader(client), timeout: time.Minute, over: make(chan struct{})}
+	go w.receive()
+	go func() {
+		_, _ = member.Read(make([]byte, 64)) // the request to close
+		_ = member.Close()
+	}()
+	if err := w.Close(); err != nil {
+		t.Errorf("close watches: %v", err)
 	}
 }
