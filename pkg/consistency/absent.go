@@ -3,8 +3,8 @@ package consistency
 // judgeAbsent judges requests, in a load with deletes, that did not find the key, once every delete
 // that was sent before they ended has ended. Such a request is a violation if a value was surely
 // there when it was sent, and no delete can have come after that value, because the last delete
-// ended before one of the value's requests was sent. More cannot be concluded, because all deletes
-// look alike.
+// ended before one of the requests with the value was sent. More cannot be concluded, because all
+// deletes look alike.
 func (j *Judge) judgeAbsent(k *key) {
 	if len(k.odd().absent) == 0 {
 		return

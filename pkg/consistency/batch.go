@@ -38,7 +38,7 @@ func (j *Judge) Second(batch []Op, before int64) Counts {
 // Finish judges the open rest: every request has ended. It returns this call's counts.
 func (j *Judge) Finish() Counts { return j.Second(nil, never) }
 
-// look judges a batch's requests, if any, on the key in a place, and its open values.
+// look judges the requests in a batch, if any, on the key in a place, and its open values.
 func (j *Judge) look(at int32) {
 	k, head := j.keys.at(at), j.keys.heads[at]
 	j.keys.heads[at] = unlisted
@@ -82,8 +82,8 @@ func growTo(list []int32, n int) []int32 {
 	return list[:n]
 }
 
-// take counts request n in the batch and adds it to its key's list, if it can be judged. A request
-// that waited was counted before.
+// take counts request n in the batch and adds it to the list for its key, if it can be judged. A
+// request that waited was counted before.
 func (j *Judge) take(n int32, late int64, waited bool) {
 	o := &j.batch[n]
 	if !waited && !j.admit(o, late) {

@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recorded has a store's batches and their moments, so that a benchmark measures the judge alone.
+// recorded has the batches of a store and their moments, so that a benchmark measures the judge
+// alone.
 type recorded struct {
 	batches [][]Op
 	before  []int64
 }
 
-// inBatch is how many requests the engine passes to its observer at once when many end.
+// inBatch is the number of requests that the engine passes to its observer at once when many end.
 const inBatch = 8192
 
 // record makes request batches.

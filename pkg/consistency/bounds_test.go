@@ -33,8 +33,8 @@ func TestUnstated(t *testing.T) {
 	}
 }
 
-// TestLate: a request that was sent before an earlier call's moment is counted as late, and its key
-// gets no more verdicts.
+// TestLate: a request that was sent before the moment of an earlier call is counted as late, and
+// its key gets no more verdicts.
 func TestLate(t *testing.T) {
 	j := judgeOf(Absent, false)
 	j.Second([]Op{{Request: 1, Sent: 0, End: 10, Kind: Write}}, 100)
@@ -84,7 +84,7 @@ func TestUnknownForgotten(t *testing.T) {
 	}
 }
 
-// TestReadBack: keys' values after a load.
+// TestReadBack: key values after a load.
 func TestReadBack(t *testing.T) {
 	write := func(key, request, at int64) Op {
 		return Op{Key: key, Request: request, Sent: at, End: at + 5, Kind: Write}

@@ -63,7 +63,7 @@ Random histories of 4 to 29 requests of 2 to 6 clients on one key. Half of them 
 	}
 }
 
-// checkLies reports how soon each planted lie is found.
+// checkLies reports the time until each planted lie is found.
 func checkLies(t *testing.T, out *strings.Builder) {
 	out.WriteString("\n## Lies\n\nA store of 50 keys and 16 clients in simulated time, 50,000 requests a second. One in 2,000 requests is answered with the lie, where it can be; one write in 1,000 times out and one fails. It is looked for after every 1,000 requests, at most 1,000,000.\n\n| lie | lies told | requests until it is found | found as |\n|---|---|---|---|\n")
 	for _, p := range plantedLies() {

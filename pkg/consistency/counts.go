@@ -33,11 +33,11 @@ type Counts struct {
 	// outcome that is not remembered. They are among Judged.
 	Forgotten int64 `json:"forgotten,omitempty"`
 
-	// Staleness is how stale the stalest read was, in nanoseconds.
+	// Staleness is that of the stalest read, in nanoseconds.
 	Staleness int64 `json:"staleness_ns,omitempty"`
 	Keys      int64 `json:"keys"`
-	// OpenZones counts the values, on the last batch's keys, that running requests may still read.
-	// UnknownWrites counts unread writes with unknown outcomes.
+	// OpenZones counts the values, on the keys in the last batch, that running requests may still
+	// read. UnknownWrites counts unread writes with unknown outcomes.
 	OpenZones     int64 `json:"open_zones"`
 	UnknownWrites int64 `json:"unknown_writes,omitempty"`
 }
@@ -97,7 +97,7 @@ func (v *Violations) of(c Class) *int64 {
 	return &v.Phantom
 }
 
-// Add adds a later call's counts. Keys, OpenZones and UnknownWrites become the later call's, and
+// Add adds counts from a later call. Keys, OpenZones and UnknownWrites become the later ones, and
 // Staleness the greatest.
 func (c *Counts) Add(s *Counts) {
 	c.Operations += s.Operations

@@ -8,7 +8,7 @@ const mostConflicts = 32
 // These values were replaced, or they are phantoms.
 func (j *Judge) explain(k *key, read []zone) {
 	left, searches := len(read), mostConflicts
-	var after *remembered // the key's next record
+	var after *remembered // the next record of the key
 	j.memory.each(k, func(r *remembered) bool {
 		newer := after
 		after = r

@@ -1,6 +1,6 @@
 package consistency
 
-// findings are a judge's counts, and the violations that it found.
+// findings are the counts of a judge, and the violations that it found.
 type findings struct {
 	totals, second Counts
 	witnesses      []Witness

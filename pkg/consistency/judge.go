@@ -9,14 +9,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Judge judges a load's requests. One goroutine at a time calls its methods.
+// Judge judges the requests in a load. One goroutine at a time calls its methods.
 type Judge struct {
 	opts   Options
 	before int64
 	latest int64 // when the last request ended
 	keys   table
-	// touched are a batch's keys. unfinished is set while a key is judged that may change without
-	// another request.
+	// touched are the keys in a batch. unfinished is set while a key is judged that may change
+	// without another request.
 	touched       []int32
 	unfinished    bool
 	revisits      revisits
@@ -68,7 +68,7 @@ func (j *Judge) Totals() Counts { return j.totals }
 // Witnesses returns the first violations that were found. They do not change later.
 func (j *Judge) Witnesses() []Witness { return j.witnesses }
 
-// Stale returns a histogram of how stale reads in a weaker mode were, in nanoseconds, or nil
+// Stale returns a histogram of the staleness of reads in a weaker mode, in nanoseconds, or nil
 // without stale reads.
 func (j *Judge) Stale() *hdrhistogram.Histogram { return j.stale.histogram }
 
@@ -94,7 +94,7 @@ func (j *Judge) Written() iter.Seq[int64] {
 	}
 }
 
-// Sampled returns the first keys' histories, by key. Call it after Finish.
+// Sampled returns the histories of the first keys, by key. Call it after Finish.
 func (j *Judge) Sampled() (list []History) {
 	if j.sample == nil {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// tally counts how a judge's verdicts agree with a reference's.
+// tally counts histories, those that are wrong, and verdicts that differ from the reference.
 type tally struct{ histories, wrong, differing, missed int }
 
-// compare judges a recipe's history and compares the verdict with trying every order. Exact reports
-// whether the judge must find every violation.
+// compare judges a history from a recipe and compares the verdict with trying every order. Exact
+// reports whether the judge must find every violation.
 func (s *tally) compare(t *testing.T, r *rand.Rand, c recipe, exact bool, legal func([]Op, int64) bool) {
 	t.Helper()
 	initial := int64(-1)

@@ -2,7 +2,7 @@ package consistency
 
 import "slices"
 
-// Instead of a request's number, heads have these.
+// Instead of a request number, heads have these.
 const (
 	none     = -1 // the key is listed, and its list has no request (yet)
 	unlisted = -2
@@ -16,7 +16,7 @@ type key struct {
 	zones []zone
 	own   [1]zone
 	rare  *rare // nil for most keys
-	// closed is the number of the key's last value in the memory, plus one.
+	// closed is the number of the last value in the memory, plus one.
 	closed  uint64
 	queued  bool // among the keys that are looked at again
 	tainted bool // it cannot be judged any more
@@ -40,7 +40,7 @@ type rare struct {
 // ordinary is the rare for most keys. It never changes.
 var ordinary = rare{last: earliest}
 
-// odd returns a key's rare for reading.
+// odd returns the key's rare for reading.
 func (k *key) odd() *rare {
 	if k.rare == nil {
 		return &ordinary
@@ -48,7 +48,7 @@ func (k *key) odd() *rare {
 	return k.rare
 }
 
-// made returns a key's rare for changes.
+// made returns the key's rare for changes.
 func (k *key) made() *rare {
 	if k.rare == nil {
 		k.rare = &rare{last: earliest}
@@ -68,7 +68,7 @@ func (k *key) wroteAt() int64 {
 	return at
 }
 
-// zoneBound is a zone's end.
+// zoneBound is where a zone ends.
 type zoneBound struct {
 	s      int64
 	number int64
@@ -86,7 +86,7 @@ func (k *key) before(missing *zone) (found *zone) {
 	return found
 }
 
-// openValue returns the key's open value with a number, or nil.
+// openValue returns the open value with a number, or nil.
 func (k *key) openValue(number int64) *zone {
 	if at, found := search(k.zones, number); found {
 		return &k.zones[at]

@@ -24,7 +24,7 @@ func plantedLies() []planted {
 }
 
 // find runs a store with a lie until a violation is found or most requests were made. It also
-// returns how many requests it made.
+// returns the number of requests that it made.
 func (p planted) find(most int) (*store, *Judge, int) {
 	s := &store{clients: 16, keys: 50, writes: 0.4, unknown: 0.001, failed: 0.001, swaps: p.swaps, deletes: p.deletes, lie: p.lie, every: 2000}
 	j := s.judge(Options{})

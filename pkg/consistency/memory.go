@@ -1,7 +1,7 @@
 package consistency
 
-// memory holds all keys' last replaced values, to explain reads of them. A value's record names its
-// key's previous record.
+// memory holds the last replaced values of all keys, to explain reads of them. The record of a
+// value names the previous one of its key.
 type memory struct {
 	most   int
 	blocks [][]remembered
@@ -9,10 +9,10 @@ type memory struct {
 	next   int // where the next record goes
 }
 
-// memoryBlock is how many values are allocated at once. Blocks are never copied.
+// memoryBlock is the number of values that are allocated at once. Blocks are never copied.
 const memoryBlock = 1024
 
-// held returns how many values are remembered.
+// held returns the number of values that are remembered.
 func (m *memory) held() uint64 { return min(m.total, uint64(m.most)) }
 
 // at returns the record with a number.
@@ -85,7 +85,7 @@ func (f *failures) add(o *Op) {
 	f.next = (f.next + 1) % mostFailures
 }
 
-// find returns a value's failed write, nil if it is not remembered.
+// find returns the failed write of a value, nil if it is not remembered.
 func (f *failures) find(key, number int64) *Op {
 	for n := range f.all {
 		if o := &f.all[n]; o.Key == key && o.Request == number {

@@ -20,7 +20,7 @@ const (
 	Delete
 )
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome uint8
 
 // The request outcomes.
@@ -38,7 +38,7 @@ const (
 // Op is one request that ended, on one key.
 type Op struct {
 	Key int64
-	// Request is the request's number. It names the value that the request writes, and is greater
+	// Request is the request number. It names the value that the request writes, and is greater
 	// than NoRequest.
 	Request int64
 	// Read is the number of the request that wrote the read value. It counts only if Known.
@@ -52,7 +52,7 @@ type Op struct {
 	Known   bool
 }
 
-// A key has one of these instead of a value's number.
+// A key has one of these instead of a value number.
 const (
 	// Absent keys do not exist before the first request.
 	Absent = math.MinInt64

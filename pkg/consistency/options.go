@@ -10,15 +10,15 @@ type Options struct {
 	Wrote func(key, number int64) bool
 	// Deletes is set if requests may delete keys.
 	Deletes bool
-	// Weaker is set if reads promise less than linearizability. Such reads get a staleness: how
-	// long the value had surely been replaced when the read was sent.
+	// Weaker is set if reads promise less than linearizability. Such reads get a staleness: the
+	// time for which the value had surely been replaced when the read was sent.
 	Weaker bool
-	// Keys is how many keys, from 0 on, the load surely takes; memory for them, up to MostKeys,
-	// is allocated at once.
+	// Keys is the number of keys, from 0 on, that the load surely takes; memory for them, up to
+	// MostKeys, is allocated at once.
 	Keys int64
 	// MostKeys bounds the judged keys; requests on later keys are only counted. 0 means 1<<20.
 	MostKeys int
-	// Remembered is how many replaced values are remembered, to explain reads of them. 0 means
+	// Remembered is the number of replaced values to remember, to explain reads of them. 0 means
 	// 1<<15.
 	Remembered int
 	// MostUnknown bounds the writes with unknown outcomes that are kept until they are read. 0
@@ -26,7 +26,7 @@ type Options struct {
 	MostUnknown int
 	// MostWitnesses bounds the kept witnesses. 0 means 100.
 	MostWitnesses int
-	// Sampled is how many keys, the first that requests take, have their requests recorded; see
+	// Sampled is the number of keys, the first that requests take, whose requests are recorded; see
 	// [Judge.Sampled].
 	Sampled int
 }

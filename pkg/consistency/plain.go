@@ -1,12 +1,12 @@
 package consistency
 
-// mostInTurn is how many requests in a batch on one key are judged one after the other.
+// mostInTurn is the most requests in a batch on one key that are judged one after the other.
 const mostInTurn = 4
 
-// plain judges a batch's requests on a key, from head on, if the key has one value, each request
-// was sent after the one before had ended, and each either reads the value or surely replaces it,
-// as most do. If so it returns true, and the verdict is the same as from [Judge.register].
-// Otherwise it changes nothing.
+// plain judges the requests in a batch on a key, from head on, if the key has one value, each
+// request was sent after the one before had ended, and each either reads the value or surely
+// replaces it, as most do. If so it returns true, and the verdict is the same as from
+// [Judge.register]. Otherwise it changes nothing.
 func (j *Judge) plain(k *key, head int32) bool {
 	j.unfinished = false
 	if head == none || len(k.zones) != 1 || k.rare != nil || k.tainted || j.opts.Weaker || j.opts.Deletes || k.zones[0].flags&^start != written {
@@ -43,7 +43,7 @@ func (b *bounds) replacedBy(o *Op, before int64) bool {
 	return o.Kind == Write && o.Outcome == OK && o.Request != b.number && o.End < before && b.f < o.Sent && b.s <= o.End
 }
 
-// replace remembers a key's value and puts a write's in its place.
+// replace remembers the value of a key and puts that of a write in its place.
 func (j *Judge) replace(k *key, z *zone, o *Op) {
 	k.wrote = true
 	j.memory.add(k, z, o.Request)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestInTurn: a batch's requests that follow one another on a key get the verdict from trying every
-// order.
+// TestInTurn: requests in a batch that follow one another on a key get the verdict from trying
+// every order.
 func TestInTurn(t *testing.T) {
 	var s tally
 	r := rand.New(rand.NewPCG(41, 42))

@@ -49,11 +49,11 @@ func (h HeldKeys) AppliedTwice() HeldKeys {
 	return h
 }
 
-// Lost returns how many keys lost their last write.
+// Lost returns the number of keys that lost their last write.
 func (h HeldKeys) Lost() int64 { return h.Older + h.Gone }
 
-// ReadBack judges key number's value after Finish, read in the store's strongest mode. value is the
-// value's number, or Absent.
+// ReadBack judges a value after Finish, read from key number in the store's strongest mode. value
+// is its number, or Absent.
 func (j *Judge) ReadBack(number, value int64) Held {
 	at := j.keys.place(number)
 	if at == none {

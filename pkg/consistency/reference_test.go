@@ -49,7 +49,7 @@ func linearizable(h []Op, initial int64) bool {
 	return try(state{0, initial})
 }
 
-// apply returns a register's value after a request, and whether the answer is legal.
+// apply returns the value of a register after a request, and whether the answer is legal.
 func apply(o *Op, value int64) (after int64, legal bool) {
 	if o.Outcome == NotFound {
 		return value, value == Absent
@@ -71,7 +71,7 @@ func apply(o *Op, value int64) (after int64, legal bool) {
 	return value, value == o.Read
 }
 
-// recipe describes how random histories are made.
+// recipe describes random histories.
 type recipe struct {
 	clients, requests int
 	// Shares of requests, from 0 to 1.
@@ -141,8 +141,8 @@ func (c recipe) write(r *rand.Rand, o *Op, lie bool, value *int64) {
 }
 
 // deliver passes a history to a judge in batches with random sizes, in the order in which requests
-// ended, and returns the judge's counts. A batch's moment is when the first request in a later
-// batch was sent, or somewhat earlier.
+// ended, and returns its counts. The moment of a batch is when the first request in a later batch
+// was sent, or somewhat earlier.
 func deliver(r *rand.Rand, j *Judge, h []Op) Counts {
 	h = slices.Clone(h)
 	slices.SortStableFunc(h, func(a, b Op) int { return cmp.Compare(a.End, b.End) })

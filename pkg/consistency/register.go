@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// register judges a batch's requests on a key, from head on.
+// register judges the requests in a batch on a key, from head on.
 func (j *Judge) register(k *key, head int32) {
 	if k.tainted {
 		k.zones, k.rare, j.unfinished = nil, nil, false
@@ -22,7 +22,7 @@ func (j *Judge) register(k *key, head int32) {
 	j.close(k)
 }
 
-// extend adds the requests to their values' zones.
+// extend adds the requests to the zones of their values.
 func (j *Judge) extend(k *key) {
 	known, at := len(k.zones), 0
 	for from := 0; from < len(j.touches); {
@@ -167,7 +167,7 @@ func (j *Judge) exclude(k *key) {
 
 // choose reports two values that exclude each other, and forgets the evidence against one: reads of
 // the value that was surely written first. If both were written at the same time, it is unknown
-// which reads were wrong, and both values' reads are forgotten. So later reads show which value
+// which reads were wrong, and reads of both values are forgotten. So later reads show which value
 // stayed, and one wrong answer does not make others look wrong.
 func (j *Judge) choose(k *key, older, newer *zone) {
 	if older.sent > newer.sent {
@@ -187,7 +187,7 @@ func (j *Judge) choose(k *key, older, newer *zone) {
 	newer.forgive()
 }
 
-// readsAfter counts this batch's reads of a value that were sent after a moment.
+// readsAfter counts the reads in this batch of a value that were sent after a moment.
 func (j *Judge) readsAfter(number, after int64) (n int64) {
 	at, _ := slices.BinarySearchFunc(j.touches, number, func(t touch, number int64) int { return cmp.Compare(t.number, number) })
 	for ; at < len(j.touches) && j.touches[at].number == number; at++ {

@@ -1,6 +1,6 @@
 package consistency
 
-// Replaced is a key's version that a guarded write replaced.
+// Replaced is a version that a guarded write replaced.
 type Replaced struct {
 	Version int64 `json:"version"`
 	Request int64 `json:"request"`
@@ -22,7 +22,7 @@ type replacement struct {
 	reported bool
 }
 
-// versions tracks a key's versions that guarded writes replaced.
+// versions tracks the versions of a key that guarded writes replaced.
 type versions struct {
 	// open are from writes that may have run concurrently with writes judged later. closed is the
 	// greatest among the others.

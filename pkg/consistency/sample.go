@@ -10,7 +10,7 @@ type History struct {
 	Until int64
 	// Ops are the requests, by when they were sent.
 	Ops []Op
-	// Violations were found among the key's requests until all recorded ones were judged.
+	// Violations were found among the requests until all recorded ones were judged.
 	Violations int64
 	// Missing requests belong to the history and are not recorded.
 	Missing int64
@@ -20,8 +20,8 @@ type History struct {
 const Whole = never
 
 const (
-	// sampledRequests is how many requests on a key are recorded, without those that were
-	// running meanwhile.
+	// sampledRequests is the number of requests to record on a key, without those that were running
+	// meanwhile.
 	sampledRequests = 10_000
 	// mostSampled bounds the recorded requests on a key.
 	mostSampled = 4 * sampledRequests
@@ -35,7 +35,7 @@ type sample struct {
 	all     map[int64]*sampled
 }
 
-// sampled is a key's history while it is recorded.
+// sampled is the history of a key while it is recorded.
 type sampled struct {
 	History
 	latest int64 // when a request ended
@@ -49,7 +49,7 @@ func newSample(keys int, initial func(int64) int64) *sample {
 	return &sample{keys: keys, most: sampledRequests, initial: initial, all: map[int64]*sampled{}}
 }
 
-// add records a batch's requests.
+// add records the requests in a batch.
 func (s *sample) add(batch []Op) {
 	if s == nil {
 		return

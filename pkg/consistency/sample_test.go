@@ -62,8 +62,8 @@ func TestSampledWhole(t *testing.T) {
 	}
 }
 
-// TestSampledLate: a request that comes after its history's end is missing from it, and recorded
-// requests are bounded.
+// TestSampledLate: a request that comes after the end of its history is missing from it, and
+// recorded requests are bounded.
 func TestSampledLate(t *testing.T) {
 	j := New(Options{Sampled: 1})
 	j.sample.most = 2

@@ -7,10 +7,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// staleness is the distribution of how stale reads were.
+// staleness is the distribution of staleness among reads.
 type staleness struct{ histogram *hdrhistogram.Histogram }
 
-// mostStaleness is the histogram's largest value, in nanoseconds: an hour.
+// mostStaleness is the largest value in the histogram, in nanoseconds: an hour.
 const mostStaleness = 3600 * 1e9
 
 func (s *staleness) add(ns int64) {

@@ -43,7 +43,7 @@ const (
 // past is a value and when it was written.
 type past struct{ number, at int64 }
 
-// mostPast is how many values are kept for a key.
+// mostPast is the most values that are kept for a key.
 const mostPast = 64
 
 type lateWrite struct {
@@ -77,7 +77,8 @@ func (s *store) judge(o Options) *Judge {
 	return New(o)
 }
 
-// step is the mean time between two requests, in nanoseconds, and hold how long one takes at most.
+// step is the mean time between two requests, in nanoseconds, and hold the longest time that one
+// takes.
 const (
 	step = 20_000
 	hold = 400_000

@@ -3,23 +3,23 @@ package consistency
 import "math/bits"
 
 const (
-	// keyBlock is how many keys are allocated at once.
+	// keyBlock is the number of keys that are allocated at once.
 	keyBlock = 256
-	// roomy is how many zones the smallest list has room for. Lists with the sizes roomy, twice as
-	// much, and so on are kept for other keys.
+	// roomy is the number of zones that the smallest list has room for. Lists with the sizes roomy,
+	// twice as much, and so on are kept for other keys.
 	roomy = 4
 	sizes = 5
-	// together is how many keys are read from memory before the first is judged.
+	// together is the number of keys that are read from memory before the first is judged.
 	together = 16
 )
 
-// table is a judge's keys, by place and by number.
+// table has the keys, by place and by number.
 type table struct {
 	opts  Options
 	index index // for keys that are not dense
 	keys  []*[keyBlock]key
-	// heads are the keys' last requests in a batch, by place. They lie apart from the keys, so that
-	// a batch's lists are made from them alone, in the processor's cache.
+	// heads are the last requests in a batch for the keys, by place. They lie apart from the keys,
+	// so that a batch's lists are made from them alone, in the processor's cache.
 	heads []int32
 	count int
 	dense int64           // keys below it have their numbers as places
@@ -42,7 +42,7 @@ func newTable(o Options) table {
 func (t *table) at(place int32) *key { return &t.keys[place/keyBlock][place%keyBlock] }
 
 // load reads keys that are judged next. A processor then waits for their memory at once, not for
-// each key's.
+// that of each key.
 func (t *table) load(places []int32) {
 	read := t.read
 	for _, at := range places {
@@ -92,7 +92,7 @@ func (t *table) add(number int64) {
 	}
 }
 
-// room returns a key's zones in a list that has room for one more.
+// room returns the zones of a key in a list that has room for one more.
 func (t *table) room(k *key) []zone {
 	if len(k.zones) < cap(k.zones) {
 		return k.zones
@@ -139,7 +139,7 @@ func (t *table) keep(list []zone) {
 	}
 }
 
-// settle moves a key's only zone back to its own place, to free the list for others.
+// settle moves the only zone of a key back to its own place, to free the list for others.
 func (t *table) settle(k *key) {
 	if len(k.zones) > len(k.own) || cap(k.zones) <= len(k.own) {
 		return

@@ -1,6 +1,6 @@
 package consistency
 
-// role is how a request uses one value.
+// role is the part that a request has in the history of one value.
 type role uint8
 
 // A value's requests are looked at in this order.

@@ -1,6 +1,6 @@
 package consistency
 
-// open adds the write to a new zone if the write's outcome is unknown.
+// open adds the write to a new zone if its outcome is unknown.
 func (j *Judge) open(k *key, z *zone) {
 	if k.odd().unknowns == 0 {
 		return

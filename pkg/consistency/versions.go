@@ -6,9 +6,10 @@ import (
 	"sort"
 )
 
-// guard finds a key's versions that more than one guarded write replaced. It keeps memory for that.
+// guard finds versions of a key that more than one guarded write replaced. It keeps memory for
+// that.
 type guard struct {
-	replaced []replacement // by the current key's requests
+	replaced []replacement // by requests on the current key
 	// greatest has for each write, sorted by end, the one with the greatest version up to it.
 	greatest []int
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// weaker measures how stale a batch's reads on a key, from head on, were. In this mode only writes
-// order the values: one surely replaced another if its write was sent after the other was surely
-// there.
+// weaker measures the staleness of reads in a batch on a key, from head on. In this mode only
+// writes order the values: one surely replaced another if its write was sent after the other was
+// surely there.
 func (j *Judge) weaker(k *key, head int32) {
 	if k.tainted {
 		k.zones, j.unfinished = nil, false
@@ -46,7 +46,7 @@ func (j *Judge) holdReads() {
 	j.touches = keep
 }
 
-// extendWeaker adds writes to their values' zones, and reads of values that are open.
+// extendWeaker adds writes to the zones of their values, and reads of values that are open.
 func (j *Judge) extendWeaker(k *key) {
 	for from := 0; from < len(j.touches); {
 		number, to := j.touches[from].number, from+1

@@ -6,7 +6,7 @@ import (
 )
 
 // staleReads finds the stale reads in a history of writes and reads by the definition, over all
-// pairs. It returns how many there are, the greatest staleness and the sum.
+// pairs. It returns their number, the greatest staleness and the sum.
 func staleReads(h []Op, initial int64) (n, most, sum int64) {
 	type value struct{ there, sent int64 }
 	values := map[int64]value{initial: {earliest, earliest}}

@@ -21,11 +21,11 @@ type Witness struct {
 	// Replaced are versions of the key that two writes replaced, though only one can. Then there is
 	// no Older value.
 	Replaced []Replaced `json:"replaced,omitempty"`
-	// Reads is how many requests gave this evidence in one batch.
+	// Reads is the number of requests that gave this evidence in one batch.
 	Reads int64 `json:"reads"`
 }
 
-// Value describes a key's value, with the requests that show when it was there.
+// Value describes a value of the key, with the requests that show when it was there.
 type Value struct {
 	// Number is the number of the request that wrote it. It is negative for a value that was there
 	// before the first request, and 0 if no request wrote it.

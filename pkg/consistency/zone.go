@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// zone is a key's value, with the requests that wrote and read it.
+// zone is a value of a key, with the requests that wrote and read it.
 type zone struct {
 	number int64
 	f, s   int64 // when the first of its requests ended, when the last was sent
@@ -85,7 +85,7 @@ func (z *zone) wrote(o *Op) {
 	z.began(o)
 }
 
-// forgive resets s to when the zone's write was sent, as if the zone had no later request.
+// forgive resets s to when the write was sent, as if the zone had no later request.
 func (z *zone) forgive() {
 	z.s, z.last, z.lastClient = max(z.sent, earliest+1), z.number+1, z.writer
 	if z.is(start) {
@@ -102,7 +102,7 @@ func (z *zone) excludes(y *zone) bool {
 // fewZones or fewer are compared pair by pair.
 const fewZones = 6
 
-// sweeper finds one key's zones that exclude each other. It keeps memory for the search.
+// sweeper finds zones of one key that exclude each other. It keeps memory for the search.
 type sweeper struct {
 	forward []span
 }
@@ -147,11 +147,12 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 	return 0, 0, false
 }
 
-// mostSteps is how far from the last place the next one is searched. Zones are sorted by number,
-// and so roughly by time.
+// mostSteps bounds the steps from the last place in the search for the next one. Zones are sorted
+// by number, and so roughly by time.
 const mostSteps = 16
 
-// begunBefore returns how many forward zones have an f before a moment. near is the last result.
+// begunBefore returns the number of forward zones with an f before a moment. near is the last
+// result.
 func (w *sweeper) begunBefore(moment int64, near int) int {
 	for range mostSteps {
 		switch {

@@ -72,8 +72,8 @@ func operations(h *consistency.History) (list []porcupine.Operation) {
 	return list
 }
 
-// unended makes a request's outcome unknown if it ended after the record did. It returns false for
-// one that changed nothing: its answer is not in the record.
+// unended makes the outcome of a request unknown if it ended after the record did. It returns false
+// for one that changed nothing: its answer is not in the record.
 func unended(o *consistency.Op) bool {
 	changed := o.Kind != consistency.Read && (o.Outcome == consistency.OK || o.Outcome == consistency.Unknown)
 	o.Outcome = consistency.Unknown

@@ -172,7 +172,7 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
-// hardWrites is how many concurrent writes hard has. Their sets are 2 to this power.
+// hardWrites is the number of concurrent writes in hard. Their sets are 2 to this power.
 const hardWrites = 64
 
 // hard returns a history whose violation shows only after all orders of concurrent writes are tried.

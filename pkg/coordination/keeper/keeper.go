@@ -20,9 +20,9 @@ import (
 type Options struct {
 	// Most is the largest number of sessions.
 	Most int
-	// TTL is the sessions' TTL, and Every the time between two renewals of one session.
+	// TTL is the session TTL, and Every the time between two renewals of one session.
 	TTL, Every time.Duration
-	// Workers is how many requests for sessions run at the same time.
+	// Workers is the number of requests for sessions at the same time.
 	Workers int
 	// Renewed records a renewal that was answered, and Lost one that was not or that failed. They are
 	// safe for concurrent use.
@@ -87,7 +87,7 @@ func (k *Keeper) KeepFrom(s *Session, first time.Duration, over func() bool) {
 	k.queue <- s // has room for all
 }
 
-// renewAll renews sessions in the queue's order, which is the order of their next renewals, because
+// renewAll renews sessions in the order of the queue, which is that of their next renewals, because
 // all have the same time between two. A session with a shorter first time may come after one that
 // is due earlier, but within Every.
 func (k *Keeper) renewAll(ctx context.Context) {

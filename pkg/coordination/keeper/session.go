@@ -36,8 +36,9 @@ type Session struct {
 // gap is from when a renewal was sent until the next was answered.
 type gap struct{ from, to time.Time }
 
-// Unrenewed returns for how long no renewal had reached a member at a time. It is below 0 if that is before
-// the last renewal and not known. The caller holds Mu, or the session is no longer renewed.
+// Unrenewed returns the time, up to a moment, in which no renewal had reached a member. It is below
+// 0 if that is before the last renewal and not known. The caller holds Mu, or the session is no
+// longer renewed.
 func (s *Session) Unrenewed(at time.Time) time.Duration {
 	for _, g := range s.gaps {
 		if at.After(g.from) && at.Before(g.to) {
@@ -64,20 +65,20 @@ func (s *Session) Discard(ctx context.Context) {
 	_ = s.Is.Release(ctx)
 }
 
-// Slack returns how much earlier than the rule allows a session may end: members count TTLs with
-// their own clocks, in milliseconds.
+// Slack returns the time by which a session may end earlier than the rule allows: members count
+// TTLs with their own clocks, in milliseconds.
 func Slack(ttl time.Duration) time.Duration { return 2*time.Millisecond + ttl/1000 }
 
-// Keys names sessions' keys by two numbers. All names begin with the same word.
+// Keys names session keys by two numbers. All names begin with the same word.
 type Keys string
 
 // NewKeys returns names that no other run has.
 func NewKeys() Keys { return Keys(strings.ToLower(rand.Text()[:8])) }
 
-// Of returns a key's name.
+// Of returns a key name.
 func (k Keys) Of(a, b int) string { return fmt.Sprintf("%s-%d-%d", string(k), a, b) }
 
-// Numbers returns the numbers in a key's name, and whether Keys names it.
+// Numbers returns the numbers in a key name, and whether Keys names it.
 func (k Keys) Numbers(key string) (a, b int, ok bool) {
 	rest, ours := strings.CutPrefix(key, string(k)+"-")
 	first, second, two := strings.Cut(rest, "-")

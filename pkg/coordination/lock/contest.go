@@ -26,19 +26,19 @@ type Options struct {
 	On    database.Locks
 	Facts database.LockFacts
 	Plan  locks.Plan
-	// Stage is how long a stage is.
+	// Stage is the duration of one stage.
 	Stage time.Duration
-	// Name begins all locks' names, which no other run has.
+	// Name begins the names of all locks, which no other run has.
 	Name string
-	// Workers is how many contenders are opened or closed at the same time.
+	// Workers is the number of contenders that are opened or closed at the same time.
 	Workers int
-	// Began is called when a stage's contenders begin, and Died when a holder dies.
+	// Began is called when contenders begin in a stage, and Died when a holder dies.
 	Began func(at time.Time, contenders int)
 	Died  func(at time.Time)
 }
 
-// Contest has a run's contenders. Its methods are called one after the other: Run, End, Turns and
-// Outcome.
+// Contest has the contenders in a run. Its methods are called one after the other: Run, End, Turns
+// and Outcome.
 type Contest struct {
 	Options
 	recipe database.LockRecipe
@@ -92,7 +92,7 @@ func (f *failures) text() string {
 	return f.first.Error()
 }
 
-// mostTurns is how many turns all stages have room for: 128 MB.
+// mostTurns is the number of turns that all stages have room for: 128 MB.
 const mostTurns = 2_000_000
 
 // New returns a contest that has not begun. Its plan is checked.
@@ -109,11 +109,11 @@ func New(o Options) (*Contest, error) {
 	return c, nil
 }
 
-// now reads the clock. 0 is never a turn's moment.
+// now reads the clock. 0 is never a moment in a turn.
 func (c *Contest) now() int64 { return max(c.clock.Now(), 1) }
 
-// Run runs one stage after the other, the first after a stage's time, until ctx ends. It returns an
-// error if a stage has no contenders.
+// Run runs one stage after the other, the first after one stage duration, until ctx ends. It
+// returns an error if a stage has no contenders.
 func (c *Contest) Run(ctx context.Context) error {
 	watching, cancel := context.WithCancel(ctx)
 	var watchdog sync.WaitGroup
@@ -216,7 +216,7 @@ func (c *Contest) End(ctx context.Context) {
 	}
 }
 
-// Turns returns all stages' turns, in the order in which they were asked for.
+// Turns returns the turns in all stages, in the order in which they were asked for.
 func (c *Contest) Turns() (turns []locks.Turn) {
 	for _, s := range c.stages {
 		from := len(turns)

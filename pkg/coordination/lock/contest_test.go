@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// facts returns the facts about the store's locks.
+// facts returns the facts about locks in the store.
 func facts(s *store) database.LockFacts {
 	return database.LockFacts{
 		What: "mutex", Recipes: []database.LockRecipe{{Name: "direct", Queue: !s.lottery, Places: s.places, Fence: "a number", Waits: "a channel"}},

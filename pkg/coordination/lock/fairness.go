@@ -9,7 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/share"
 )
 
-// fairness is how a stage's turns were shared. Locks are added one after the other.
+// fairness describes whether turns in a stage were shared fairly. Locks are added one after the
+// other.
 type fairness struct {
 	names, contenders int
 
@@ -18,7 +19,7 @@ type fairness struct {
 	chance float64   // sum over chances
 }
 
-// add takes a lock's turns. place tells when a turn's place was certainly confirmed.
+// add takes the turns for a lock. place returns when a turn's place was certainly confirmed.
 func (f *fairness) add(name int, j *judge, all, held []*locks.Turn, place func(*locks.Turn) int64) {
 	f.share(name, held)
 	f.waits(j, all, held)
@@ -26,8 +27,8 @@ func (f *fairness) add(name int, j *judge, all, held []*locks.Turn, place func(*
 	f.again(all, held)
 }
 
-// share counts each contender's turns. A lock's contenders are numbered as far apart as there are
-// locks.
+// share counts each contender's turns. The contenders for one lock are numbered as far apart as
+// there are locks.
 func (f *fairness) share(name int, held []*locks.Turn) {
 	counts := make([]int64, f.contenders)
 	for _, t := range held {
@@ -101,7 +102,7 @@ func placedAt(ns int64) int64 {
 	return ns
 }
 
-// again counts how often the releaser got the lock again while others waited.
+// again counts the times that the releaser got the lock again while others waited.
 func (f *fairness) again(all, held []*locks.Turn) {
 	w := newWaiting(all)
 	for i := range len(held) - 1 {
@@ -154,8 +155,8 @@ const seldom = 0.05
 // enough turns decide the order: the interval for their share is narrow enough.
 const enough = 2000
 
-// order decides whether contenders are in a queue, from how many turns overtook others: the
-// interval for their share must lie on one side of seldom.
+// order decides whether contenders are in a queue, from the number of turns that overtook others:
+// the interval for their share must lie on one side of seldom.
 func order(overtook, decided int64) locks.Order {
 	if decided == 0 {
 		return locks.Undecided

@@ -13,26 +13,26 @@ import (
 
 // Rules are the facts by which turns are judged. Times are nanoseconds on their clock.
 type Rules struct {
-	// From and To are when the stage was, and Contenders how many each lock had.
+	// From and To are when the stage was, and Contenders the number for each lock.
 	From, To          int64
 	Names, Contenders int
 	// Places means that the recipe reports places.
 	Places bool
-	// Expires is how long a session lasts at most after its last renewal, and Risky how short a
-	// stop of this process may end one. Earliest is when a lock passes after its holder's death.
+	// Expires is the longest time that a session lasts after its last renewal, and Risky the
+	// shortest stop that may end one. Earliest is when a lock passes after its holder's death.
 	Expires, Risky, Earliest int64
 	// Stops are this process's long stops.
 	Stops stops.List
 }
 
-// slack returns how much earlier than the rule allows a lock may pass on: members count TTLs with
-// their own clocks, in milliseconds.
+// slack returns the time by which a lock may pass on earlier than the rule allows: members count
+// TTLs with their own clocks, in milliseconds.
 func slack(ns int64) int64 { return int64(2*time.Millisecond) + ns/1000 }
 
-// Seen is called with each observation: a value's name in the locks group, when, and its number.
+// Seen is called with each observation: its name in the locks group, the time, and the value.
 type Seen func(name string, at, number int64)
 
-// Judge judges one stage's turns.
+// Judge judges the turns in one stage.
 func Judge(turns []locks.Turn, r Rules, seen Seen) locks.Stage {
 	s := locks.Stage{Contenders: r.Contenders, From: r.From, To: r.To}
 	j := &judge{Rules: r, seen: seen, stage: &s}
@@ -72,7 +72,7 @@ func inOrder(all []*locks.Turn) (held []*locks.Turn) {
 	return held
 }
 
-// judge judges a stage's turns.
+// judge judges the turns in a stage.
 type judge struct {
 	Rules
 	seen  Seen
@@ -103,7 +103,7 @@ func (j *judge) one(t *locks.Turn) {
 	}
 }
 
-// places returns a function that tells when a turn's place was certainly confirmed, 0 if unknown.
+// places returns a function for when a turn's place was certainly confirmed, 0 if unknown.
 func (j *judge) places() func(*locks.Turn) int64 {
 	if j.Places {
 		return func(t *locks.Turn) int64 { return t.Placed }
@@ -150,7 +150,7 @@ func (j *judge) stopped(a, b *locks.Turn) bool {
 	return j.Stops.MayEnd(min(a.Acquired, b.Acquired), max(a.Sent, b.Acquired), j.Risky)
 }
 
-// passing judges how a lock passed from one holder to the next. all are the turns for its name.
+// passing judges each hand-off from one holder to the next. all are the turns for its name.
 func (j *judge) passing(all, held []*locks.Turn) {
 	w := newWaiting(all)
 	for i, t := range held {
@@ -180,7 +180,7 @@ func (j *judge) passing(all, held []*locks.Turn) {
 	}
 }
 
-// waiting counts a lock's turns that wait at a time.
+// waiting counts the turns for a lock that wait at a time.
 type waiting struct{ asked, over []int64 } // in order
 
 func newWaiting(all []*locks.Turn) *waiting {
@@ -211,7 +211,7 @@ func over(t *locks.Turn) int64 {
 // at returns the number that had asked before a time and got the lock after it.
 func (w *waiting) at(ns int64) int { return before(w.asked, ns) - upTo(w.over, ns) }
 
-// before returns how many moments are before one, and upTo how many are not after it.
+// before returns the number of moments before one, and upTo the number not after it.
 func before(moments []int64, ns int64) int {
 	return sort.Search(len(moments), func(i int) bool { return moments[i] >= ns })
 }

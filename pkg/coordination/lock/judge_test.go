@@ -101,7 +101,8 @@ func TestBelieved(t *testing.T) {
 	}
 }
 
-// A hand-off needs a waiting contender, and does not count for how long this process was stopped.
+// A hand-off needs a waiting contender, and does not include the time for which this process was
+// stopped.
 func TestPassing(t *testing.T) {
 	turns := []locks.Turn{
 		{Asked: 1 * ms, Acquired: 2 * ms, Sent: 10 * ms, Released: 11 * ms, Fence: 1, End: locks.Released},

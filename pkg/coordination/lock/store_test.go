@@ -13,12 +13,12 @@ import (
 // store has a lock for each name, which passes to the next contender a known time after its
 // release.
 type store struct {
-	// hands is that time, and trip how long a request takes.
+	// hands is that time, and trip the time for a request.
 	hands, trip time.Duration
 	// lottery draws the next holder, else the first who asked is next.
 	lottery bool
 	places  bool
-	// dies is how long a lock stays with a holder that died.
+	// dies is the time for which a lock stays with a holder that died.
 	dies time.Duration
 	// Every so many turns a lock goes to two at once, the fence stays as it was, or a request fails.
 	twice, stuck, fails int

@@ -22,7 +22,7 @@ func (e *elections) incumbent() (term int, by *registration) {
 	return term, e.terms[term].by
 }
 
-// takeAgain is how long until a key without a known owner is taken again.
+// takeAgain is the time until a key without a known owner is taken again.
 const takeAgain = 100 * time.Millisecond
 
 var errNoLeader = errors.New("there was no leader that could die")

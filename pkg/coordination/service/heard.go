@@ -2,7 +2,7 @@ package service
 
 import "github.com/coreos/dbtester/pkg/database"
 
-// heardOf returns the records of a name's changes, nil for an unknown name. The lock is held.
+// heardOf returns the records of changes to a name, nil for an unknown name. The lock is held.
 func (s *Service) heardOf(n name) (came, gone **heard) {
 	if r := s.all[n]; r != nil {
 		return &r.came, &r.gone

@@ -11,10 +11,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// shownFaults is how many wrong changes a record names.
+// shownFaults is the most wrong changes that a record names.
 const shownFaults = 20
 
-// Outcome returns the instances' record, after End.
+// Outcome returns the record, after End.
 func (s *Service) Outcome() discovery.Outcome {
 	f, keeps := s.Facts, s.keeper.Counts()
 	o := discovery.Outcome{
@@ -156,7 +156,7 @@ func (s *Service) told(a *act, o *discovery.Outcome) (noticed, known *heard) {
 	return noticed, known
 }
 
-// lastOf returns when the last consumer received a change, and sets how many did.
+// lastOf returns when the last consumer received a change, and sets the number that did.
 func (s *Service) lastOf(known *heard, c *discovery.Change) (last int64) {
 	c.Heard, c.All = known.n, true
 	for n, one := range s.consumers {

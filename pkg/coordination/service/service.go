@@ -1,5 +1,5 @@
-// Package service registers a service's instances, has consumers follow which instances there are,
-// lets instances die and be deployed, and judges when all consumers knew.
+// Package service registers service instances, has consumers follow which instances there are, lets
+// instances die and be deployed, and judges when all consumers knew.
 package service
 
 import (
@@ -22,17 +22,18 @@ type Options struct {
 	Plan  discovery.Plan
 	// Seed decides which instances die and are deployed, and when.
 	Seed uint64
-	// ValueSize is how large the keys' values are, in bytes.
+	// ValueSize is the size of the values, in bytes.
 	ValueSize int
-	// Keys are all keys' names, which no other run has.
+	// Keys are all key names, which no other run has.
 	Keys keeper.Keys
-	// Workers is how many requests for sessions run at the same time.
+	// Workers is the number of requests for sessions at the same time.
 	Workers int
-	// Seen records observations under package discovery's names. It is safe for concurrent use.
+	// Seen records observations under the names in package discovery. It is safe for concurrent
+	// use.
 	Seen func(name string, at time.Time, number int64)
 }
 
-// Service has a run's instances and consumers. Its methods are called one after the other:
+// Service has the instances and consumers in a run. Its methods are called one after the other:
 // Register, Follow, Run, End, Outcome.
 type Service struct {
 	Options
@@ -68,14 +69,14 @@ type reports struct {
 	stopped time.Duration
 }
 
-// ending is how the service ended: left sessions could not be ended, the first because of why.
-// Behind is why consumers may not have received everything.
+// ending describes when the service ended: left sessions could not be ended, the first because of
+// why. Behind is why consumers may not have received everything.
 type ending struct {
 	left        int
 	why, behind error
 }
 
-// name identifies a registration: each deploy makes an instance's next generation.
+// name identifies a registration: each deploy makes the next generation of an instance.
 type name struct{ instance, generation int }
 
 // act records an act's times and error.
@@ -93,7 +94,7 @@ type act struct {
 // markerName returns the name for the instance that is registered after the load.
 func (s *Service) markerName() name { return name{instance: s.Plan.Instances} }
 
-// leader returns the instance number in leaders' key names. The key that only one can have uses the
+// leader returns the instance number in leader key names. The key that only one can have uses the
 // next number.
 func (s *Service) leader() int { return s.Plan.Instances + 1 }
 
@@ -109,7 +110,7 @@ func (s *Service) tell() {
 type consumer struct {
 	follower
 	n    int
-	last int64 // when it last received a change, for the watch's goroutine
+	last int64 // when it last received a change, for the watch goroutine
 }
 
 // heard records when consumers received a change, in nanoseconds on the clock.
@@ -138,7 +139,7 @@ type elections struct {
 	terms      []*term       // under Service's lock
 }
 
-// contender is an instance that leads if no other does. It follows the leaders' keys.
+// contender is an instance that leads if no other does. It follows leader keys.
 type contender struct {
 	follower
 	is   *registration
@@ -151,7 +152,7 @@ type contender struct {
 // follower watches keys over its own connection.
 type follower struct {
 	of        *Service
-	conn      int    // the connection's number
+	conn      int    // the connection number
 	who, what string // in errors: the follower, and the followed key
 	on        database.Sessions
 	ready     chan struct{} // closed once it misses nothing

@@ -21,7 +21,7 @@ type store struct {
 	table *expiry.Table
 	// every is the time between two looks at the table.
 	every time.Duration
-	// delay is how long until a watcher receives a change, by the watcher's number.
+	// delay is the time until a watcher receives a change, by watcher number.
 	delay func(watcher int) time.Duration
 	// loses reports whether a watcher never receives a change, and breaks whether its watch ends.
 	loses  func(watcher int, c database.Change) bool
@@ -37,7 +37,7 @@ type store struct {
 	released int // at the end of the run
 }
 
-// client is a watcher's connection, or that of all instances.
+// client is a watcher's connection, or the one for all instances.
 type client struct {
 	*store
 	watcher int
@@ -183,7 +183,7 @@ func run(t *testing.T, s *store, p discovery.Plan) (o discovery.Outcome, left in
 	return h.Outcome(), len(s.table.Names("", time.Now()))
 }
 
-// Dead instances' registrations are released where something remains of them.
+// Registrations of dead instances are released where something remains of them.
 func TestRemains(t *testing.T) {
 	for _, remains := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -214,8 +214,8 @@ func near(t *testing.T, what string, got, want, look time.Duration) {
 	}
 }
 
-// A store's laws are found again: when sessions end, and how much later the last consumer knows.
-// Each change's parts add up to the whole.
+// Laws in a store are found again: when sessions end, and when the last consumer knows. Each
+// change's parts add up to the whole.
 func TestLaws(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
@@ -333,7 +333,8 @@ func TestElectionsInTrouble(t *testing.T) {
 	}
 }
 
-// A registration that ends before its TTL, while its instance lives, is found with how early it was.
+// A registration that ends before its TTL, while its instance lives, is found with the time by
+// which it was early.
 func TestEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := plan()

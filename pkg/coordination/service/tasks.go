@@ -11,7 +11,7 @@ type tasks struct {
 	cancel context.CancelFunc // nil before begin
 }
 
-// begin returns the tasks' context, which is over at end, not with ctx.
+// begin returns the context for tasks, which is over at end, not with ctx.
 func (t *tasks) begin(ctx context.Context) context.Context {
 	ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return ctx

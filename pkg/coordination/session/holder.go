@@ -25,22 +25,22 @@ type Options struct {
 	On    database.Sessions
 	Facts database.SessionFacts
 	Plan  deaths.Plan
-	// ValueSize is how large the keys' values are, in bytes.
+	// ValueSize is the size of the values, in bytes.
 	ValueSize int
-	// Keys are all keys' names, which no other run has.
+	// Keys are all key names, which no other run has.
 	Keys keeper.Keys
-	// Workers is how many requests for sessions run at the same time.
+	// Workers is the number of requests for sessions at the same time.
 	Workers int
-	// Stated converts a time in this process to the run's clock; nil means that both are the same.
+	// Stated converts a time in this process to the run clock; nil means that both are the same.
 	Stated func(time.Time) time.Time
-	// Seen records observations under package deaths' names, at times in this process. It is safe
-	// for concurrent use.
+	// Seen records observations under the names in package deaths, at times in this process. It is
+	// safe for concurrent use.
 	Seen func(name string, at time.Time, number int64)
-	// Died is called when holders begin to die, with how many are held.
+	// Died is called when holders begin to die, with the number that are held.
 	Died func(at time.Time, held int)
 }
 
-// Holder holds a run's sessions. Its methods are called one after the other: Grant, Run, End,
+// Holder holds the sessions in a run. Its methods are called one after the other: Grant, Run, End,
 // Outcome.
 type Holder struct {
 	Options
@@ -50,7 +50,7 @@ type Holder struct {
 	keep   context.CancelFunc
 	tasks  sync.WaitGroup
 
-	grants time.Duration // how long all took
+	grants time.Duration // the time that all took
 	death  time.Time
 	over   chan struct{} // closed when all abandoned sessions have ended
 	gone   atomic.Int64  // abandoned sessions whose keys are all gone
@@ -71,7 +71,7 @@ type held struct {
 	released  bool
 	keys      map[int]bool // that are gone
 	end       database.Change
-	// stopped is for how long this process was stopped before the end was read, from stop on.
+	// stopped is the time for which this process was stopped before the end was read, from stop on.
 	stop    time.Time
 	stopped time.Duration
 }

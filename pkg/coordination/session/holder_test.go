@@ -111,8 +111,8 @@ func plan(held int) deaths.Plan {
 	return deaths.Plan{Held: held, TTL: 8 * time.Second, Keep: 3 * time.Second, Release: deaths.AllAtOnce, After: 10 * time.Second, Keys: 1}
 }
 
-// The fake's laws are found again, within a hundredth: by how much the first, the median and the
-// last session end late, and at which rate. Lists are 5 ms apart.
+// The fake's laws are found again, within a hundredth: the times by which the first, the median and
+// the last session end late, and the rate. Lists are 5 ms apart.
 func TestLaws(t *testing.T) {
 	const every = 5 * time.Millisecond
 	for law, want := range map[expiry.Law]struct {

@@ -17,11 +17,10 @@ import (
 // shownSurvivors bounds the points on the survivor curve.
 const shownSurvivors = 200
 
-// Outcome returns the sessions' record, after End.
+// Outcome returns the record, after End.
 func (h *Holder) Outcome() deaths.Outcome { return Merge(h.Plan, h.Facts, h.Part()) }
 
-// Part returns this machine's record about its sessions, after End. Its times are stated in the
-// run's clock.
+// Part returns this machine's record about its sessions, after End. Its times are on the run clock.
 func (h *Holder) Part() Part {
 	p := Part{Took: h.grants}
 	p.Granted, p.Why, p.Left, p.WhyLeft = len(h.all), text(h.why), h.left, text(h.whyLeft)
@@ -103,7 +102,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Merge makes one outcome from several machines' parts, whose times are on one clock. Counts add
+// Merge makes one outcome from parts by several machines, whose times are on one clock. Counts add
 // up, and percentiles cover all times.
 func Merge(plan deaths.Plan, facts database.SessionFacts, parts ...Part) deaths.Outcome {
 	o := deaths.Outcome{Plan: plan, Facts: deaths.Facts{What: facts.What, Rule: facts.Rule, Renewal: facts.Renewal, Watch: facts.Watch}}
@@ -164,8 +163,8 @@ func (m *merged) add(o *deaths.Outcome, p *Part) {
 // fewEnds are too few for a rate.
 const fewEnds = 100
 
-// rate returns how many sessions ended a second, from the ends' unix times in nanoseconds, without
-// the first and the last twentieth.
+// rate returns the sessions that ended per second, from the unix times in nanoseconds when they
+// ended, without the first and the last twentieth.
 func rate(ends []int64) float64 {
 	if len(ends) < fewEnds {
 		return 0
@@ -177,7 +176,7 @@ func rate(ends []int64) float64 {
 	return 0
 }
 
-// survivors returns how many are left by time after the TTL. late is sorted.
+// survivors returns the numbers that are left by time after the TTL. late is sorted.
 func survivors(late []int64, others int) (points []deaths.Survivors) {
 	each := max((len(late)+shownSurvivors-1)/shownSurvivors, 1)
 	for i, ns := range late {

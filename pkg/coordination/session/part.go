@@ -13,12 +13,12 @@ import (
 )
 
 // Part is one machine's record about the sessions that it held. It has judged them with its own
-// clock and its own watch, so that no other machine's clock affects how late they ended.
+// clock and its own watch, so that no other clock affects the times by which they were late.
 type Part struct {
 	deaths.Tally
-	// Took is how long it took to grant the sessions.
+	// Took is the time in which the sessions were granted.
 	Took time.Duration `json:"took_ns"`
-	// Keeps are the answered renewals' times, Longest the longest one.
+	// Keeps are the times of answered renewals, Longest the longest one.
 	Keeps   histogram.Buckets `json:"keeps,omitempty"`
 	Longest time.Duration     `json:"longest_ns,omitempty"`
 	// FirstSent and LastSent bound when sessions that ended were last renewed.
@@ -27,8 +27,8 @@ type Part struct {
 	Ends      Ends      `json:"ends,omitempty"`
 }
 
-// End is how an abandoned session ended, in nanoseconds: by how much after its TTL, at most and
-// at least, and at which unix time.
+// End is when an abandoned session ended, in nanoseconds: the time after its TTL, at most and at
+// least, and the unix time.
 type End struct{ Late, Least, At int64 }
 
 // Ends are in order of time.

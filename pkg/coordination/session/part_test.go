@@ -36,7 +36,7 @@ func random(r *rand.Rand, n int, start time.Time) Part {
 	return p
 }
 
-// Several machines' records merge into one outcome, as if one had held all sessions, also after
+// Records from several machines merge into one outcome, as if one had held all sessions, also after
 // they were encoded.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -98,7 +98,7 @@ func TestEndsDamaged(t *testing.T) {
 	}
 }
 
-// Several machines' plans are one together.
+// The plans for several machines are one together.
 func TestSplit(t *testing.T) {
 	whole := deaths.Plan{Held: 10, TTL: 4 * time.Second, Keep: time.Second, Keys: 2, Release: "5/s"}
 	held, rate := 0, 0.0

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Plan is how many sessions are held, and how they end.
+// Plan describes the sessions to hold and their ends.
 type Plan = deaths.Plan
 
 // Remote is another machine's record about the sessions that it held.
@@ -41,8 +41,8 @@ func (r *Remote) Decode(part, seconds []byte) error {
 // Observed describes what holders observe.
 func Observed() observation.Group { return deaths.Observed() }
 
-// Split returns plans for several machines that together hold one plan's sessions. If holders die
-// at a rate, each machine's share of the rate is its share of the sessions.
+// Split returns plans for several machines that together hold the sessions in one plan. If holders
+// die at a rate, each machine has the same share of the rate as of the sessions.
 func Split(p Plan, machines int) (plans []Plan) {
 	for i := range machines {
 		own := p

@@ -18,12 +18,12 @@ const (
 	// mostKept bounds, in bytes, the memory for deliveries whose entries are open: beyond it the
 	// oldest entry is not judged.
 	mostKept = 256 << 20
-	// shownFaults is how many wrong deliveries a record names.
+	// shownFaults is the most wrong deliveries that a record names.
 	shownFaults = 20
-	// skippedAfter is how long after its end a write that no watcher received counts as replaced,
-	// if watchers received a newer one to its key.
+	// skippedAfter is the time after its end from which a write that no watcher received counts as
+	// replaced, if watchers received a newer one to its key.
 	skippedAfter = 30 * time.Second
-	// leastNumbered is how many bytes a value needs to begin with its request's number.
+	// leastNumbered is the number of bytes that a value needs to begin with its request number.
 	leastNumbered = 16
 	// listedSlots is the memory for an entry in its sequence's list and its write, some 240 bytes,
 	// in slots of 8.
@@ -66,7 +66,7 @@ func (j *judge) resume(id int32) (r database.WatchRange, after int64) {
 	return j.ranges.watched(id), max(w.after, w.told)
 }
 
-// took records how long something took that began at a moment.
+// took records the time for something that began at a moment.
 func (j *judge) took(began int64, value int, spent int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -292,8 +292,7 @@ func (j *judge) drop(s *sequence, e *entry) {
 	j.kept -= listedSlots * s.close(e)
 }
 
-// bound drops the oldest entries if too much is kept: a sequence's, or others' if it has no
-// entries.
+// bound drops the oldest entries if too much is kept: a sequence's, or others if it has no entries.
 func (j *judge) bound(s *sequence) {
 	for j.kept*8 > j.most {
 		if s.head == nil {
@@ -382,7 +381,7 @@ func (j *judge) wrote(ended *load.Ended) {
 	}
 }
 
-// forget drops entries whose requests are not this load's, and writes that were surely replaced.
+// forget drops entries whose requests are not from this load, and writes that were surely replaced.
 func (j *judge) forget(before int64) {
 	j.disownUnknown(before)
 	if j.facts.Coalesces {
@@ -432,7 +431,7 @@ func (j *judge) disown(e *entry) {
 }
 
 // replaced reports whether watchers received a write to the same key that may have come after. It
-// may be others' write, which was made before they received it.
+// may be a write by others, which was made before they received it.
 func (j *judge) replaced(one *write) bool {
 	last := j.ranges.sequence(one.key).last[one.key]
 	if last == nil {
@@ -445,7 +444,7 @@ func (j *judge) replaced(one *write) bool {
 	return until > 0 && one.sent <= until+j.unsure
 }
 
-// watching returns how many watchers must receive a write whose version is not known.
+// watching returns the number of watchers that must receive a write whose version is not known.
 func (j *judge) watching(one *write) (list []*watcher) {
 	for _, w := range j.ranges.sequence(one.key).watchers {
 		if w.since > 0 && w.since <= one.sent-j.unsure && !w.broken {
@@ -516,8 +515,8 @@ func (j *judge) missing(passed bool, w *watcher, e *entry) {
 	}
 }
 
-// release notes that a stage's slow connections read again, and caughtUp that all have caught up or
-// are no longer waited for.
+// release notes that slow connections read again, and caughtUp that all have caught up or are no
+// longer waited for.
 func (j *judge) release(stage int, conns []*connection, at int64) {
 	var ids []int32
 	for _, c := range conns {

@@ -7,11 +7,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keys computes a load's keys from their numbers.
+// keys computes load keys from their numbers.
 type keys struct {
 	load     *workload.Load
 	existing int64  // that operations take
-	same     []byte // all requests' one key, nil if they have several
+	same     []byte // the one key for all requests, nil if they have several
 }
 
 func keysOf(l *workload.Load) keys {

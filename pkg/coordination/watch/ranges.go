@@ -17,7 +17,7 @@ type ranges struct {
 
 	all *sequence           // for all keys, nil if there are several ranges
 	by  map[int64]*sequence // by range number, with at least one watcher
-	// each is how many keys a range has, and several how many ranges there are.
+	// each is the number of keys in a range, and several the number of ranges.
 	each, several int64
 }
 
@@ -56,7 +56,7 @@ func (r *ranges) watched(id int32) (w database.WatchRange) {
 	return w
 }
 
-// sequence returns a key's sequence, nil if no watcher watches it.
+// sequence returns the sequence for a key, nil if no watcher watches it.
 func (r *ranges) sequence(key int64) *sequence {
 	switch {
 	case r.all != nil:

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// reconnectTimeout bounds the time until a connection's watchers watch again. It is less than
-	// addTimeout, because beginning a watch may wait for it.
+	// reconnectTimeout bounds the time until the watchers on a connection watch again. It is less
+	// than addTimeout, because beginning a watch may wait for it.
 	reconnectTimeout = addTimeout / 2
 	// redialAfter is the wait before the next member is tried.
 	redialAfter = 100 * time.Millisecond
 )
 
-// reconnect closes a stage's connections that are not slow, and opens them again, each once in the
-// plan's time and evenly spread over it, until the stage or ctx ends. It returns when all watchers
+// reconnect closes the connections that are not slow, and opens them again, each once in the
+// planned time and evenly spread over it, until the stage or ctx ends. It returns when all watchers
 // watch again.
 func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection, start time.Time, length time.Duration) {
 	conns = slices.DeleteFunc(slices.Clone(conns), func(c *connection) bool { return c.slow })

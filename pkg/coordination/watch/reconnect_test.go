@@ -118,8 +118,8 @@ func TestReconnectStages(t *testing.T) {
 	})
 }
 
-// Events that the store discards while a connection is closed are lost if they are this load's, and
-// the gap is named. Without writes in it there is a gap and no loss.
+// Events that the store discards while a connection is closed are lost if they are from this load,
+// and the gap is named. Without writes in it there is a gap and no loss.
 func TestReconnectGap(t *testing.T) {
 	for _, missed := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d writes", missed), func(t *testing.T) {

@@ -37,7 +37,7 @@ func (r *replaced) heard(w *write) {
 	r.drain(w.key, func(o *write) bool { return o == w })
 }
 
-// drain removes a key's writes that no longer need to wait.
+// drain removes writes to a key that no longer need to wait.
 func (r *replaced) drain(key int64, gone func(*write) bool) {
 	if list := slices.DeleteFunc(r.waiting[key], gone); len(list) > 0 {
 		r.waiting[key] = list
@@ -140,5 +140,5 @@ func (r *replaced) settle(e *entry) {
 	r.kept++
 }
 
-// mostSettled bounds how many settled versions a sequence keeps.
+// mostSettled bounds the settled versions that a sequence keeps.
 const mostSettled = 1 << 18

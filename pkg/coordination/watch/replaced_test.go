@@ -73,11 +73,11 @@ func (r *rig) heardTimes(watchers int32) (times []int64) {
 	return times
 }
 
-// one is a test's write, and when watchers receive it: 0 for never, slow ones later.
+// one is a write in a test, and when watchers receive it: 0 for never, slow ones later.
 type one struct{ sent, end, heard, slow int64 }
 
 // timesOf judges writes to one key. No watcher receives the second. It returns the sum of their
-// times until all had received them, in milliseconds, and how many times there are. Late passes the
+// times until all had received them, in milliseconds, and the number of times. Late passes the
 // second write last.
 func timesOf(writes []one, late bool) (sum, n int64) {
 	const ms = int64(time.Millisecond)
@@ -147,8 +147,8 @@ func TestOverlappingWrites(t *testing.T) {
 	}
 }
 
-// When too much would be kept, later writes' records are still right: those that may have followed
-// a dropped one have no time.
+// When too much would be kept, records about later writes are still right: those that may have
+// followed a dropped one have no time.
 func TestReplacedIsBounded(t *testing.T) {
 	r := newReplaced(0)
 	settle := func(version int64) {

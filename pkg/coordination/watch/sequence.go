@@ -36,8 +36,8 @@ func (s *sequence) count() {
 	}
 }
 
-// find returns a version's entry, or nil. It is often the one after the entry that the watcher
-// received last.
+// find returns the entry for a version, or nil. It is often the one after the entry that the
+// watcher received last.
 func (s *sequence) find(w *watcher, version int64) *entry {
 	if c := w.cursor; c != nil && c.next != nil && c.next.version == version {
 		return c.next
@@ -65,8 +65,8 @@ func (s *sequence) insert(e *entry) {
 	}
 }
 
-// chain puts an entry among its key's, and returns how many watchers will not receive it, because
-// they have received a newer one.
+// chain puts an entry among those of its key, and returns the number of watchers that will not
+// receive it, because they have received a newer one.
 func (s *sequence) chain(e *entry) (skipped int) {
 	newest := s.last[e.key]
 	if newest == nil || newest.version < e.version {
@@ -108,8 +108,8 @@ func (s *sequence) resolve(e *entry, place int32, at int64) {
 	e.heard[place] = at
 }
 
-// mostSpare is how many lists from closed entries are kept for others, so that a steady load makes
-// little garbage.
+// mostSpare is the number of lists from closed entries that are kept for others, so that a steady
+// load makes little garbage.
 const mostSpare = 4
 
 // grow gives an entry's list a place for each watcher.
@@ -146,7 +146,8 @@ func (s *sequence) complete(e *entry) bool {
 	return true
 }
 
-// close ends an entry, forgets all entries up to the first that is open, and returns how many it forgot.
+// close ends an entry, forgets all entries up to the first that is open, and returns the number
+// that it forgot.
 func (s *sequence) close(e *entry) (forgotten int64) {
 	for _, at := range e.heard {
 		e.last = max(e.last, at, -at)
@@ -164,7 +165,7 @@ func (s *sequence) close(e *entry) (forgotten int64) {
 	return forgotten
 }
 
-// remove takes an entry from the list. A key's newest is kept for the key's next entry.
+// remove takes an entry from the list. A key's newest entry is kept for its next one.
 func (s *sequence) remove(e *entry) {
 	if s.replaced != nil {
 		s.replaced.settle(e)

@@ -82,7 +82,7 @@ func TestBeforeEstablished(t *testing.T) {
 	}
 }
 
-// told has a judge's watchers receive versions of keys, and notes writes, each at the next moment.
+// told has watchers receive versions of keys, and notes writes, each at the next moment.
 type told struct {
 	*judge
 	at int64
@@ -99,7 +99,7 @@ func (j *told) ends(key, number, change int64) {
 	j.wrote(&load.Ended{Number: number, Key: key, Change: change, Sent: j.at - 1, Due: j.at - 1, End: j.at, Outcome: workload.OK})
 }
 
-// forgets drops others' writes so far.
+// forgets drops writes by others so far.
 func (j *told) forgets() {
 	j.at++
 	j.forget(j.at)

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/deliver"
 )
 
-// writeRate is how many writes a second the rig makes.
+// writeRate is the writes per second that the rig makes.
 const writeRate = float64(time.Second) / float64(queued+answer)
 
 // near fails if a number differs from the wanted one by more than a share of it.
@@ -23,7 +23,7 @@ func near(t *testing.T, what string, got, want, within float64) {
 }
 
 // A store that serves connections which are behind at a rate is seen to do so, whatever its delay
-// and whatever events are matched by. A connection has caught up when its pause's backlog is
+// and whatever events are matched by. A connection has caught up when the backlog from its pause is
 // served, which grows meanwhile: after backlog / (rate - writes).
 func TestCatchUp(t *testing.T) {
 	for _, facts := range []database.WatchFacts{stream1, byVersion} {

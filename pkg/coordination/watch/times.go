@@ -53,8 +53,8 @@ type stage struct {
 	spent      [numTimes]histogram.Sum
 	longest    [numTimes]int64
 
-	// written is how many deliveries are due to slow watchers from writes answered ok from released
-	// until caughtUp. Both times are 0 before they are known.
+	// written is the number of deliveries that are due to slow watchers from writes answered ok
+	// from released until caughtUp. Both times are 0 before they are known.
 	released, caughtUp int64
 	written            int64
 }
@@ -64,7 +64,7 @@ type cell struct {
 	stage  int
 }
 
-// second holds a second's observations.
+// second holds the observations in one second.
 type second struct {
 	numbers [numValues]observation.Number
 	spent   [numTimes]histogram.Sum
@@ -200,7 +200,7 @@ func (t *times) replaced(w *write, at int64) {
 	t.wrote(w.sent)
 }
 
-// took records how long something took that began at a moment.
+// took records the time for something that began at a moment.
 func (t *times) took(began int64, value int, spent int64) {
 	index, _ := t.stageAt(began)
 	t.second(began, index).record(value, spent)

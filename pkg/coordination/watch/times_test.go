@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// perSecond is how many writes [steady] sends in a second.
+// perSecond is the number of writes that [steady] sends in a second.
 const perSecond = 100
 
 // steady is a load in virtual time, second by second. Watcher 0 receives each write after up to 0.9
@@ -66,7 +66,7 @@ func kept() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The memory for observed times does not grow with a load's length: all but the open seconds are
+// The memory for observed times does not grow with the load duration: all but the open seconds are
 // passed on, and they add up to the totals.
 func TestSecondsAreNotKept(t *testing.T) {
 	const minutes = 5

@@ -1,5 +1,5 @@
 // Package watch runs clients that watch keys during a load, and judges the events that they receive
-// from its writes: how soon they arrive, and whether each arrives, once and in order.
+// from its writes: when they arrive, and whether each arrives, once and in order.
 package watch
 
 import (
@@ -22,7 +22,7 @@ func New(o Options) *Watching {
 	return &Watching{Options: o, base: time.Now(), judge: newJudge(o.Facts, o.Plan.Of, o.Load, int64(o.Unsure))}
 }
 
-// Receive takes a connection's events.
+// Receive takes the events on a connection.
 func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	now := c.of.moment(at)
 	c.of.judge.receive(now, events)
@@ -31,7 +31,7 @@ func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	c.came(now, events)
 }
 
-// Observe sees the load's requests. It is a [load.Observer] method.
+// Observe sees the requests in the load. It is a [load.Observer] method.
 func (w *Watching) Observe(ended []load.Ended, before int64) error {
 	w.judge.observe(ended, before)
 	return w.write()
@@ -48,11 +48,11 @@ func (w *Watching) write() error {
 	return w.Write(seconds)
 }
 
-// Prepare adds the first stage's watchers.
+// Prepare adds the watchers for the first stage.
 func (w *Watching) Prepare(ctx context.Context) error { return w.add(ctx, 0) }
 
-// Run adds the other stages' watchers when it is time, makes some slow, and returns after the last
-// stage.
+// Run adds the watchers for the other stages when it is time, makes some slow, and returns after
+// the last stage.
 func (w *Watching) Run(ctx context.Context) error {
 	slowing, hurry := context.WithCancel(ctx)
 	defer hurry()
@@ -78,7 +78,7 @@ func (w *Watching) Run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// run adds the other stages' watchers, and calls began for each stage.
+// run adds the watchers for the other stages, and calls began for each stage.
 func (w *Watching) run(ctx context.Context, began func(stage int, start time.Time, length time.Duration)) error {
 	start := time.Now()
 	each := w.Load.Duration / time.Duration(len(w.Plan.Watchers))
@@ -206,7 +206,7 @@ func (w *Watching) End(ctx context.Context) error {
 // End.
 func (w *Watching) Doubt(why error) { w.doubt = why }
 
-// Outcome returns the watchers' record, after End.
+// Outcome returns the record, after End.
 func (w *Watching) Outcome() watchers.Outcome {
 	o := watchers.Outcome{
 		Plan: w.Plan, Kind: w.Facts.Kind, How: w.Facts.How, Ordered: w.Facts.Ordered, Coalesces: w.Facts.Coalesces, Values: w.Facts.Values,

@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The times of the rig's writes: each is due, sent after queued, applied after apply and answered
+// The times of writes in the rig: each is due, sent after queued, applied after apply and answered
 // after answer.
 const (
 	queued = 50 * time.Microsecond
@@ -41,12 +41,12 @@ type rig struct {
 	all      []load.Ended // that were ever in ended
 	blocking *blocking    // nil for a stream
 	dialing  func(context.Context) error
-	ahead    time.Duration        // how far the writes' clock is ahead
+	ahead    time.Duration        // the time by which the clock for writes is ahead
 	seconds  []observation.Second // that were written
 	ends     bool                 // the load ends with the last write, and does not wait for the watchers
 }
 
-// stream is a connection to the rig's store.
+// stream is a connection to the store.
 type stream struct {
 	rig    *rig
 	queue  *deliver.Queue
@@ -152,7 +152,7 @@ func newRig(t *testing.T, law deliver.Law, facts database.WatchFacts, plan watch
 	return r
 }
 
-// value returns a request's value.
+// value returns the value in a request.
 func value(number int64) []byte {
 	return binary.LittleEndian.AppendUint64(make([]byte, 0, 64), uint64(number))[:64]
 }
@@ -351,7 +351,7 @@ func TestOneKey(t *testing.T) {
 	})
 }
 
-// Watchers on key ranges receive their range's writes alone. Each range has its own sequence: each
+// Watchers on key ranges receive writes in their range alone. Each range has its own sequence: each
 // lie is found and nothing else. The last range is shorter.
 func TestRanges(t *testing.T) {
 	for _, lie := range append(deliver.Lies(), deliver.Honest) {
@@ -393,7 +393,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// All watchers on a key receive another writer's write, each at another time. No delivery is a
+// All watchers on a key receive a write by another writer, each at another time. No delivery is a
 // duplicate, whether versions before it are open or not.
 func TestOthersHeardLate(t *testing.T) {
 	for _, open := range []bool{false, true} {
@@ -602,7 +602,7 @@ type blocking struct {
 	state   map[int64]database.WatchEvent
 	version int64
 	changed chan struct{}
-	told    map[int64]int64 // how many watchers received a version
+	told    map[int64]int64 // the number of watchers that received a version
 	reports []report        // in their order
 }
 
@@ -721,8 +721,8 @@ func (q *query) Close() error {
 	return nil
 }
 
-// Watches that coalesce receive each key's last value; skipped versions are counted, and nothing is
-// lost or counted twice.
+// Watches that coalesce receive the last value of each key; skipped versions are counted, and
+// nothing is lost or counted twice.
 func TestCoalescing(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {
@@ -756,8 +756,8 @@ func TestCoalescing(t *testing.T) {
 	}
 }
 
-// If watches coalesce, another writer's version is neither delivered nor replaced, whether watchers
-// received it or a newer one instead.
+// If watches coalesce, a version by another writer is neither delivered nor replaced, whether
+// watchers received it or a newer one instead.
 func TestCoalescingForeign(t *testing.T) {
 	facts := coalescing
 	for _, values := range []bool{true, false} {

@@ -21,19 +21,19 @@ type Options struct {
 	Facts database.WatchFacts
 	Plan  watchers.Plan
 	Load  *workload.Load
-	// Workers is how many watchers are added at the same time.
+	// Workers is the number of watchers that are added at the same time.
 	Workers int
 	// Unsure bounds the error between request times and event times, 0 if one clock has both.
 	Unsure time.Duration
 	// Began is called when all watchers in a stage watch, with their number.
 	Began func(at time.Time, watchers int)
-	// Write takes seconds' observations, in order, from the call to Observe or End that shows that
+	// Write takes observations by second, in order, from the call to Observe or End that shows that
 	// they are over. A second may come again with late observations: both add up.
 	Write func([]observation.Second) error
 }
 
-// Watching runs a run's watchers. Prepare, Run, End and Outcome are called one after the other, and
-// Observe meanwhile.
+// Watching runs the watchers in a run. Prepare, Run, End and Outcome are called one after the
+// other, and Observe meanwhile.
 type Watching struct {
 	Options
 	base  time.Time
@@ -155,7 +155,7 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 	return failed
 }
 
-// connectionsOf returns how many connections so many watchers have.
+// connectionsOf returns the number of connections for n watchers.
 func (w *Watching) connectionsOf(watchers int) int {
 	if w.Facts.Conns {
 		return watchers
@@ -163,7 +163,7 @@ func (w *Watching) connectionsOf(watchers int) int {
 	return min(watchers, w.Plan.Connections)
 }
 
-// number returns how many watchers a connection has.
+// number returns the number of watchers on a connection.
 func (c *connection) number() int {
 	c.of.mu.Lock()
 	defer c.of.mu.Unlock()

@@ -31,8 +31,8 @@ type bounds struct {
 	vague         bool // a version before them was dropped
 }
 
-// sequence holds a range's versions in order, as far as its watchers have received their events or
-// writers know them. All its watchers must receive the same.
+// sequence holds the versions in a range in order, as far as its watchers have received their
+// events or writers know them. All its watchers must receive the same.
 type sequence struct {
 	watchers []*watcher // by place
 	active   int        // that are established and not broken
@@ -59,7 +59,7 @@ type watcher struct {
 	since   int64  // when it was established, 0 before
 	after   int64  // version: it must receive all newer ones
 	version int64  // the newest it has received
-	told    int64  // the same, counting others' writes and gaps too
+	told    int64  // the same, counting writes by others and gaps too
 	cursor  *entry // the entry for that, or nil
 	broken  bool
 	slow    bool // its deliveries are counted apart
