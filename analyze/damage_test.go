@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/digest"
 )
 
-// whole is a run with digests and its database's folder.
+// whole is a run with digests and the folder for its database.
 func whole(t *testing.T) (dir, tag string) {
 	t.Helper()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

@@ -109,8 +109,8 @@ func TestHostileManifest(t *testing.T) {
 	}
 }
 
-// TestOutputFollowsNoLink: if a link replaces the report, or one of its files, the link's target is
-// left alone.
+// TestOutputFollowsNoLink: if a link replaces the report, or one of its files, the target is left
+// alone.
 func TestOutputFollowsNoLink(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	victim := filepath.Join(elsewhere, "README.md")

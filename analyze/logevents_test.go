@@ -43,7 +43,7 @@ func TestWhatTheLogsSay(t *testing.T) {
 	}
 }
 
-// A database's trials have one list of errors.
+// The trials of a database have one list of errors.
 func TestFailuresOfTrials(t *testing.T) {
 	errors := func(timeouts int64) []run.ErrorCount {
 		return []run.ErrorCount{

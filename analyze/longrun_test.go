@@ -29,8 +29,8 @@ var longRuns = []struct {
 	{name: "a day", trials: 1, seconds: 86_400, repeats: 3, all: costs{wall: 15, peak: 300}},
 }
 
-// TestLongRunCosts writes a table with the costs of reports on long runs, and their records' sizes,
-// into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
+// TestLongRunCosts writes a table with the costs of reports on long runs, and the sizes of their
+// records, into the file DBTESTER_LONG_FILE: make long-runs. It asserts no times.
 func TestLongRunCosts(t *testing.T) {
 	to := os.Getenv("DBTESTER_LONG_FILE")
 	if to == "" {
@@ -107,7 +107,7 @@ func compressLong(t *testing.T, dirs []string, to *strings.Builder) {
 	}
 }
 
-// size returns the bytes in the folders' files that keep accepts; nil accepts all.
+// size returns the bytes in the files below folders that keep accepts; nil accepts all.
 func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64) {
 	t.Helper()
 	for _, dir := range dirs {
@@ -125,7 +125,7 @@ func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64
 	return bytes
 }
 
-// costs holds a report's seconds, processor seconds and megabytes.
+// costs holds the seconds, processor seconds and megabytes for a report.
 type costs struct{ wall, cpu, peak float64 }
 
 // costCells makes a report some times, and returns the cells with its costs and with the bars that

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// names are a report's rows.
+// names are the rows in a report.
 func names(r *Report) (out []string) {
 	for _, row := range r.Table.Rows {
 		out = append(out, row.Name)
@@ -28,7 +28,8 @@ func names(r *Report) (out []string) {
 	return out
 }
 
-// wantCells checks how the cells in a column begin; one that is not measured must give the reason.
+// wantCells checks the beginnings of cells in a column; one that is not measured must give the
+// reason.
 func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -44,7 +45,7 @@ func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 }
 
 // TestKilledRun: control was killed during the load. The manifest was written when the load
-// started, and the members' records were not collected.
+// started, and the records at members were not collected.
 func TestKilledRun(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -203,7 +204,8 @@ func tabulateClassic(t *testing.T, e *Classic) *Report {
 	return d.Report
 }
 
-// TestClassicFilesMissing: a classic run's missing file is named, and nothing missing counts as 0.
+// TestClassicFilesMissing: a missing file of a classic run is named, and nothing missing counts as
+// 0.
 func TestClassicFilesMissing(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -297,7 +299,7 @@ func TestClassicSidecar(t *testing.T) {
 	if text := r.Text(); strings.Contains(text, "the members were not asked") || !strings.Contains(text, "INVALID unsent") {
 		t.Errorf("table:\n%s", text)
 	}
-	// Another run's files lie there now.
+	// Files of another run lie there now.
 	data, err := os.ReadFile(summary)
 	f.Ok(err)
 	f.Ok(os.WriteFile(summary, append(data, '\n'), 0o644))
@@ -306,7 +308,7 @@ func TestClassicSidecar(t *testing.T) {
 	}
 }
 
-// TestReportOfSeveralRuns: the report lies where it can be distinguished from the runs' folders.
+// TestReportOfSeveralRuns: the report lies where it can be distinguished from run folders.
 func TestReportOfSeveralRuns(t *testing.T) {
 	base := t.TempDir()
 	var dirs []string

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// topOfReport returns the entries at a report's top.
+// topOfReport returns the entries at the top of a report.
 func topOfReport() []string {
 	return []string{"README.md", "all-aggregated.csv", "all-aggregated.json", "all-aggregated.txt", "data", "figures", "numbers.csv", "report.html"}
 }
@@ -65,7 +65,7 @@ func linksOfMarkdown(text string) (links []string) {
 }
 
 // wantFiles fails for addresses that are neither a file nor a part of a page in a folder. It
-// ignores addresses of a release's documents.
+// ignores addresses of documents in a release.
 func wantFiles(t *testing.T, dir string, links []string) {
 	t.Helper()
 	for _, link := range links {
@@ -174,7 +174,7 @@ func TestReportOverFlatReport(t *testing.T) {
 	}
 }
 
-// Without a page by us, a folder's files belong to others.
+// Without a page by us, the files in a folder belong to others.
 func TestForeignFolderKept(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "report.html"), []byte(`<a href="AVG-CPU.svg">`))

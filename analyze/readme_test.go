@@ -26,7 +26,7 @@ func publishedRecords(t *testing.T, name string) (runs []string) {
 	return runs
 }
 
-// A large report's README is short and links the rest.
+// The README of a large report is short and links the rest.
 func TestReadmeIsShort(t *testing.T) {
 	for _, name := range []string{"stepped", "all-five", "capacity", "leader-killed", "filled"} {
 		d, err := newDocument(t.Context(), Options{Folders: publishedRecords(t, name)})

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The published schema equals the program's, and reports of every kind obey it.
+// The published schema equals that in the program, and reports of every kind obey it.
 func TestSchema(t *testing.T) {
 	data, err := Schema()
 	if err != nil {
@@ -136,7 +136,8 @@ func trialFolders(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// The JSON has separate fields for a run's database, time and machines, and has the load by second.
+// The JSON has separate fields for the database, time and machines of a run, and has the load by
+// second.
 func TestJSONNamesWhatRan(t *testing.T) {
 	d, err := newDocument(t.Context(), Options{Folders: trialFolders(t), Out: t.TempDir()})
 	if err != nil {

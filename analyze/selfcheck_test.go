@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// inOneLine undoes a report's line wrapping.
+// inOneLine undoes the line wrapping in a report.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 const fixtureCheck = "self-check of 2027-01-15 07:00 UTC: this client paces up to 60/s accurately (not kept: 10/s, 120/s); " +
@@ -43,7 +43,7 @@ func TestSelfCheck(t *testing.T) {
 	if !strings.Contains(files["report.html"], "this client paces up to 60/s accurately") {
 		t.Error("the page does not tell of the self-check")
 	}
-	// The load's last step is due at 80/s; the other database has a closed loop.
+	// The last step is due at 80/s; the other database has a closed loop.
 	want := run.Mark{Tag: "mix", Mark: results.Mark{Code: "self-check", Text: "80 requests/s were due, but in the self-check this client paced at most 60/s accurately: see LATE and LATENESS"}}
 	if marks := marksOf(r, "self-check"); len(marks) != 1 || marks[0].String() != want.String() || !r.Valid() {
 		t.Errorf("marks %+v, want %+v", marks, want)
@@ -100,7 +100,7 @@ func TestSelfCheckOfOtherRates(t *testing.T) {
 	}
 }
 
-// For several runs each client's self-check is reported with its columns.
+// For several runs the self-check of each client is reported with its columns.
 func TestSelfChecksOfSeveralRuns(t *testing.T) {
 	dir := t.TempDir()
 	var folders []string
@@ -155,8 +155,8 @@ func TestRateThatChanges(t *testing.T) {
 	}
 }
 
-// TestUnequalFanOut: a table's note on ZooKeeper's parents follows from the options in
-// the manifest.
+// TestUnequalFanOut: the note on ZooKeeper's parents in a table follows from the options in the
+// manifest.
 func TestUnequalFanOut(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	for tag, options := range map[string]string{"flat": `{"KeyParents": 1}`, "spread": `{"KeyParents": 1000}`} {

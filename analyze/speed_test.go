@@ -28,7 +28,7 @@ func longRun(t testing.TB, dir string, seconds int) string {
 	return f.Write()
 }
 
-// longSeconds is how long the benchmarks' runs last: DBTESTER_LONG_SECONDS, an hour by default.
+// longSeconds is the length of the runs in benchmarks: DBTESTER_LONG_SECONDS, an hour by default.
 func longSeconds(t testing.TB) int {
 	text := os.Getenv("DBTESTER_LONG_SECONDS")
 	if text == "" {
@@ -41,8 +41,8 @@ func longSeconds(t testing.TB) int {
 	return n
 }
 
-// TestLongRun writes the benchmarks' run into the folder DBTESTER_LONG_DIR, for other programs to
-// analyze.
+// TestLongRun writes the run for the benchmarks into the folder DBTESTER_LONG_DIR, for other
+// programs to analyze.
 func TestLongRun(t *testing.T) {
 	dir := os.Getenv("DBTESTER_LONG_DIR")
 	if dir == "" {
@@ -51,7 +51,7 @@ func TestLongRun(t *testing.T) {
 	longRun(t, dir, longSeconds(t))
 }
 
-// processorTime returns this process's CPU time.
+// processorTime returns the CPU time of this process.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -60,7 +60,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns this process's largest resident memory so far, in bytes.
+// peakMemory returns the largest resident memory of this process so far, in bytes.
 func peakMemory(b *testing.B) float64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -74,9 +74,9 @@ func peakMemory(b *testing.B) float64 {
 	return 1024 * kB
 }
 
-// BenchmarkLongRun analyzes three databases with three members each. cpu-s is one report's CPU
-// time. With DBTESTER_LONG_DIR, a list like PATH, it analyzes the runs in these folders. peak-MB is
-// then measured in a process that has not written the run:
+// BenchmarkLongRun analyzes three databases with three members each. cpu-s is the CPU time for one
+// report. With DBTESTER_LONG_DIR, a list like PATH, it analyzes the runs in these folders. peak-MB
+// is then measured in a process that has not written the run:
 //
 //	DBTESTER_LONG_SECONDS=86400 DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run LongRun -timeout 2h
 //	DBTESTER_LONG_DIR=/tmp/day go test ./analyze -run '^$' -bench LongRun/pictures=true -benchtime 1x
@@ -138,8 +138,9 @@ func retainedBytes(t *testing.T, seconds int) float64 {
 	return after - before
 }
 
-// TestRecordsAreSmall: the memory for each second bounds how long a run can be analyzed. It is the
-// same on every machine. The test has three members with 80 numbers each and two histograms.
+// TestRecordsAreSmall: the memory for each second bounds the length of a run that can be analyzed.
+// It is the same on every machine. The test has three members with 80 numbers each and two
+// histograms.
 func TestRecordsAreSmall(t *testing.T) {
 	const short, long, most = 60, 460, 900
 	perSecond := (retainedBytes(t, long) - retainedBytes(t, short)) / (long - short)

@@ -12,7 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A sweep's report has its curve in text, README and page, also after the samples were dropped.
+// The report on a sweep has its curve in text, README and page, also after the samples were
+// dropped.
 func TestSweep(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	f.Database("etcd", 2*time.Millisecond).Swept = &workload.Swept{Key: workload.SweepClients, Of: "etcd"}

@@ -1,5 +1,5 @@
 // Package abilities defines the interfaces by which abilities add rows, sentences and figures to
-// reports. Each ability's half lies in a folder below, and package all lists them.
+// reports. The half for each ability lies in a folder below, and package all lists them.
 package abilities
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is an ability's part in reports. It implements one or more of [Tabler], [Sectioner],
+// Half is the part of an ability in reports. It implements one or more of [Tabler], [Sectioner],
 // [Actor], [Searcher], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer]
 // and [Comparer].
 type Half any
@@ -21,15 +21,15 @@ type Row struct {
 	Name, Unit, Definition string
 	// After names the row before it.
 	After string
-	// Section, if not empty, replaces that row's section. It names an existing section, or a new
-	// one that several abilities can name.
+	// Section, if not empty, replaces the section of that row. It names an existing section, or a
+	// new one that several abilities can name.
 	Section string
-	// Cell returns a run's number and its text, which may contain more than the number.
+	// Cell returns the number for a run and its text, which may contain more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
 	// OfStage, instead of Cell, returns the number and the text for each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
-	// Format, if not nil, formats the number in a [Sectioner]'s row. Cell's text is then a line
-	// below it.
+	// Format, if not nil, formats the number in the row of a [Sectioner]. The text from Cell is
+	// then a line below it.
 	Format func(float64) string
 }
 
@@ -45,7 +45,7 @@ type Sectioner interface {
 // Actor is an ability that disturbs the load. Reports on runs in which it acted have a sentence
 // about the throughput and the longest pause.
 type Actor interface {
-	// Name is the experiment's kind.
+	// Name is the experiment kind.
 	Name() string
 	Acted(*run.Run) bool
 }
@@ -70,7 +70,7 @@ type Card struct {
 	Notes []string   `json:"notes,omitempty"`
 }
 
-// Indent begins a detail's label in a [Card].
+// Indent begins the label for a detail in a [Card].
 const Indent = "  "
 
 // Leading returns the rows that are not details.
@@ -87,13 +87,13 @@ func (c *Card) Leading() (rows [][]string) {
 // throughput and latency, which the ability itself has changed.
 type Gauger interface {
 	Actor
-	// Gauge returns the metric's name and its meaning. Lower is better.
+	// Gauge returns the name of the metric and its meaning. Lower is better.
 	Gauge() (name, measures string)
 	// Gauges returns the numbers for runs like this one, at least one if the ability acted.
 	Gauges(*run.Run) []Gauge
 }
 
-// Gauge is a run's number. The label is "" if the run has only one gauge.
+// Gauge is the number for a run. The label is "" if the run has only one gauge.
 type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
@@ -106,7 +106,7 @@ type Searcher interface{ Sought() Sought }
 // every other number in such a run describes a part of its load, at a rate that differs from run to
 // run.
 type Sought struct {
-	// Name is also the experiment's kind and the metric. Meaning defines the rate on the first
+	// Name is also the experiment kind and the metric. Meaning defines the rate on the first
 	// screen.
 	Name, Meaning string
 	// By reports whether a run searched for it. The other functions are called only for such runs,
@@ -142,20 +142,20 @@ type Drawer interface {
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has its own files about a run in a report's data.
+// Filer has its own files about a run in the data of a report.
 type Filer interface {
 	Files(*run.Run) []File
 	// FileNames are the names that such files can have.
 	FileNames() []string
 }
 
-// File is written as CSV. Name is the suffix of the file's name, and the first record is the header.
+// File is written as CSV. Name is the suffix of the file name, and the first record is the header.
 type File struct {
 	Name    string
 	Records [][]string
 }
 
-// Column is a database with its runs, and how figures show it: colour, shade, marker, and the panel
+// Column is a database with its runs, and its look in figures: colour, shade, marker, and the panel
 // if each database has one.
 type Column struct {
 	Name                        string
@@ -163,16 +163,16 @@ type Column struct {
 	Runs                        []*run.Run
 }
 
-// Setter knows whether the ability's settings can have changed a run's number.
+// Setter knows whether settings of the ability can have changed the number for a run.
 type Setter interface {
-	// Settings maps the settings' paths to functions that report it.
+	// Settings maps setting paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool
 }
 
 // Facter knows differences between runs that no single setting states.
 type Facter interface{ Facts() []Fact }
 
-// Fact is a property in which two runs may differ. Of returns "" if a run's records do not show it:
+// Fact is a property in which two runs may differ. Of returns "" if the records do not show it:
 // such a run then differs from no other.
 type Fact struct {
 	Name string
@@ -200,7 +200,7 @@ type Explainer interface {
 	Explain(names []string, runs [][]*run.Run) *Explanation
 }
 
-// Explanation has the causes of the databases' mean response times.
+// Explanation has the causes of mean response times.
 type Explanation struct {
 	// Sentence is for the first screen; "" if nothing is named.
 	Sentence  string      `json:"sentence,omitempty"`
@@ -210,7 +210,7 @@ type Explanation struct {
 // Explained is a database at one kind of steps.
 type Explained struct {
 	Database string `json:"database"`
-	// Step is the steps' label; "" if all are alike.
+	// Step is the label of the steps; "" if all are alike.
 	Step string `json:"step,omitempty"`
 	// Runs counts the runs with a verdict.
 	Runs int `json:"runs"`
@@ -255,7 +255,7 @@ type Comparison struct {
 	Lines           []Line
 }
 
-// Line has both sides' values.
+// Line has the values on both sides.
 type Line struct {
 	Name string
 	A, B float64

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// Observed returns rows with the groups' totals, for values that have a total.
+// Observed returns rows with totals over groups, for values that have a total.
 func Observed(groups []observation.Group) (rows []Row) {
 	for _, g := range groups {
 		for _, v := range g.Values {
@@ -24,7 +24,7 @@ func Observed(groups []observation.Group) (rows []Row) {
 	return rows
 }
 
-// observed is a value's total.
+// observed is the total of a value.
 func observed(r *run.Run, group string, v observation.Value) (run.Measure, string) {
 	totals, err := ability.Observed().Of(r.Info.Record.Records)
 	if err != nil {

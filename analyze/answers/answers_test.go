@@ -28,7 +28,7 @@ func repeated(n int, values map[string][2]float64) (trials []map[string][2]float
 	return trials
 }
 
-// steps are one trial's stages at 10, 100 and 1,000 clients.
+// steps are the stages in one trial at 10, 100 and 1,000 clients.
 func steps(ok ...float64) (points []point) {
 	for i, v := range ok {
 		points = append(points, point{clients: []int{10, 100, 1000}[i], ok: v, p99: 20})

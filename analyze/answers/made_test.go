@@ -17,12 +17,12 @@ type point struct {
 	ok, p99 float64 // requests/s, ms
 }
 
-// maker makes a report's columns: interleaved trials, each database first in half of them.
+// maker makes the columns for a report: interleaved trials, each database first in half of them.
 type maker struct {
 	// columns are the databases in their order, trials their points by stage.
 	columns []string
 	trials  []map[string][]point
-	// load changes a column's load, record its record.
+	// load changes the load in a column, record its record.
 	load   func(tag string, l *workload.Load)
 	record func(tag string, r *run.Run)
 }
@@ -61,7 +61,7 @@ func (m maker) make() (columns []Column) {
 	return columns
 }
 
-// run makes one database's run.
+// run makes a run of one database.
 func (m maker) run(tag string, points []point) *run.Run {
 	l := workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 92}, Extent: workload.Extent{Clients: 100, Connections: 100}, Route: workload.Route{Target: "all"}}
 	if len(points) > 1 {

@@ -37,7 +37,7 @@ func named(t *testing.T, all []figure.Figure, name string) figure.Figure {
 	return figure.Figure{}
 }
 
-// The classic comparison's charts are all there, and by clients they have a logarithmic axis.
+// The charts in the classic comparison are all there, and by clients they have a logarithmic axis.
 func TestChartsByClients(t *testing.T) {
 	all := clientFigures(stepped(t))
 	for name, lines := range map[string]int{"AVG-THROUGHPUT-BY-CLIENTS": 2, "AVG-LATENCY-MS-BY-CLIENTS": 2, "P99-BY-CLIENTS": 2, "AVG-CPU-BY-CLIENTS": 4, "AVG-WRITE-BYTES-NUM-DELTA-BY-CLIENTS": 2} {
@@ -77,7 +77,7 @@ func TestLatencyBoxes(t *testing.T) {
 // The knee has a point for each step, named by it.
 func TestKnee(t *testing.T) {
 	d := stepped(t)
-	for _, r := range d.Runs { // the fixture's one in a hundred that fails has no latency
+	for _, r := range d.Runs { // the one in a hundred in the fixture that fails has no latency
 		for _, g := range r.Stages {
 			g.Latency.Due = g.Latency.OK
 		}
@@ -108,7 +108,7 @@ func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
 
 // Members that differ have a line each; the leader is named.
 func TestMembersThatDiffer(t *testing.T) {
-	d := stepped(t) // the second member uses one and a half times the first one's processor time
+	d := stepped(t) // the second member uses one and a half times the processor time of the first
 	d.Runs[0].Machines.Leaders = []int{1}
 	f := named(t, memberFigures(d), "CPU-BY-MEMBER")
 	if len(f.Panels) != 2 || len(f.Series) != 4 || f.Series[1].Name != "etcd-v3.6, member 2, led" || f.Series[3].Panel != 1 {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// onePoint keeps each run's last step.
+// onePoint keeps the last step of each run.
 func onePoint(d *Data) *Data {
 	for _, r := range d.Runs {
 		r.Stages = r.Stages[len(r.Stages)-1:]
@@ -14,7 +14,7 @@ func onePoint(d *Data) *Data {
 	return d
 }
 
-// Databases at one point are bars: the trials' medians; the trials are dots on them.
+// Databases at one point are bars at the medians; the trials are dots on them.
 func TestDatabasesAtOnePoint(t *testing.T) {
 	d := onePoint(threeTrials(t))
 	for i, r := range d.Runs {

@@ -32,7 +32,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A step's set rate does not show the capacity at its client count.
+// The set rate of a step does not show the capacity at its client count.
 func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
 	d := &Data{}
 	for i, clock := range []run.Clock{run.FromSent, run.FromDue} {
@@ -52,8 +52,8 @@ func TestRatedStepsAreNotDrawnByClients(t *testing.T) {
 	}
 }
 
-// Every figure has the marks that weaken the numbers, marks that a database's trials share once,
-// and no other marks.
+// Every figure has the marks that weaken the numbers, marks that the trials of a database share
+// once, and no other marks.
 func TestMarkNotes(t *testing.T) {
 	d := &Data{}
 	for n := 1; n <= 2; n++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// TestDescribe: a figure's description names each series once.
+// TestDescribe: the description of a figure names each series once.
 func TestDescribe(t *testing.T) {
 	for want, f := range map[string]figure.Figure{
 		"After a kill: etcd; consul":  {Title: "After a kill", Series: []figure.Series{{Name: "etcd"}, {Name: "etcd"}, {Name: "consul"}, {Name: "etcd"}}},

@@ -21,7 +21,7 @@ func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
 		t.Fatalf("read the run: %v", err)
 	}
 	s := NewSeries(runs[0])
-	// The second member missed the load's fourth second; the next sample spans it.
+	// The second member missed the fourth second of the load; the next sample spans it.
 	for name, want := range map[string][]float64{
 		"WRITES-COMPLETED-DELTA-1":   {100, 100, 100, 100, 100, 100, 100, 100, 100},
 		"WRITES-COMPLETED-DELTA-2":   {100, 100, 100, math.NaN(), 100, 100, 100, 100, 100},
@@ -41,7 +41,7 @@ func TestGapsAreNotZeroAndNotCountedTwice(t *testing.T) {
 	}
 }
 
-// A long load's values that are kept without its samples equal those with them, to seven digits.
+// Values of a long load that are kept without its samples equal those with them, to seven digits.
 func TestKeepShort(t *testing.T) {
 	read := func() *run.Run {
 		runs, err := run.FromFolder(runtest.TwoDatabases(t))
@@ -81,9 +81,9 @@ func TestTwoStepsInOneSecondKeepTheirWeights(t *testing.T) {
 	}
 }
 
-// A run's last keys were written while the members ran, although their last samples found them
-// ended. Neither with the result folder's samples nor with the interpolated file may memory fall to
-// zero.
+// The last keys in a run were written while the members ran, although their last samples found them
+// ended. Neither with the samples in the result folder nor with the interpolated file may memory
+// fall to zero.
 func TestMemoryByKeyOfMembersThatEnded(t *testing.T) {
 	raw := append(runtest.Busy(runtest.Sampled(-.5, 0, 0, 40), runtest.Sampled(0, .5, .1, 50), runtest.Sampled(1, 1, .3, 51), runtest.Sampled(2, 1, .6, 52)), runtest.Ended(2.625, .625, .6))
 	for name, make := range map[string]func(*testing.T) packed.Samples{

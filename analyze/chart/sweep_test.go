@@ -86,7 +86,7 @@ func TestSweepOfData(t *testing.T) {
 	drawn(t, f)
 }
 
-// drawn draws a figure, and looks for its values' names.
+// drawn draws a figure, and looks for the names of its values.
 func drawn(t *testing.T, f figure.Figure) {
 	t.Helper()
 	var svg, csv bytes.Buffer

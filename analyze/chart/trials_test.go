@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/config"
 )
 
-// threeTrials is the data for two databases in three trials. A database's trials have throughputs
-// in the ratio 1:2:4.
+// threeTrials is the data for two databases in three trials. The trials of a database have
+// throughputs in the ratio 1:2:4.
 func threeTrials(t *testing.T) *Data {
 	t.Helper()
 	d := &Data{}

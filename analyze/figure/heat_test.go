@@ -45,7 +45,7 @@ func heat(seconds int) Figure {
 	}
 }
 
-// Every cell with a count is drawn in its count's shade, and an empty one stays white.
+// Every cell with a count is drawn in the shade for its count, and an empty one stays white.
 func TestHeatShades(t *testing.T) {
 	f := Figure{
 		Name: "HEAT", Kind: Heat, Y: Axis{Log: true},

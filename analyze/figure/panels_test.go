@@ -49,8 +49,8 @@ func TestEveryLineHasAMarker(t *testing.T) {
 	}
 }
 
-// Titles on the panels' own vertical axes have as much room beside the labels as a common axis's
-// title has.
+// Titles on vertical axes of panels have as much room beside the labels as the title on a common
+// axis.
 func TestTitlesOfPanels(t *testing.T) {
 	f := stepped()
 	f.Panels, f.Y = databases, Axis{}

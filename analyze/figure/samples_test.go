@@ -12,7 +12,7 @@ func noise(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 var databases = []string{"etcd v3.6.16", "ZooKeeper 3.9.5", "Consul 1.22.1"}
 
-// overTime is three databases' latency over some seconds.
+// overTime is the latency of three databases over some seconds.
 func overTime(seconds int) Figure {
 	f := Figure{
 		Name: "AVG-LATENCY-MS", Title: "Write 1M keys, 256-byte key, 1 KB value: latency over time",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkDraw draws a usual report's figures and one for an hour.
+// BenchmarkDraw draws the figures of a usual report and one for an hour.
 func BenchmarkDraw(b *testing.B) {
 	all := append(everyday(), long(true))
 	for _, format := range []struct {

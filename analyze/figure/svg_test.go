@@ -78,7 +78,7 @@ func texts(all []element) []string {
 	return texts
 }
 
-// strokes are the paths stroked in a key's colour as lines more than one segment wide, without
+// strokes are the paths stroked in the colour of a key as lines more than one segment wide, without
 // markers, which are closed.
 func strokes(all []element, key int) []element {
 	return slices.DeleteFunc(slices.Clone(all), func(e element) bool {
@@ -128,7 +128,7 @@ func (e element) places(t *testing.T) (all [][2]float64) {
 	return all
 }
 
-// points is how many points a path has.
+// points is the number of points in a path.
 func (e element) points(t *testing.T) int {
 	t.Helper()
 	return len(e.places(t))
@@ -339,8 +339,8 @@ func TestBarsPrintTheirValues(t *testing.T) {
 	}
 }
 
-// TestThinned proves that thinning keeps the visible points: the first and last point and every
-// column's extremes.
+// TestThinned proves that thinning keeps the visible points: the first and last point and the
+// extremes in every column.
 func TestThinned(t *testing.T) {
 	p := layout(long(false))
 	for _, s := range p.Series {

@@ -36,7 +36,7 @@ func TestAgeing(t *testing.T) {
 			t.Errorf("%s: found %v in %d minutes (%q, p %v), want %v in 35", name, m.Found(), m.Drift.N, m.Missing, m.P, want)
 		}
 	}
-	// The fixture's store grows from 0, so in 35 minutes by twice its median.
+	// The store in the fixture grows from 0, so in 35 minutes by twice its median.
 	if change := s.Measures[run.AgeingStore].Change(); math.Abs(change-200) > 5 {
 		t.Errorf("the store grows by %v %% of its median, want 200", change)
 	}
@@ -62,7 +62,7 @@ func TestAgeing(t *testing.T) {
 	}
 }
 
-// All members' stores together are unknown if one member reported nothing.
+// The stores at all members together are unknown if one member reported nothing.
 func TestAgeingOfSilentMember(t *testing.T) {
 	for silent := range 3 {
 		dir := t.TempDir()

@@ -54,8 +54,8 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// TestFastestOfDeclined: declined requests leave the others' exact minimum alone, unless one was
-// faster.
+// TestFastestOfDeclined: declined requests leave the exact minimum of the others alone, unless one
+// was faster.
 func TestFastestOfDeclined(t *testing.T) {
 	s := &results.Summary{OK: 1, Histogram: histogram.New(), Declined: histogram.New()}
 	s.Latency.Add(653_914)

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestSharedHost: a member shares its machine with the load's issuer there: the client or, in a run
+// TestSharedHost: a member shares its machine with the load issuer there: the client or, in a run
 // with generators, only these, wherever control runs.
 func TestSharedHost(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 )
 
 // TestStagesKeepLittle: a stage lives as long as the report, and keeps neither its summary nor the
-// histograms for that summary's steps.
+// histograms for the steps in that summary.
 func TestStagesKeepLittle(t *testing.T) {
 	g, summary, steps := func() (*Stage, weak.Pointer[results.Summary], weak.Pointer[results.StepSummary]) {
 		newSummary := func() results.Summary {

@@ -37,7 +37,7 @@ func TestLimitsWithoutSamples(t *testing.T) {
 }
 
 // TestGrowthOfEndedProcesses: a sample that found the processes ended repeats their counters, as
-// earlier versions' records end.
+// records by earlier versions end.
 func TestGrowthOfEndedProcesses(t *testing.T) {
 	sample := func(at, cpu, processes float64) results.Sample {
 		s := runtest.Sampled(at, 1, cpu, 10)
@@ -69,7 +69,7 @@ func TestGrowthOfEndedProcesses(t *testing.T) {
 	}
 }
 
-// Growth is counted between the samples inside a window, as between a member's answers, if there
+// Growth is counted between the samples inside a window, as between answers by a member, if there
 // are at least three.
 func TestMachineInside(t *testing.T) {
 	var samples []results.Sample

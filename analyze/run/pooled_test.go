@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Trials' pooled percentiles are computed over all their requests, never as a mean of percentiles:
+// Pooled percentiles are computed over the requests in all trials, never as a mean of percentiles:
 // here nine in ten requests belong to the trial that took 1 ms.
 func TestPooledPercentilesAreOfAllRequests(t *testing.T) {
 	of := func(n int, each time.Duration) *Distribution {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// secondValues are a member's readings by second.
+// secondValues are the readings of a member by second.
 type secondValues struct{ cpu, mb, sectors []float64 }
 
 func valuesOf(m Machine, seconds int) secondValues {
@@ -48,7 +48,8 @@ func TestReadings(t *testing.T) {
 		// The last two samples are one row over 1.625 s, which stands for both seconds.
 		"interpolated": {results.Interpolate(died), secondValues{
 			[]float64{20, 30 / 1.625, 30 / 1.625}, []float64{51, 52, 52}, []float64{1000, 1000, 1000}}},
-		// The row's period belongs to the previous second; the second itself has only a moment.
+		// The period of the row belongs to the previous second; the second itself has only a
+		// moment.
 		"ended just after a second began": {results.Interpolate(append(start, runtest.Ended(2.125, .125, .6))),
 			secondValues{[]float64{20, 30 / 1.125, gap}, []float64{51, 52, 52}, []float64{1000, 1000, gap}}},
 		"a missed sample is a gap": {runtest.Busy(append(start, runtest.Sampled(4, 2, .9, 53))...),

@@ -77,9 +77,9 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A load's steps follow each other within a second, so one interval between answers lies in two
-// windows. Whatever the windows, a counter cannot have grown by more than from the first answer to
-// the last.
+// The steps in a load follow each other within a second, so one interval between answers lies in
+// two windows. Whatever the windows, a counter cannot have grown by more than from the first answer
+// to the last.
 func TestOwnCountsIntervalsOnce(t *testing.T) {
 	own := ownOf(0, 10, 30, 70, 150, 310, 630, 1270)
 	for name, test := range map[string]struct {

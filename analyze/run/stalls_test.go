@@ -176,7 +176,7 @@ func TestCoincidedOnly(t *testing.T) {
 	}
 }
 
-// A member's processor time after its last sample does not count as other load.
+// The processor time of a member after its last sample does not count as other load.
 func TestNoOtherLoadOfTheDead(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
 	host := &results.Host{BootID: "boot", CPUs: 1, OnlineCPUs: 4}
@@ -209,7 +209,7 @@ func TestNoOtherLoadOfTheDead(t *testing.T) {
 	}
 }
 
-// Pauses in members' runtimes and other load on a machine are compared too.
+// Pauses in member runtimes and other load on a machine are compared too.
 func TestSampledOccurrences(t *testing.T) {
 	s := newStalledRun(t, 5, 1)
 	s.run.Machines.Events = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A second's quantiles are computed over all its ok requests together, not as a mean over its
+// The quantiles for a second are computed over all its ok requests together, not as a mean over its
 // operations; a quantile with too few requests is unknown.
 func TestSecondQuantiles(t *testing.T) {
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestWindows: warm-up and cool-down are cut from each step, a step that did not begin
-// has no window, and one without an end lasts until the load's.
+// TestWindows: warm-up and cool-down are cut from each step, a step that did not begin has no
+// window, and one without an end lasts until that of the load.
 func TestWindows(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	record := &results.DatabaseRun{

@@ -58,7 +58,7 @@ func TestDeciding(t *testing.T) {
 			t.Errorf("runs that differ in %q alone: the differences are %q", name, got)
 		}
 	}
-	// The values' size is also the data's.
+	// The size of the values is also that of the data.
 	got := Unlike(recorded(nil), recorded(func(r *run.Run) { r.Info.Record.Load.ValueSizeMax = 4096 }))
 	if len(got) != 2 || got[0].Name != Payload || got[1].Name != Data {
 		t.Errorf("runs that differ in the size of values: the differences are %q", got)

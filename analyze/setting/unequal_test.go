@@ -215,7 +215,7 @@ func TestUnlistedExist(t *testing.T) {
 	}
 }
 
-// Two runs' upkeep differs, whatever else is equal.
+// The upkeep of two runs differs, whatever else is equal.
 func TestMaintain(t *testing.T) {
 	two := func(a, b upkeep.Plan, done int) []string {
 		runs := make([]*run.Run, 2)

@@ -10,7 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 )
 
-// The steps' numbers are in the rows for the whole load and in their own rows: Tidy has each once.
+// The numbers for steps are in the rows for the whole load and in their own rows: Tidy has each
+// once.
 func TestTidyStepsOnce(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestLeader(t *testing.T) {
-	// Seconds after the load's start and the members found; the load lasts eight.
+	// Seconds after the start of the load and the members found; the load lasts eight.
 	type found struct {
 		at     time.Duration
 		member int

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestRowsOfGenerators: with several generators a row shows the largest value and its generator's
-// number, and the self-check's throughput is the lowest.
+// TestRowsOfGenerators: with several generators a row shows the largest value and the number of its
+// generator, and the throughput in the self-check is the lowest.
 func TestRowsOfGenerators(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -39,8 +39,8 @@ func TestPercentilesOfFewRequestsAreMarked(t *testing.T) {
 				t.Errorf("n=%d: %s = %+v", test.n, p.name, c)
 				continue
 			}
-			// Request i took i us: the value is the rank, give or take rounding it and
-			// the histogram's 0.1 %.
+			// Request i took i us: the value is the rank, give or take rounding it and the 0.1 % in
+			// the histogram.
 			if want := p.q * float64(test.n) / 1000; math.Abs(*c.Value-want) > .001+want/500 {
 				t.Errorf("n=%d: %s = %v ms, want %v", test.n, p.name, *c.Value, want)
 			}

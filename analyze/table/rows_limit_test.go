@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// TestRowsOfLimits has members whose group is throttled in as many of each second's ten periods as
-// their number, and whose memory is the most in the third second.
+// TestRowsOfLimits has members whose group is throttled in as many of the ten periods in each
+// second as their number, and whose memory is the most in the third second.
 func TestRowsOfLimits(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// A metric's declaration is enough for its row.
+// The declaration of a metric is enough for its row.
 func TestRowOfAMetric(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

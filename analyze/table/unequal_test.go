@@ -59,7 +59,7 @@ func TestDifferencesNameEveryCondition(t *testing.T) {
 	}
 }
 
-// The transport has how many requests its library resent in all steps.
+// The transport has the number of requests that its library resent in all steps.
 func TestTransport(t *testing.T) {
 	for want, steps := range map[string][]results.Step{
 		"clientv3":                            {{}, {}},

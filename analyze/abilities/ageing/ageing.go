@@ -1,4 +1,4 @@
-// Package ageing shows how response times, memory and the store's size drift during a load.
+// Package ageing shows the drift of response times, memory and store size during a load.
 package ageing
 
 import (
@@ -21,7 +21,7 @@ var (
 )
 
 const (
-	// fileAgeing is the suffix of a run's file name.
+	// fileAgeing is the file name suffix.
 	fileAgeing = "ageing.csv"
 	// mentioned is the smallest rise over a step that the first screen mentions, in percent.
 	mentioned = 5.0
@@ -51,7 +51,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns a measure's drift. With several steps, the number is the clearest drift.
+// cell returns the drift of a measure. With several steps, the number is the clearest drift.
 func cell(r *run.Run, measure int) (run.Measure, string) {
 	a := &r.Ageing
 	if a.Missing != "" {
@@ -119,7 +119,7 @@ func probability(p float64) string {
 	return strconv.FormatFloat(p, 'f', 4, 64)
 }
 
-// Findings returns each database's largest rise that matters.
+// Findings returns the largest rise that matters for each database.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "ageing: a rise of 5 % or more during a step", Short: "ageing", Of: largest}}
 }
@@ -146,7 +146,7 @@ func largest(runs []*run.Run) string {
 	return text
 }
 
-// FileNames returns the ability's file names.
+// FileNames returns the file names.
 func (Half) FileNames() []string { return []string{fileAgeing} }
 
 // Files returns one file with a line for each minute.

@@ -57,7 +57,7 @@ func (Half) SectionRows(runs []*run.Run) (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns a row's number and the text below it.
+// cell returns the number in a row and the text below it.
 type cell = func(*run.Run) (run.Measure, string)
 
 func rate(r *run.Run) (run.Measure, string) {

@@ -21,7 +21,7 @@ func (Half) Sought() abilities.Sought {
 	}
 }
 
-// target describes the search's conditions; the rate is its result.
+// target describes the conditions of the search; the rate is its result.
 func target(r *run.Run) string {
 	asked := r.Capacity.Plan
 	return fmt.Sprintf("a search for the rate with %s in %v of windows, errors up to %v", asked.SLO(), asked.Share, asked.Errors)
@@ -52,8 +52,8 @@ func limitsOf(r *run.Run) limits {
 	return limits{c.Latency, c.At, c.Errors, c.Share}
 }
 
-// say states each column's capacity with its interval, whether a rate near it was held, and how
-// many searches found no capacity.
+// say states the capacity in each column with its interval, whether a rate near it was held, and
+// the number of searches that found no capacity.
 func say(names []string, runs [][]*run.Run, requests string, order abilities.Order) string {
 	first := runs[0][0]
 	var parts []string
@@ -73,8 +73,8 @@ func say(names []string, runs [][]*run.Run, requests string, order abilities.Ord
 	return text
 }
 
-// found states a column's search results: "etcd sustained 952 writes a second (capacity 1,084/s,
-// 952 to 1,215)".
+// found states the search results in a column: "etcd sustained 952 writes a second (capacity
+// 1,084/s, 952 to 1,215)".
 func found(c trials.Group, requests string) string {
 	spread, first := c.Measure((*run.Run).CapacityRate)
 	if spread.N == 0 {

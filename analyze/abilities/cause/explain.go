@@ -18,8 +18,8 @@ const (
 	verdictNone   = "none found"
 )
 
-// Explain returns the causes behind some databases' response times, at each one's largest step, and
-// a sentence about them if a cause is named.
+// Explain returns the causes behind response times on some databases, at the largest step for each,
+// and a sentence about them if a cause is named.
 func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	e := &abilities.Explanation{}
 	found := false
@@ -59,7 +59,7 @@ func alike(databases []abilities.Explained) string {
 	return degree(databases[0].Causes[0]) + ": " + strings.Join(texts, ", ")
 }
 
-// label returns a database's name, with its step if there are several.
+// label returns a database name, with the step if there are several.
 func label(d abilities.Explained) string {
 	if d.Step == "" {
 		return d.Database
@@ -82,7 +82,7 @@ func degree(c abilities.Cause) string {
 	return c.Words
 }
 
-// share returns a cause's share, and in how many runs of a database it was found if not in all.
+// share returns the share for a cause, and the number of runs in which it was found if not in all.
 func share(d abilities.Explained, c abilities.Cause) string {
 	low, high := math.Round(c.Low), math.Round(c.High)
 	text := fmt.Sprintf("%.0f to %.0f %%", low, high)
@@ -95,7 +95,7 @@ func share(d abilities.Explained, c abilities.Cause) string {
 	return text
 }
 
-// explained returns the causes that at least half of a database's runs with a ledger have.
+// explained returns the causes that at least half of the runs with a ledger have.
 func explained(runs []*run.Run) abilities.Explained {
 	one := abilities.Explained{Verdict: verdictNone, Causes: []abilities.Cause{}}
 	named := map[string]int{}

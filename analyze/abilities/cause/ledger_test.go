@@ -21,7 +21,7 @@ func TestPlanted(t *testing.T) {
 		"slow disk, low rate":         {model{rate: .01, sync: 11, outside: .4}, "fsync"},
 		"slow disk, work":             {model{clients: 1, sync: 11, outside: .4, work: .3, peers: .4, inside: true}, "fsync"},
 		"slow disk, others run":       {model{clients: 1, sync: 20, outside: .4, work: .2, busy: .2}, "fsync"},
-		"slow disk, two in turns":     {model{clients: 2, sync: 11, outside: .4, work: .3}, ",fsync"}, // one may wait for something else while the other's is synced
+		"slow disk, two in turns":     {model{clients: 2, sync: 11, outside: .4, work: .3}, ",fsync"}, // one may wait for something else while the other is synced
 		"slow disk, others run a lot": {model{clients: 1, sync: 4, outside: .4, work: .2, busy: .8}, ""},
 		"quota":                       {model{clients: 16, sync: 1, outside: .2, stopped: .75, inside: true}, "quota"},
 		"quota, used up":              {model{clients: 16, sync: 1, outside: .2, stopped: .3, work: 1}, "quota"},
@@ -76,8 +76,8 @@ func degrees(v *Verdict) (text string) {
 	return text
 }
 
-// The verdict never names a cause that did not take the leader's time, whatever did: an unrecorded lock,
-// work, other programs on the processor, a proxy on the way, and all others at once.
+// The verdict never names a cause that did not take time in the leader, whatever did: an unrecorded
+// lock, work, other programs on the processor, a proxy on the way, and all others at once.
 func TestNeverAWrongName(t *testing.T) {
 	models := 400
 	if os.Getenv("DBTESTER_LONG") != "" {
@@ -134,7 +134,7 @@ func checkSum(t *testing.T, entries []Entry) {
 	}
 }
 
-// byName are a ledger's entries.
+// byName are the entries in a ledger.
 func byName(t *testing.T, f *Facts) map[string]run.Measure {
 	t.Helper()
 	entries, why := Ledger(f)
@@ -159,8 +159,8 @@ func TestLines(t *testing.T) {
 		}
 	}
 	// From 20 ms the client has 2 and the wait for a free one 8. In the other 10, one sync of 4 ms
-	// is longer than a quarter; a trip and a follower's sync take 4 ms more; half the last 2 are
-	// waits.
+	// is longer than a quarter; a trip and the sync in a follower take 4 ms more; half the last 2
+	// are waits.
 	got := byName(t, facts())
 	for name, want := range map[string]float64{"LEDGER-CLIENT": 10, "LEDGER-FREE-CLIENT": 40, nameFsync: 20, "LEDGER-PEERS": 20, nameProcessors: 5, Unexplained: 5} {
 		if math.Abs(got[name].Value-want) > 1e-9 {
@@ -180,7 +180,7 @@ func TestLines(t *testing.T) {
 	if m := got["LEDGER-THROTTLED"]; m.Known() || m.Missing != "not recorded" {
 		t.Errorf("a line without its input is %+v, want the reason", m)
 	}
-	// An agreement without the leader's slow disk: no request waited for the whole sync.
+	// An agreement without the slow disk in the leader: no request waited for the whole sync.
 	f := facts()
 	f.Sync, f.Syncing, f.Agreement = run.Measured(100, 50), run.Measured(1, 9), run.Measured(1, 50)
 	if got := byName(t, f); math.Abs(got[nameFsync].Value-5) > 1e-9 || got["LEDGER-PEERS"].Value != 0 {

@@ -23,11 +23,11 @@ type model struct {
 	lock          float64 // a wait for each batch that nobody records
 	stopped       float64 // share of each 100 ms in which the quota stops the leader
 	seed          uint64
-	inside        bool // members report how long writes take
+	inside        bool // members report the time for writes
 	agrees        bool // the leader reports agreements, else round trips
 }
 
-// spent has the requests' time in request-milliseconds by cause, and the leader's totals.
+// spent has the time of requests in request-milliseconds by cause, and the totals for the leader.
 type spent struct {
 	model
 	outside, stopped, syncing, peers, processors, work, rest, all float64
@@ -35,7 +35,7 @@ type spent struct {
 	answered, batches      int
 	length, halted, inside float64
 	syncs, trips, agreed   float64    // over all batches, as the leader measures them
-	waiting                [3]float64 // by the leader's, the followers' and the clients' threads
+	waiting                [3]float64 // by threads in the leader, the followers and the clients
 	used                   float64
 }
 
@@ -52,7 +52,7 @@ type request struct {
 	back  bool
 }
 
-// step is the simulation's resolution.
+// step is the resolution of the simulation.
 const step = .1
 
 // simulate runs the model for a time, and adds up the waits in all requests.
@@ -123,8 +123,8 @@ func (s *spent) spend(on *float64, requests int) {
 	s.all, s.inside = s.all+at, s.inside+at
 }
 
-// agree does the others' step for a batch. It reports whether one of their threads waits for a
-// processor.
+// agree does the step in other members for a batch. It reports whether one of their threads waits
+// for a processor.
 func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 	s.agreed += step
 	on := &s.peers
@@ -139,14 +139,14 @@ func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 			b.agreed = true
 		}
 	}
-	if !current { // whose time goes to the leader's sync
+	if !current { // whose time goes to the sync in the leader
 		s.spend(on, b.requests)
 	}
 	return waits
 }
 
-// travel moves requests and answers on their way. It returns those that are still on it, and how many came
-// to the leader.
+// travel moves requests and answers on their way. It returns those that are still on it, and the
+// number that came to the leader.
 func (s *spent) travel(away []request, now float64, busy bool) (still []request, came int) {
 	waits := 0.0
 	for _, q := range away {
@@ -205,7 +205,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	return &s.syncing
 }
 
-// facts returns the facts that such a load's records contain.
+// facts returns the facts that the records of such a load contain.
 func (s *spent) facts() *Facts {
 	n := int64(s.answered)
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }
@@ -239,9 +239,9 @@ func (s *spent) facts() *Facts {
 	return f
 }
 
-// truth is the share of the response time that a resource took, in percent, by the rules' words.
-// Processors that all clients wait for take the work too, and so does a quota that is used up: at
-// least the same leader's response time if nothing else took time.
+// truth is the share of the response time that a resource took, in percent, by the words in the
+// rules. Processors that all clients wait for take the work too, and so does a quota that is used
+// up: at least the response time of the same leader if nothing else took time.
 func (s *spent) truth(name string) float64 {
 	switch f := s.facts(); {
 	case name == "processors" && f.saturated():
@@ -252,8 +252,8 @@ func (s *spent) truth(name string) float64 {
 	return s.took(name)
 }
 
-// alone returns a leader's response time with only the same clients, work and quota, in percent of
-// this leader's.
+// alone returns the response time of a leader with only the same clients, work and quota, in
+// percent of that of this leader.
 func (s *spent) alone() float64 {
 	one := model{clients: s.clients, work: s.model.work, stopped: s.model.stopped, seed: s.seed}.simulate(s.length)
 	return 100 * one.all / float64(one.answered) / (s.all / float64(s.answered))

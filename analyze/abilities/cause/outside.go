@@ -31,7 +31,7 @@ func outside(f *Facts, at above) run.Measure {
 		return atLeast(m, 0)
 	case f.Direct:
 		members = Load{f.Waiting, f.Used}
-	case f.Periods.Known(): // how long the quota stopped the others is unknown
+	case f.Periods.Known(): // the time in which the quota stopped the others is unknown
 		return atLeast(m, 0)
 	}
 	loads := []run.Measure{members.Waiting, f.Clients.Waiting}

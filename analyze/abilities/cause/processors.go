@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// processorsRule names the processors in the leader's machine.
+// processorsRule names the processors in the leader machine.
 func processorsRule() Rule {
 	return Rule{
 		Name: "processors", Words: "too few processors for the leader", Shared: sharedProcessors, Lines: []string{nameProcessors}, Over: over, Partly: partly,
@@ -28,16 +28,16 @@ func processorsRule() Rule {
 // saturation is the used share at which processors limit a closed loop, whatever else takes time.
 const saturation = .75
 
-// saturated reports whether a closed loop's clients use nearly all processors. If each of N clients
-// always has a request, and a request needs D processor seconds on m processors, then the mean
-// response time is at least N*D/m, even if nothing else takes time. As a share of the response
+// saturated reports whether the clients in a closed loop use nearly all processors. If each of N
+// clients always has a request, and a request needs D processor seconds on m processors, then the
+// mean response time is at least N*D/m, even if nothing else takes time. As a share of the response
 // time, this equals the used share of the processors (asymptotic bounds: Denning and Buzen, The
 // Operational Analysis of Queueing Network Models, ACM Computing Surveys 10, 1978).
 func (f *Facts) saturated() bool {
 	return !f.Service.Known() && f.Busy.Known() && f.Busy.Value >= saturation
 }
 
-// processors returns an upper bound, so the measure's low bound is 0.
+// processors returns an upper bound, so the low bound is 0.
 func processors(f *Facts, at above) run.Measure {
 	if !f.Waiting.Known() {
 		return f.Waiting

@@ -17,7 +17,7 @@ type Rule struct {
 	Name, Words, Shared string
 	Lines               []string
 	// Over is the share, in percent, above which it is named, and Partly the share from which it is
-	// named as a part, by the lines' lower bounds.
+	// named as a part, by lower bounds.
 	Over, Partly float64
 	// Numbers returns the numbers behind the lines, which all have a value.
 	Numbers func(*Facts) string
@@ -33,7 +33,7 @@ const (
 	mostMentioned           = 3
 )
 
-// Degree is how far a share convicts.
+// Degree grades the evidence in a share.
 type Degree int
 
 // The degrees, in order.
@@ -57,8 +57,8 @@ type Suspect struct {
 type Verdict struct {
 	// Suspects are ordered by their lower bounds, and by their values where these are equal.
 	Suspects []Suspect
-	// Unexplained is the rest's share. Queued is the share of the total in which requests waited
-	// for a free client. All other shares leave it out, because it follows from the others.
+	// Unexplained is the share for the rest. Queued is the share of the total in which requests
+	// waited for a free client. All other shares leave it out, because it follows from the others.
 	Unexplained, Queued float64
 	// Shared is copied from the facts.
 	Shared bool

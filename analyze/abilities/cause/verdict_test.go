@@ -33,8 +33,8 @@ func TestVerdict(t *testing.T) {
 		change func(*Facts)
 		want   string
 	}{
-		// Without the client's and the others', 80 % of 9.3 ms are syncs. One takes 7 ms, without
-		// waits for 5 % of the time and work on 5 % of the processors 6.1.
+		// Without the time in the client and the other members, 80 % of 9.3 ms are syncs. One takes
+		// 7 ms, without waits for 5 % of the time and work on 5 % of the processors 6.1.
 		"named": {func(*Facts) {}, "syncs of the leader's log 74 % [61 .. 74]: 7 ms a sync, for 80 % of the time; then the other members and the way to them 5 % [0 .. 5], unexplained 18 %"},
 		"partly": {func(f *Facts) { f.Waiting = run.Measured(.3, 9) },
 			"partly syncs of the leader's log 74 % [39 .. 74]: 7 ms a sync, for 80 % of the time; then too few processors for the leader 6 % [0 .. 43], the other members and the way to them 5 % [0 .. 5], unexplained 13 %"},
@@ -104,8 +104,8 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// The way from the clients to the leader has only the leader's and the clients' waits, and a leader
-// that its quota stops reads no requests.
+// The way from the clients to the leader has only the waits in the leader and the clients, and a
+// leader that its quota stops reads no requests.
 func TestDirect(t *testing.T) {
 	f := convicted()
 	f.Client, f.Inside, f.Direct = run.Measured(0, 100), run.Measured(1, 100), true
@@ -113,11 +113,11 @@ func TestDirect(t *testing.T) {
 		low, _ := bounds(byName(t, f)[nameOutside])
 		return low
 	}
-	// 9 of 10 ms, without the leader's waits for 5 % of the time.
+	// 9 of 10 ms, without waits in the leader for 5 % of the time.
 	if got := low(); math.Abs(got-85) > 1e-9 {
 		t.Errorf("the way has at least %g %%, want 85", got)
 	}
-	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % are the leader's work and 10 % the clients'
+	if f.Shared = true; math.Abs(low()-65) > 1e-9 { // 10 % are work in the leader and 10 % in the clients
 		t.Errorf("on a shared machine the way has at least %g %%, want 65", low())
 	}
 	if f.ClientsBusy = run.Measured(.8, 9); low() != 0 {
@@ -127,7 +127,7 @@ func TestDirect(t *testing.T) {
 	if f.Throttled = run.Measured(.4, 9); math.Abs(low()-25) > 1e-9 {
 		t.Errorf("with a leader that is stopped the way has at least %g %%, want 25", low())
 	}
-	if f.Direct, f.Shared = false, false; math.Abs(low()-20) > 1e-9 { // all members' waits
+	if f.Direct, f.Shared = false, false; math.Abs(low()-20) > 1e-9 { // waits in all members
 		t.Errorf("through any member the way has at least %g %%, want 20", low())
 	}
 	if f.Periods = run.Measured(.4, 9); low() != 0 {
@@ -135,7 +135,8 @@ func TestDirect(t *testing.T) {
 	}
 }
 
-// Agreements, and round trips that the leader timed, contain its work; kernels' round trips do not.
+// Agreements, and round trips that the leader timed, contain its work; round trips timed by kernels
+// do not.
 func TestWorkOfTheLeader(t *testing.T) {
 	f := convicted()
 	f.Client, f.Trip, f.Sync, f.FollowersSync, f.Syncing = run.Measured(0, 100), run.Measured(8, 20), run.Measured(0, 50), run.Measured(0, 50), run.Measured(0, 9)

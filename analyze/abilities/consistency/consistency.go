@@ -1,4 +1,4 @@
-// Package consistency shows the verdict on a load's answers.
+// Package consistency shows the verdict on the answers in a load.
 package consistency
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Half shows the judge's verdict in reports.
+// Half shows the verdict in reports.
 type Half struct{}
 
 var (
@@ -72,7 +72,7 @@ func judged(runs []*run.Run) string {
 	return text
 }
 
-// among formats how many violations there were.
+// among formats the number of violations.
 func among(violations, judged, operations int64) string {
 	text := "no violation"
 	if violations > 0 {
@@ -120,7 +120,7 @@ func violations(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(n), v.Counts.Judged), text
 }
 
-// stale formats how stale reads were.
+// stale formats the staleness of reads.
 func stale(v *consistency.Verdict) (run.Measure, string) {
 	if v.Form != consistency.Measured {
 		return run.Inapplicable("no reads of a mode that promises less than linearizability were measured"), ""
@@ -148,7 +148,7 @@ func stale(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(v.Counts.StaleReads), v.Counts.Judged), strings.Join(parts, ", ")
 }
 
-// lost formats the last writes' fate.
+// lost formats the fate of the last writes.
 func lost(v *consistency.Verdict) (run.Measure, string) {
 	h := v.Held
 	switch {
@@ -178,7 +178,7 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(h.Lost()), judged), text
 }
 
-// cost formats how long the judge worked.
+// cost formats the time for judging.
 func cost(v *consistency.Verdict) (run.Measure, string) {
 	n := v.Counts.Operations
 	if v.TookNS == 0 || n == 0 {

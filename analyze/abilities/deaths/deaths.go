@@ -1,4 +1,4 @@
-// Package deaths shows how late a database noticed that session holders were dead.
+// Package deaths shows when a database noticed that session holders were dead.
 package deaths
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half shows holders' deaths in reports.
+// Half shows deaths in reports.
 type Half struct{}
 
 var (
@@ -26,7 +26,7 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "deaths" }
 
 // Acted reports whether holders died during the load.
@@ -211,7 +211,7 @@ func grantedBy(names []string, runs [][]*run.Run) string {
 	return ""
 }
 
-// allGone is when all sessions' keys were gone.
+// allGone is when the keys from all sessions were gone.
 func allGone(o *deaths.Outcome) string {
 	if o.NotExpired > 0 {
 		return fmt.Sprintf("more than the load had time for (%s of %s left)", humanize.Comma(int64(o.NotExpired)), humanize.Comma(int64(o.Abandoned)))

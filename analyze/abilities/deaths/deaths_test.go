@@ -83,8 +83,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// The sentence and the card state when all keys were gone, and a database's unknown values are
-// dashes.
+// The sentence and the card state when all keys were gone, and unknown values are dashes.
 func TestCard(t *testing.T) {
 	left := died()
 	left.Expired, left.NotExpired, left.Resolution = 1500, 500, 20*time.Millisecond

@@ -9,7 +9,7 @@ import (
 )
 
 // Figures returns one picture: the share of sessions that remain by the time after their TTL, with
-// a line for each database's trials.
+// a line for the trials of each database.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	all := 100.0
 	f := figure.Figure{
@@ -31,7 +31,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// survivors returns a trial's line. All sessions remain until the first one ends.
+// survivors returns the line for a trial. All sessions remain until the first one ends.
 func survivors(c abilities.Column, o *deaths.Outcome, trial, trials int) (line figure.Series, ok bool) {
 	if len(o.Survivors) == 0 || o.Abandoned == 0 {
 		return line, false

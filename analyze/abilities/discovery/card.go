@@ -17,7 +17,7 @@ type line struct {
 	of   func(*run.Run, *discovery.Outcome) string
 }
 
-// lines returns the card's rows.
+// lines returns the rows on the card.
 func lines() []line {
 	part := func(k discovery.Kind, of func(*discovery.Change) time.Duration, at func(discovery.Times) time.Duration, text func(time.Duration) string) func(*run.Run, *discovery.Outcome) string {
 		return func(_ *run.Run, o *discovery.Outcome) string {
@@ -110,7 +110,7 @@ func note(name string, o *discovery.Outcome, trials int) string {
 }
 
 // Figures returns a picture for the deaths and one for the elections: the share that all consumers
-// knew by the time after the death, with a line for each database's trials.
+// knew by the time after the death, with a line for the trials of each database.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	all := 100.0
 	for _, f := range []struct {

@@ -1,4 +1,4 @@
-// Package discovery shows how soon all consumers of a service knew that an instance had died, or was
+// Package discovery shows when all consumers of a service knew that an instance had died, or was
 // deployed.
 package discovery
 
@@ -27,13 +27,13 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "discovery" }
 
 // Acted reports whether instances registered during the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
-// outcome returns a run's outcome, or nil without instances.
+// outcome returns the outcome, or nil without instances.
 func outcome(r *run.Run) *discovery.Outcome {
 	o, err := discovery.Record().Of(r.Info.Record.Records)
 	if err != nil || o.Registered.Registered == 0 {
@@ -59,7 +59,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell returns a function that formats a part of the record.
+// cell returns a function that formats a part in the record.
 func cell(of func(*run.Run, *discovery.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		o, err := discovery.Record().Of(r.Info.Record.Records)
@@ -75,7 +75,7 @@ func cell(of func(*run.Run, *discovery.Outcome) (run.Measure, string)) func(*run
 
 func count(n int) string { return humanize.Comma(int64(n)) }
 
-// seconds formats times about as long as a session's TTL, and short times about as long as a fan-out.
+// seconds formats times about as long as a session TTL, and short times about as long as a fan-out.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
 func short(d time.Duration) string {
@@ -102,7 +102,7 @@ func measure(t discovery.Times) run.Measure {
 	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
 }
 
-// times returns how long a part took, over the changes of one kind that all consumers knew.
+// times returns the duration of a part, over the changes of one kind that all consumers knew.
 func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
 	return discovery.TimesOf(o.Of(k), part)
 }
@@ -133,7 +133,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known states how many changes of one kind all consumers knew; "" without such changes.
+// known states the number of changes of one kind that all consumers knew; "" without such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -141,7 +141,7 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise states how many deaths were known within the plan's notice; "" without a notice or
+// promise states how many deaths were known within the notice in the plan; "" without a notice or
 // deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
@@ -229,7 +229,7 @@ func renewals(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(k.N), strings.Join(list, ", ") + "; by " + o.Renewal
 }
 
-// idle is the leader's processor time before the first change.
+// idle is the processor time used by the leader before the first change.
 func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	m := idleCPU(r, o)
 	if !m.Known() {
@@ -240,7 +240,8 @@ func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 
 func percent(m run.Measure) string { return fmt.Sprintf("%.1f %%", m.Value) }
 
-// idleCPU is the leader's processor time while nothing happened to instances, in percent of a core.
+// idleCPU is the processor time used by the leader while nothing happened to instances, in percent
+// of a core.
 func idleCPU(r *run.Run, o *discovery.Outcome) run.Measure {
 	leader, why := r.Leader()
 	if why != "" {
@@ -260,7 +261,7 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
-// beside returns another way by which the database's users find dead instances, or "". It has no
+// beside returns another way for users of the database to find dead instances, or "". It has no
 // leaders, so runs with elections return "".
 func beside(o *discovery.Outcome) string {
 	if o.Plan.Elections > 0 {
@@ -269,8 +270,8 @@ func beside(o *discovery.Outcome) string {
 	return o.Beside
 }
 
-// unmeasured returns the other way by which a database's users find dead instances, if no run in
-// the report used it; else "".
+// unmeasured returns the other way for users of a database to find dead instances, if no run in the
+// report used it; else "".
 func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
 	for _, of := range runs {
 		list, by := outcomes(of)

@@ -1,5 +1,5 @@
-// Package faults shows how long a cluster did not answer when faults were applied to its
-// members, and how it recovered.
+// Package faults shows the time in which a cluster did not answer when faults were applied to its
+// members, and its recovery.
 package faults
 
 import (
@@ -20,14 +20,14 @@ import (
 // Half shows faults in reports.
 type Half struct{}
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "faults" }
 
 // Acted reports whether a fault was applied during the load.
 func (Half) Acted(r *run.Run) bool { return len(happened(r)) > 0 }
 
 // Disturbed returns when faults were applied. It reads the events, which an interrupted run has
-// too. If one member's faults overlap, the first end counts for the first fault: the total time
+// too. If faults at one member overlap, the first end counts for the first fault: the total time
 // with a fault is the same.
 func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string) {
 	began := map[int][]time.Time{} // by member
@@ -43,7 +43,7 @@ func (Half) Disturbed(r *run.Run) (times []abilities.Disturbance, meaning string
 	return times, "reddish: from when a fault was asked for until it was over"
 }
 
-// happened returns a run's faults; nil if this release cannot read them.
+// happened returns the faults in a run; nil if this release cannot read them.
 func happened(r *run.Run) []faults.Happened {
 	list, err := faults.Record().Of(r.Info.Record.Records)
 	if err != nil {
@@ -95,9 +95,9 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states how long the load got no answer after the fault, or after the worst one, and how long
-// new clients got no answer if that differs. It names no winner, because the databases' settings
-// that decide it differ. For many databases it has only the medians, by fault.
+// Say states the time in which the load got no answer after the fault, or after the worst one, and
+// that for new clients if it differs. It names no winner, because databases differ in the settings
+// that decide it. For many databases it has only the medians, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts, worsts []string
 	byFault := map[string][]string{}

@@ -159,7 +159,7 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// The note below the card has its intervals' coverage.
+// The note below the card has the coverage of its intervals.
 func TestBasis(t *testing.T) {
 	columns := [][]group{groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6)}), groups([]*run.Run{recorded(t, 1, 2, 3, 4, 5, 6, 7)})}
 	want := "Medians of repeats and, in brackets, intervals of order statistics. They cover the median with 96.9 % of 6, 98.4 % of 7 repeats."
@@ -201,7 +201,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A run's median blackout is compared, unless a fault failed or was not recovered from.
+// The median blackout in a run is compared, unless a fault failed or was not recovered from.
 func TestGauges(t *testing.T) {
 	r := recorded(t, time.Second, 2*time.Second, 3*time.Second)
 	list := (Half{}).Gauges(r)

@@ -12,8 +12,8 @@ func (Half) Gauge() (name, measures string) {
 	return "blackout", "the longest times without an answer"
 }
 
-// Gauges returns a run's median blackout for each fault in the file. A fault that failed to take
-// hold once has no gauge, because the runs would not be comparable.
+// Gauges returns the median blackout for each fault in the file. A fault that failed to take hold
+// once has no gauge, because the runs would not be comparable.
 func (Half) Gauges(first *run.Run) (list []abilities.Gauge) {
 	for _, g := range grouped(happened(first)) {
 		list = append(list, abilities.Gauge{Label: g.name, Unit: "s", Of: func(r *run.Run) run.Measure {

@@ -174,14 +174,14 @@ func lost() quantity {
 	}}
 }
 
-// summary is the median over a group's quantity.
+// summary is the median over the quantity in a group.
 type summary struct {
 	order.Median
 	// endless counts the values that are lower bounds.
 	endless int
 }
 
-// median summarizes a group's quantity.
+// median summarizes the quantity in a group.
 func (g group) median(q quantity) (s summary) {
 	var values []float64
 	for _, h := range g.of {

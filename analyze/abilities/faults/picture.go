@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// lead and trail are how much of the load a picture shows before a fault and after the
-	// recovery from it, if no other fault is within that time.
+	// lead and trail are the parts of the load that a picture shows before a fault and after the
+	// recovery, if no other fault is within that time.
 	lead  = 5 * time.Second
 	trail = 3 * time.Second
-	// mostPanels limits a picture's panels.
+	// mostPanels limits the panels in a picture.
 	mostPanels = 8
 )
 
@@ -86,7 +86,7 @@ func picture(name string, columns []abilities.Column, loads []load) figure.Figur
 	return f
 }
 
-// load holds the records around the faults in a database's runs.
+// load holds the records around the faults in the runs of a database.
 type load struct{ all []span }
 
 // span is a fault with the load around it.
@@ -127,7 +127,7 @@ func loadOf(c abilities.Column) (l load) {
 	return l
 }
 
-// spansOf returns the time that a picture shows for each of a run's faults. No other fault lies in
+// spansOf returns the time that a picture shows for each fault in a run. No other fault lies in
 // that time.
 func spansOf(list []faults.Happened) (spans []span) {
 	for i, h := range list {
@@ -159,7 +159,7 @@ func (l load) spans(name string) (list []span) {
 }
 
 // at returns a position on the time axis: the middle of an interval with that length. It is
-// rounded, to a tenth of a tick, so that a fault's repeats share rows in the table.
+// rounded, to a tenth of a tick, so that repeats of a fault share rows in the table.
 func (s span) at(from time.Time, length time.Duration) float64 {
 	return from.Add(length / 2).Sub(s.happened.From).Round(results.ProgressTick / 10).Seconds()
 }
@@ -174,7 +174,7 @@ func (s span) rate(line figure.Series, panel int) figure.Series {
 			line.Y = append(line.Y, 0, 0)
 		}
 		last = k.From.Add(k.Length)
-		if k.Length < results.ProgressTick/2 { // at a step's end: too short for a rate
+		if k.Length < results.ProgressTick/2 { // at the end of a step: too short for a rate
 			continue
 		}
 		line.X = append(line.X, s.at(k.From, k.Length))
@@ -183,7 +183,7 @@ func (s span) rate(line figure.Series, panel int) figure.Series {
 	return line
 }
 
-// p99 fills in each second's percentile, in ms. A second without an answer is a gap.
+// p99 fills in the percentile for each second, in ms. A second without an answer is a gap.
 func (s span) p99(line figure.Series, panel int) figure.Series {
 	line.Panel = panel
 	for second := s.from.Unix(); second <= s.until.Unix(); second++ {

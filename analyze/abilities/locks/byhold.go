@@ -19,15 +19,15 @@ type held struct {
 	stage *locks.Stage // with the fewest contenders, with hand-offs
 }
 
-// holds are a report's databases that differ in how long locks were held, by that time. They have
-// the same store, recipe and contender count.
+// holds are the databases in a report that differ in the hold time, by that time. They have the
+// same store, recipe and contender count.
 type holds struct {
 	store, recipe string
 	column        abilities.Column // the first
 	all           []held
 }
 
-// name returns the line's name in a figure.
+// name returns the name of the line in a figure.
 func (h *holds) name() string {
 	return fmt.Sprintf("%s, %s, %s", h.store, h.recipe, contenders(h.all[0].stage))
 }
@@ -91,8 +91,8 @@ func outcomesOf(list []*holds) (all []*locks.Outcome) {
 	return all
 }
 
-// sayByHold is the sentence about each one's fastest and slowest hand-off, with the times for which
-// the lock was held.
+// sayByHold is the sentence about the fastest and slowest hand-off of each, with the times for
+// which the lock was held.
 func sayByHold(list []*holds) string {
 	t := typicalOf(outcomesOf(list))
 	var said []string

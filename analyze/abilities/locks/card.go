@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// outcomes returns the outcomes from a database's runs in which contenders competed.
+// outcomes returns the outcomes from the runs of a database in which contenders competed.
 func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	for _, r := range runs {
 		if o := outcome(r); o != nil {
@@ -23,7 +23,7 @@ func outcomes(runs []*run.Run) (list []*locks.Outcome) {
 	return list
 }
 
-// allOutcomes returns all databases' outcomes.
+// allOutcomes returns the outcomes for all databases.
 func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 	for _, of := range runs {
 		list = append(list, outcomes(of)...)
@@ -34,16 +34,16 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 // fewClauses is the database count up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is the part of a sentence about one database: a number for each trial, how its locks are
-// acquired, and the measured quantity.
+// clause is the part of a sentence about one database: a number for each trial, its way to acquire
+// locks, and the measured quantity.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
 	how, what string
 }
 
-// clauses joins all databases' clauses after some words. A quantity that all share is written once.
-// With many databases, the sentence has only the numbers and their kind.
+// clauses joins the clauses for all databases after some words. A quantity that all share is
+// written once. With many databases, the sentence has only the numbers and their kind.
 func clauses(begin, in, are string, all []clause, text func(ns int64) string) string {
 	few := len(all) <= fewClauses
 	alike := few && !slices.ContainsFunc(all, func(c clause) bool { return c.what != all[0].what })
@@ -67,8 +67,8 @@ func clauses(begin, in, are string, all []clause, text func(ns int64) string) st
 	return begin + " " + in + " " + strings.Join(list, ", ") + "."
 }
 
-// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. A
-// database's trials are given as a range.
+// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. The trials
+// of a database are given as a range.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return sayByHold(list)
@@ -117,7 +117,7 @@ const (
 	severalTurns      = 10
 )
 
-// shared returns the sentence about the unluckiest and the luckiest contender's turns in all
+// shared returns the sentence about the turns of the unluckiest and the luckiest contender in all
 // trials, with the most contenders; "" if there is nothing to state.
 func shared(names []string, runs [][]*run.Run) string {
 	number := 0
@@ -152,14 +152,14 @@ func shared(names []string, runs [][]*run.Run) string {
 // line is a row on the card about a stage.
 type line struct {
 	name string
-	// of returns the line's numbers for a trial, or nil. text formats each. count, if not nil,
-	// returns how many times are behind them.
+	// of returns the numbers for a trial, or nil. text formats each. count, if not nil, returns the
+	// number of times behind them.
 	of   func(*locks.Outcome, *locks.Stage) []float64
 	text func(float64) string
 	// middle means that several trials show only their median.
 	middle bool
 	count  func(*locks.Stage) int64
-	// say, in place of all these, is the line's cell.
+	// say, in place of all these, is the cell on the line.
 	say func(trials []*locks.Outcome, contenders int) string
 }
 
@@ -181,7 +181,7 @@ func handOffLines(t typical) []line {
 	return append(list, number("p99", .99, func(s *results.Spread) int64 { return s.P99 }))
 }
 
-// lines returns the lines for a stage. The contender count precedes the first one's name.
+// lines returns the lines for a stage. The contender count precedes the name of the first.
 func lines(t typical) []line {
 	return append(handOffLines(t), []line{
 		{name: "fail-over p50", of: func(_ *locks.Outcome, s *locks.Stage) []float64 {
@@ -210,7 +210,7 @@ func lines(t typical) []line {
 	}...)
 }
 
-// cell formats the numbers from a database's trials at a contender count; "" without numbers.
+// cell formats the numbers from the trials of a database at a contender count; "" without numbers.
 func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	if l.say != nil {
 		return l.say(trials, contenders)
@@ -252,7 +252,7 @@ func (l line) cell(trials []*locks.Outcome, contenders int) string {
 	return text
 }
 
-// median formats the middle of the trials' numbers, followed by their range unless all are equal or the
+// median formats the middle of the numbers, followed by their range unless all are equal or the
 // line leaves it out, and returns the unit.
 func (l line) median(all []float64) (text, unit string) {
 	number := func(n float64) string {
@@ -279,7 +279,7 @@ func stageOf(o *locks.Outcome, contenders int) *locks.Stage {
 	return &o.Stages[i]
 }
 
-// orderIn is the order at a contender count. If trials differ, it states how many had each order.
+// orderIn is the order at a contender count. If trials differ, it counts those with each order.
 func orderIn(trials []*locks.Outcome, contenders int) string {
 	var said []string
 	counts := map[locks.Order]int{}
@@ -299,8 +299,8 @@ func orderIn(trials []*locks.Outcome, contenders int) string {
 }
 
 // Card is the first screen for loads with contenders: how fast a lock changed hands, how fairly,
-// and whether it was safe. A database's trials have their medians. Databases that differ in how
-// long locks are held have a row for each such time.
+// and whether it was safe. Trials of one database have their medians. Databases that differ in the
+// hold time have a row for each such time.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return cardByHold(list)
@@ -362,7 +362,7 @@ func safety(all []*locks.Outcome) (sum locks.Safety) {
 	return sum
 }
 
-// rowsOf returns the card's lines for n contenders. It omits lines for which no database has a
+// rowsOf returns the lines on the card for n contenders. It omits lines for which no database has a
 // number.
 func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	for _, l := range lines(typicalOf(slices.Concat(all...))) {
@@ -378,7 +378,7 @@ func rowsOf(n int, all [][]*locks.Outcome) (rows [][]string) {
 	return rows
 }
 
-// row returns a card line's name and cells, with a dash for an unknown cell.
+// row returns the name and cells of a card line, with a dash for an unknown cell.
 func row(name string, all [][]*locks.Outcome, of func([]*locks.Outcome) string) []string {
 	cells := []string{name}
 	for _, trials := range all {

@@ -1,5 +1,5 @@
-// Package locks shows how fast locks changed hands between contenders, how fairly, and whether two
-// ever held one at once.
+// Package locks shows how fast and how fairly locks changed hands between contenders, and whether
+// two ever held one at once.
 package locks
 
 import (
@@ -27,13 +27,13 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "locks" }
 
 // Acted reports whether contenders competed during the load.
 func (Half) Acted(r *run.Run) bool { return outcome(r) != nil }
 
-// outcome returns a run's record about locks; nil if no contenders competed.
+// outcome returns the record about locks; nil if no contenders competed.
 func outcome(r *run.Run) *locks.Outcome {
 	o, err := locks.Record().Of(r.Info.Record.Records)
 	if err != nil || len(o.Stages) == 0 {
@@ -42,7 +42,7 @@ func outcome(r *run.Run) *locks.Outcome {
 	return &o
 }
 
-// Rows returns rows about how fast, fair and safe locks were.
+// Rows returns rows about the speed, fairness and safety of locks.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*locks.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -128,8 +128,7 @@ func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 // count prints a number.
 func count(n int64) string { return humanize.Comma(n) }
 
-// spread prints the percentiles that have enough times, the longest time, and how many times there
-// are.
+// spread prints the percentiles that have enough times, the longest time, and the number of times.
 func spread(s *results.Spread, text func(int64) string) string {
 	if s == nil {
 		return ""
@@ -144,7 +143,7 @@ func spread(s *results.Spread, text func(int64) string) string {
 	return strings.Join(append(parts, "longest "+text(s.Max)), ", ") + fmt.Sprintf(" (%s)", count(s.N))
 }
 
-// how is the recipe, its provider unless left out, and how long a lock is kept back.
+// how is the recipe, its provider unless left out, and the time for which a lock is kept back.
 func how(o *locks.Outcome, by string) string {
 	text := "recipe " + o.Plan.Recipe
 	if by != "" {
@@ -229,7 +228,7 @@ func shares(o *locks.Outcome) (run.Measure, string) {
 // seconds prints a time in seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// orders prints a stage's order.
+// orders prints the order in a stage.
 func orders(f *locks.Fairness) string {
 	text := fmt.Sprintf("%s (%s of %s overtook", f.Order, count(f.Overtook), count(f.Decided))
 	if f.Overtakes > 0 {
@@ -304,7 +303,7 @@ func failOver(o *locks.Outcome) (run.Measure, string) {
 // longer prints a time in seconds.
 func longer(ns int64) string { return seconds(time.Duration(ns)) }
 
-// rule is when a lock passes after its holder's death.
+// rule is when a lock passes after its holder dies.
 func rule(o *locks.Outcome) string {
 	text := fmt.Sprintf("a session ends %s", o.Rule)
 	if o.Plan.LockDelay > 0 {

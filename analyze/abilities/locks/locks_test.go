@@ -52,7 +52,7 @@ func competed() *locks.Outcome {
 	}
 }
 
-// elected is an election's outcome on a database that keeps locks back.
+// elected is the outcome of an election on a database that keeps locks back.
 func elected() *locks.Outcome {
 	o := competed()
 	o.Plan.Elect, o.Plan.Hold, o.Plan.LockDelay, o.Plan.Names, o.Plan.TTL, o.Delayed = true, time.Second, 15*time.Second, 2, 8*time.Second, "LockDelay"
@@ -120,7 +120,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The sentence names the recipe and the delay, and the card each database's known numbers.
+// The sentence names the recipe and the delay, and the card the known numbers for each database.
 func TestCard(t *testing.T) {
 	runs := [][]*run.Run{{of(t, competed())}, {of(t, nil)}, {of(t, elected()), of(t, elected())}}
 	names := []string{"a", "b", "c"}
@@ -186,8 +186,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// Databases that differ in how long locks are held are rows on a card, and the sentence has the
-// fastest and the slowest; if one of them differs in something else, each has a column.
+// Databases that differ in the hold time are rows on a card, and the sentence has the fastest and
+// the slowest; if one of them differs in something else, each has a column.
 func TestByHold(t *testing.T) {
 	longer, direct := competed(), competed()
 	longer.Plan.Hold = 200 * time.Millisecond

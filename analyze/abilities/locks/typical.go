@@ -9,10 +9,10 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// typical is the number that represents a stage's hand-offs: one for the sentence, the card and the
-// figures in a report.
+// typical is the number that represents the hand-offs in a stage: one for the sentence, the card
+// and the figures in a report.
 type typical struct {
-	// word is its name in a sentence, phrase the same as an adverb, and name its row's label.
+	// word is its name in a sentence, phrase the same as an adverb, and name the row label.
 	word, phrase, name string
 	// head is the column heading for it and its percentiles.
 	head string

@@ -1,5 +1,4 @@
-// Package membermetrics shows how often control read the metrics that members report about
-// themselves.
+// Package membermetrics counts the times that control read the metrics that members report.
 package membermetrics
 
 import (
@@ -10,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/membermetrics"
 )
 
-// Half shows in reports how members' metrics were read.
+// Half shows reads of member metrics in reports.
 type Half struct{}
 
 var (
@@ -33,7 +32,7 @@ func (Half) Rows() []abilities.Row {
 	}}
 }
 
-// cell adds the members' counts.
+// cell adds the counts over members.
 func cell(r *run.Run) (run.Measure, string) {
 	var sum membermetrics.Scraped
 	for _, m := range r.Info.Record.Members {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// The row counts all members' answers; runs whose members control did not ask have no count.
+// The row counts the answers by all members; runs whose members control did not ask have no count.
 func TestRow(t *testing.T) {
 	record := &results.DatabaseRun{Members: make([]results.Member, 2)}
 	r := &run.Run{Info: run.Info{Record: record}}

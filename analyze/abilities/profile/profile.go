@@ -1,5 +1,5 @@
-// Package profile compares two sides' processor time by function, from the profiles that members
-// made.
+// Package profile compares the processor time on two sides by function, from the profiles that
+// members made.
 package profile
 
 import (
@@ -42,7 +42,7 @@ type function struct {
 
 func (f *function) difference() float64 { return f.B - f.A }
 
-// spent is one side's CPU time by function.
+// spent is the CPU time on one side by function.
 type spent struct {
 	self     map[string]time.Duration
 	total    time.Duration
@@ -85,7 +85,7 @@ func (Half) Compare(a, b []abilities.Recorded) (c *abilities.Comparison, notes [
 	return c, notes
 }
 
-// profilesOf reads one side's profiles.
+// profilesOf reads the profiles on one side.
 func profilesOf(runs []abilities.Recorded) (sum *spent, notes []string) {
 	sum = &spent{self: map[string]time.Duration{}}
 	for _, r := range runs {
@@ -96,7 +96,7 @@ func profilesOf(runs []abilities.Recorded) (sum *spent, notes []string) {
 	return sum, notes
 }
 
-// add adds one run's profiles, which may be missing.
+// add adds the profiles from one run, which may be missing.
 func (s *spent) add(r abilities.Recorded) error {
 	members := r.Run.Info.Record.Members
 	var all []*cpuprofile.Profile
@@ -140,8 +140,8 @@ func (s *spent) add(r abilities.Recorded) error {
 	return nil
 }
 
-// answered returns how many requests ended ok during a profile, in all its steps. A partly
-// covered second contributes its share.
+// answered returns the number of requests that ended ok during a profile, in all its steps. A
+// partly covered second contributes its share.
 func answered(r *run.Run, p profile.Profile) (requests float64) {
 	start := float64(p.Start.Unix()) + float64(p.Start.Nanosecond())/1e9
 	end := start + p.Length.Seconds()

@@ -1,4 +1,4 @@
-// Package resources shows the limits set for members, and how much of them they used.
+// Package resources shows the limits set for members, and the used parts.
 package resources
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/process/resources"
 )
 
-// Half shows members' limits in reports.
+// Half shows member limits in reports.
 type Half struct{}
 
 var _ abilities.Tabler = Half{}
 
-// Rows returns each member's limits and how much of them it used, among the rows about members.
+// Rows returns the limits for each member and the used parts, among the rows about members.
 func (Half) Rows() []abilities.Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
@@ -57,14 +57,14 @@ func limited(has func(resources.Limits) bool, cell func(*run.Run, resources.Limi
 	}
 }
 
-// peak returns the largest memory, in bytes, that a member's control group reached under load, and the
-// member's name.
+// peak returns the largest memory, in bytes, that the control group of a member reached under load,
+// and the member name.
 func peak(r *run.Run) (run.Measure, string) {
 	return r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 }
 
-// pageCache returns the page cache's size, in bytes, when memory peaked at the member that peak
-// names.
+// pageCache returns the size of the page cache, in bytes, when memory peaked at the member that
+// peak names.
 func pageCache(r *run.Run) (run.Measure, string) {
 	_, name := peak(r)
 	for _, m := range r.Machines.Servers {

@@ -64,7 +64,7 @@ func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	return []figure.Figure{f}
 }
 
-// nameOf returns a stall's kind in the calendar.
+// nameOf returns the kind of a stall in the calendar.
 func nameOf(s *run.Stall) string {
 	if len(s.Coincided) == 0 {
 		return nothing

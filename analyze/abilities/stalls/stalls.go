@@ -24,7 +24,7 @@ var (
 )
 
 const (
-	// fileStalls is the suffix of a run's file name.
+	// fileStalls is the file name suffix.
 	fileStalls = "stalls.csv"
 	// mentioned is the shortest stall that the first screen mentions.
 	mentioned = time.Second
@@ -33,7 +33,7 @@ const (
 	mostKinds, mostNamed = 5, 2
 )
 
-// Rows returns rows about how many stalls there were and which events coincided with them.
+// Rows returns rows about the number of stalls and the events that coincided with them.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{
 		{
@@ -61,8 +61,7 @@ func number(r *run.Run) (run.Measure, string) {
 	return run.Counted(int64(len(s.List))), strings.Join(append([]string{text}, limits(s)...), "; ")
 }
 
-// limits returns the limits within which a run's stalls were searched, because readers must know
-// them.
+// limits returns the limits in the search for stalls, because readers must know them.
 func limits(s *run.Stalls) (texts []string) {
 	if s.Slot > results.ProgressTick {
 		texts = append(texts, fmt.Sprintf("ticks of %v, because few requests ended in 100 ms", s.Slot))
@@ -133,8 +132,8 @@ func same(kinds []run.StallKind) (why string) {
 	return why
 }
 
-// chance returns the text for a kind's p, or the reason why p is missing; "" if the reason is stated
-// elsewhere.
+// chance returns the text for the p of a kind, or the reason why p is missing; "" if the reason is
+// stated elsewhere.
 func chance(k run.StallKind, said bool) string {
 	switch {
 	case said:
@@ -145,7 +144,7 @@ func chance(k run.StallKind, said bool) string {
 	return fmt.Sprintf(", p %.4f", k.P)
 }
 
-// Findings returns each database's longest stall, if it lasted at least a second.
+// Findings returns the longest stall of each database, if it lasted at least a second.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "stalls of a second or longer", Short: "stalls", Of: longest}}
 }
@@ -181,7 +180,7 @@ func longest(runs []*run.Run) string {
 	return fmt.Sprintf("%d, longest %s, coincided with %s", all, seconds(most.Length), with)
 }
 
-// FileNames returns the ability's file names.
+// FileNames returns the file names.
 func (Half) FileNames() []string { return []string{fileStalls} }
 
 // Files returns one file with a line for each stall and each kind that coincided with it.

@@ -1,4 +1,4 @@
-// Package upkeep shows how a cluster's upkeep affected a load.
+// Package upkeep shows how cluster upkeep affected a load.
 package upkeep
 
 import (
@@ -16,7 +16,7 @@ import (
 // Half shows upkeep in reports.
 type Half struct{}
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "upkeep" }
 
 // Acted reports whether the cluster was maintained during the load.
@@ -37,7 +37,7 @@ func (Half) Settings() map[string]func(*run.Run) bool {
 	return acted
 }
 
-// Rows returns one row, with each upkeep kind's effect.
+// Rows returns one row, with the effect of each upkeep kind.
 func (Half) Rows() []abilities.Row {
 	return []abilities.Row{{
 		After: "LOG-EVENTS", Name: "UPKEEP", Unit: "times", Cell: cell,

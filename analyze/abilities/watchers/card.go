@@ -15,7 +15,7 @@ import (
 )
 
 // heard formats the time until the last watcher heard of a write: the p99, or the longest time if
-// there are few. The text mentions it if the time is known for only some of the stage's writes.
+// there are few. The text mentions it if the time is known for only some writes in the stage.
 func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string {
 	if is == nil {
 		return "-"
@@ -33,8 +33,8 @@ func heard(is *results.Spread, of *watchers.Stage, clocks time.Duration) string 
 	return bounded(is.P99, clocks) + " ms"
 }
 
-// partly reports whether more of a stage's writes than a percentile could ignore have no time until
-// all heard of them.
+// partly reports whether more writes than a percentile could ignore have no time until all heard of
+// them.
 func partly(s *watchers.Stage) bool {
 	const ignored = 0.01
 	return float64(s.Unheard()) > ignored*float64(s.Writes)
@@ -79,11 +79,12 @@ type line struct {
 	of   func(*watchers.Outcome, *watchers.Stage) string
 }
 
-// fewNumbers is how many watcher counts may each have a separate row on the card, not a detail.
+// fewNumbers is the number of watcher counts that may each have a separate row on the card, not a
+// detail.
 const fewNumbers = 4
 
-// lines returns the card's rows, for rising watcher counts. values means that some watchers need
-// values. Times are in milliseconds.
+// lines returns the rows on the card, for rising watcher counts. values means that some watchers
+// need values. Times are in milliseconds.
 func lines(numbers []int, values bool) []line {
 	list := []line{{"each heard", func(o *watchers.Outcome, s *watchers.Stage) string { return middleAndTail(s.Sent, o.ClockError) }}}
 	for i, n := range numbers {
@@ -119,8 +120,8 @@ func lines(numbers []int, values bool) []line {
 	}})
 }
 
-// short formats a time in milliseconds with few digits. A time below the clocks' error is printed
-// as at most that error.
+// short formats a time in milliseconds with few digits. A time below the clock error is printed as
+// at most that error.
 func short(ns int64, clocks time.Duration) string {
 	sign := ""
 	if ns < int64(clocks) {

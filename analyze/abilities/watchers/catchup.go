@@ -51,8 +51,8 @@ func (l late) caughtUp() bool {
 // perSecond formats a rate.
 func perSecond(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
 
-// sayLate is the sentence about how fast each store's slow watchers were served, and under how many
-// writes they caught up.
+// sayLate is the sentence about the speed at which each store served slow watchers, and the write
+// rates under which they caught up.
 func sayLate(list []late) string {
 	var said, stores []string
 	for _, l := range list {
@@ -76,8 +76,7 @@ func sayLate(list []late) string {
 	return strings.Join(said, " ")
 }
 
-// underWrites states at which write rates a store's watchers caught up, and did not. The rates
-// rise.
+// underWrites states at which write rates watchers caught up, and did not. The rates rise.
 func underWrites(of []late) string {
 	first := slices.IndexFunc(of, func(l late) bool { return !l.caughtUp() })
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// statistic is a database's line.
+// statistic is the line for a database.
 type statistic struct {
 	name string
 	dash figure.Dash
@@ -35,8 +35,8 @@ func statistics() []statistic {
 	}
 }
 
-// Figures returns delivery by watcher count, and how fast slow watchers caught up by how much was
-// written.
+// Figures returns delivery by watcher count, and the speed at which slow watchers caught up by the
+// amount written.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{delivery(columns), caughtUpByWrites(columns)} {
 		if len(f.Series) > 0 {
@@ -93,8 +93,8 @@ func varies(lines []figure.Series) bool {
 // served has the speeds at which slow connections caught up at a write rate.
 type served struct{ written, median, least float64 }
 
-// caughtUpByWrites has lines for each database's median and slowest connection, through all stages
-// in its runs, and one line where watchers are served as fast as the load writes.
+// caughtUpByWrites has lines for the median and the slowest connection of each database, through
+// all stages in its runs, and one line where watchers are served as fast as the load writes.
 func caughtUpByWrites(columns []abilities.Column) figure.Figure {
 	f := figure.Figure{
 		Name: "WATCH-CATCH-UP", Short: "How fast watchers that were behind caught up, by how much was written", Kind: figure.Points,

@@ -1,5 +1,4 @@
-// Package watchers shows how soon watchers of keys heard of a load's writes, and whether they heard
-// of all.
+// Package watchers shows when watchers of keys heard of writes, and whether they heard of all.
 package watchers
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// Half shows in reports how events were delivered to watchers.
+// Half shows deliveries to watchers in reports.
 type Half struct{}
 
 var (
@@ -28,7 +27,7 @@ var (
 	_ abilities.Drawer = Half{}
 )
 
-// Name is the experiment's kind.
+// Name is the experiment kind.
 func (Half) Name() string { return "watchers" }
 
 // Acted reports whether keys were watched during the load.
@@ -37,7 +36,7 @@ func (Half) Acted(r *run.Run) bool {
 	return err == ""
 }
 
-// outcome returns a run's outcome, or the reason why it has no outcome.
+// outcome returns the outcome, or the reason why there is no outcome.
 func outcome(r *run.Run) (o watchers.Outcome, none string) {
 	o, err := watchers.Record().Of(r.Info.Record.Records)
 	switch {
@@ -113,7 +112,7 @@ func each(o *watchers.Outcome, of func(*watchers.Stage) string) string {
 	return strings.Join(parts, "; ")
 }
 
-// connections formats a stage's connection count.
+// connections formats the connection count of a stage.
 func connections(s *watchers.Stage) string { return english.Plural(s.Connections, "connection", "") }
 
 func plan(o *watchers.Outcome) (run.Measure, string) {
@@ -133,7 +132,7 @@ func plan(o *watchers.Outcome) (run.Measure, string) {
 // ms formats a time in milliseconds.
 func ms(ns int64) string { return fmt.Sprintf("%.3f", float64(ns)/1e6) }
 
-// bounded formats a time in milliseconds. A time below the clocks' error is printed as at most that
+// bounded formats a time in milliseconds. A time below the clock error is printed as at most that
 // error.
 func bounded(ns int64, clocks time.Duration) string {
 	if ns < int64(clocks) {
@@ -142,7 +141,7 @@ func bounded(ns int64, clocks time.Duration) string {
 	return ms(ns)
 }
 
-// byClocks states the error in times between several machines' clocks; "" for a single clock.
+// byClocks states the error in times between the clocks of several machines; "" for a single clock.
 func byClocks(o *watchers.Outcome) string {
 	if o.ClockError == 0 {
 		return ""
@@ -150,7 +149,7 @@ func byClocks(o *watchers.Outcome) string {
 	return fmt.Sprintf("; clocks to within %s ms", ms(int64(o.ClockError)))
 }
 
-// percentiles formats the percentiles that have enough values. clocks is the clocks' error.
+// percentiles formats the percentiles that have enough values. clocks is the clock error.
 func percentiles(s *results.Spread, clocks time.Duration) string {
 	var parts []string
 	for _, q := range []struct {
@@ -171,7 +170,7 @@ func unheard(*watchers.Outcome) run.Measure {
 }
 
 // spent formats times since a write by stage. If writers and watchers have several clocks, the
-// times are exact to within the clocks' error.
+// times are exact to within the clock error.
 func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		m, text := times(of, unheard, o.ClockError)(o)
@@ -182,8 +181,8 @@ func spent(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (ru
 	}
 }
 
-// allHeard formats times until all had heard of a write, like spent, and how many writes have no
-// such time.
+// allHeard formats times until all had heard of a write, like spent, and the number of writes
+// without such a time.
 func allHeard(of func(*watchers.Stage) *results.Spread) func(*watchers.Outcome) (run.Measure, string) {
 	return func(o *watchers.Outcome) (run.Measure, string) {
 		m, text := spent(of)(o)
@@ -216,7 +215,7 @@ func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome
 	}
 }
 
-// old formats how long an old value was used.
+// old formats the time for which an old value was used.
 func old(o *watchers.Outcome) (run.Measure, string) {
 	if !o.Values {
 		return run.Inapplicable("events of %s watches have no values", o.Kind), ""
@@ -343,7 +342,8 @@ func catchUp(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: order.Middle(rates), N: int64(len(rates))}, text
 }
 
-// lags returns how long slow connections needed to catch up, and for how long the others were behind.
+// lags returns the time that slow connections needed to catch up, and that for which the others
+// were behind.
 func lags(s *watchers.SlowStage) (caughtUp, behind *results.Spread) {
 	var took, never []int64
 	for i := range s.Each {
@@ -403,7 +403,7 @@ func slowWrites(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: float64(last.Slow.During.P99) / 1e6, N: last.Slow.During.Requests}, text
 }
 
-// reconnects formats how many connections were opened again.
+// reconnects formats the number of connections opened again.
 func reconnects(o *watchers.Outcome) (run.Measure, string) {
 	with := func(s *watchers.Stage) bool { return s.Reconnects != nil }
 	last := most(o, with)

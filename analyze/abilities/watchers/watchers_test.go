@@ -178,7 +178,8 @@ func TestPerEvent(t *testing.T) {
 	}
 }
 
-// A connection that never caught up has a rate and no time, and the cell says for how long it was behind.
+// A connection that never caught up has a rate and no time, and the cell has the time for which it
+// was behind.
 func TestNeverCaughtUp(t *testing.T) {
 	o := watched()
 	o.Plan.Slow = watchers.Slow{Share: 1, Pause: 5 * time.Second}
@@ -205,7 +206,7 @@ func TestNeverCaughtUp(t *testing.T) {
 	}
 }
 
-// The sentence and the card describe the most watchers, and a database's unknown values are dashes.
+// The sentence and the card describe the most watchers, and unknown values are dashes.
 func TestCard(t *testing.T) {
 	lossy := watched()
 	lossy.Counts.Lost = 1234
@@ -250,7 +251,7 @@ func TestCard(t *testing.T) {
 }
 
 // Writes have no time if it is not known when all had heard of them, and the row, the sentence and
-// the note say how many they are.
+// the note count them.
 func TestUnheard(t *testing.T) {
 	o := watched()
 	o.Coalesces = true
@@ -315,8 +316,8 @@ func slowed(t *testing.T, name string, written float64, rates ...float64) *run.R
 	return r
 }
 
-// If all databases have slow watchers, the sentence and the card are about how fast they caught up: each
-// store's rates, and the writes under which its watchers still did.
+// If all databases have slow watchers, the sentence and the card are about the speed at which they
+// caught up: the rates for each store, and the writes under which its watchers still did.
 func TestLateCard(t *testing.T) {
 	caught := func(r *run.Run) []*run.Run {
 		o, none := outcome(r)
@@ -354,8 +355,8 @@ func TestLateCard(t *testing.T) {
 	}
 }
 
-// The picture that shows how fast connections caught up has a line through a database's write
-// rates, and one for connections that would be as fast as writes.
+// The picture of the speed at which connections caught up has a line through the write rates for a
+// database, and one for connections that would be as fast as writes.
 func TestCatchUpFigure(t *testing.T) {
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {
 		return abilities.Column{Name: name, Key: key, Runs: runs}

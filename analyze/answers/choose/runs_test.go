@@ -33,7 +33,7 @@ func limited(r *run.Run, latency time.Duration) *run.Run {
 }
 
 // A need of 1,000/s is met by a capacity only if every trial found one that is above it, with the
-// need's limits, and held it where that was asked for.
+// limits in the need, and held it where that was asked for.
 func TestCapacity(t *testing.T) {
 	need := workload.Need{Rate: 1000, Latency: 20 * time.Millisecond, At: "p99", Errors: 0.1}
 	for _, tt := range []struct {

@@ -35,7 +35,7 @@ func profileOf(functions ...any) []byte {
 	return all
 }
 
-// setProfiles records a member's profiles.
+// setProfiles records the profiles of a member.
 func setProfiles(t *testing.T, m *results.Member, profiles ...profile.Profile) {
 	t.Helper()
 	if err := profile.Record().Set(&m.Records, profiles); err != nil {
@@ -74,7 +74,7 @@ func documentOf(t *testing.T, r *Report) (d profiledDocument) {
 }
 
 // profiled gives every run on a side two members with the profile, which begins in the middle of a
-// second. All seconds have the first step's throughput.
+// second. All seconds have the throughput of the first step.
 func profiled(t *testing.T, s Side, content []byte) {
 	t.Helper()
 	for i := range s.Runs {
@@ -132,7 +132,7 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// TestProfilesOfSteps: requests are counted over the profile's time, whatever steps it is in.
+// TestProfilesOfSteps: requests are counted over the time of the profile, whatever steps it is in.
 func TestProfilesOfSteps(t *testing.T) {
 	a, b := side("A", 0, 1, 1000), side("B", 60, 1, 1000)
 	profiled(t, a, profileOf("raft.Step", 100))

@@ -15,7 +15,7 @@ import (
 // factory makes runs in memory, whose throughput follows a law.
 type factory struct {
 	order []string
-	law   func(side string, n int) float64 // n counts a side's runs from 0
+	law   func(side string, n int) float64 // n counts the runs on a side from 0
 	edit  func(side string, r *results.DatabaseRun)
 	made  map[string]*run.Run // by folder
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// experiment makes the runs in trials: for each, every database's throughput and p99.
+// experiment makes the runs in trials: for each, throughput and p99 of every database.
 type experiment struct {
 	rate   float64
 	trials []map[string][2]float64
@@ -103,7 +103,7 @@ func TestGrade(t *testing.T) {
 	}
 }
 
-// A terminal's screen has at most 24 lines with 100 letters, whatever is in the report.
+// A terminal screen has at most 24 lines with 100 letters, whatever is in the report.
 func TestScreenFits(t *testing.T) {
 	e := experiment{order: []string{"etcd-with-a-long-name-1", "etcd-with-a-long-name-2", "etcd-with-a-long-name-3", "etcd-with-a-long-name-4"}, trials: []map[string][2]float64{{}}}
 	var marks []run.Mark
@@ -156,14 +156,14 @@ func TestTrialsAreOneColumn(t *testing.T) {
 
 type values = map[string]float64
 
-// own is the mark on a client's own delay in a step that lasts 100 s.
+// own is the mark on a delay by the client in a step that lasts 100 s.
 func own(tag string, step, clients int, percent float64) run.Mark {
 	return run.Mark{Tag: tag, Mark: results.NewMark(mark.Saturated, false, values{
 		"step": float64(step), "clients": float64(clients), "share_percent": percent, "own_seconds": percent, "of_seconds": 100, "mark_percent": 5,
 	}, nil)}
 }
 
-// Equal statements in many runs' marks are one reason, with the worst one's text.
+// Equal statements in the marks on many runs are one reason, with the text of the worst.
 func TestTrust(t *testing.T) {
 	runs := experiment{order: []string{"etcd"}, trials: []map[string][2]float64{{"etcd": {1, 1}}, {"etcd": {1, 1}}}}.runs()
 	marked := func(tag, code, text string, invalid bool) run.Mark {
@@ -306,7 +306,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestFactsFit: facts about several databases take a screen's width, with the longest ones below.
+// TestFactsFit: facts about several databases take the screen width, with the longest ones below.
 func TestFactsFit(t *testing.T) {
 	f := Facts{Columns: []string{"etcd", "zookeeper-3.9.5", "consul-1.21.0"}, Rows: []Fact{
 		{Short: "longest pause", Texts: []string{"under 100 ms", "197 ms", "under 100 ms"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// reports writes reports' JSON files by their folders.
+// reports writes the JSON files of reports by folder.
 func reports(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The list's text on trust is understandable without the report's lines.
+// The text on trust in the list is understandable without the lines in the report.
 func TestTrust(t *testing.T) {
 	lost, late, known := reason{Code: "server lost", Invalid: true, Weakens: true}, reason{Code: "client late", Weakens: true}, reason{Code: "expected"}
 	for _, test := range []struct {
@@ -102,7 +102,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Others' files are not overwritten.
+// Files by others are not overwritten.
 func TestWriteRefuses(t *testing.T) {
 	for name, want := range map[string]string{Readme: "has no place for the list", Page: "was not written by dbtester index"} {
 		dir := reports(t, map[string]string{"a/all-aggregated.json": older, name: "something"})

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// BenchmarkSecond does one second's work for three pages, in the tenth minute of a load with three
-// members: the frame is made once, and sent to each. %-of-a-core is the CPU time for all that, with
-// the pages' side of the connections.
+// BenchmarkSecond does the work of one second for three pages, in the tenth minute of a load with
+// three members: the frame is made once, and sent to each. %-of-a-core is the CPU time for all
+// that, with the side of the pages in the connections.
 func BenchmarkSecond(b *testing.B) {
 	const pages, minutes = 3, 10
 	now := time.Now()
@@ -55,7 +55,7 @@ func BenchmarkSecond(b *testing.B) {
 	}
 }
 
-// cpu returns this process's CPU time.
+// cpu returns the CPU time of this process.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

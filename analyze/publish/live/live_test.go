@@ -56,7 +56,7 @@ func sampleOf(at time.Time, written float64) results.Sample {
 	return s
 }
 
-// around is a run whose second database's load has lasted for three seconds.
+// around is a run whose load on the second database has lasted for three seconds.
 func around(now time.Time) *Run {
 	r := New("a title")
 	r.clock = func() time.Time { return now }
@@ -97,7 +97,7 @@ func counted(ended int64, errors ...int64) *exposition.Part {
 	return p
 }
 
-// frameOf returns a run's frame as a page reads it.
+// frameOf returns the frame of a run as a page reads it.
 func frameOf(t *testing.T, r *Run) (f struct {
 	Step, Line string
 	Figures    []struct {
@@ -245,7 +245,7 @@ func numbersOf(t *testing.T, l page.Line) []float64 {
 	return f.Xs[0]
 }
 
-// A line has the last samples from the members' machines, and not from the client's.
+// A line has the last samples from member machines, and not from the client machine.
 func TestServers(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if got := New("a title").Servers(); got != "" {
@@ -255,7 +255,7 @@ func TestServers(t *testing.T) {
 	if got, want := r.Servers(), "members 42 % of a core, 5.0 MB in memory, 1.0 MB/s written"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// After one sample a member's writes per second are unknown.
+	// After one sample the writes per second by a member are unknown.
 	r.Sample(of, "member 2", sampleOf(now.Add(3*time.Second), 1e6))
 	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 1, Time: now})
 	if got, want := r.Servers(), "members 42/42 % of a core, 10 MB in memory, member 2 leads"; got != want {
@@ -267,7 +267,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// The page names the load's step, the next steps, and the leader.
+// The page names the current step, the next steps, and the leader.
 func TestAhead(t *testing.T) {
 	r := around(time.Unix(1_700_000_000, 0))
 	of := Of{1, 1, "consul"}
@@ -325,7 +325,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// A long run's frames grow to a bound, and so does the memory for them.
+// The frames of a long run grow to a bound, and so does the memory for them.
 func TestLongRun(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r := New("long")
@@ -350,7 +350,7 @@ func TestLongRun(t *testing.T) {
 	}
 }
 
-// A database's second trial replaces the first.
+// The second trial of a database replaces the first.
 func TestTrials(t *testing.T) {
 	r := New("")
 	for trial := 1; trial <= 2; trial++ {
@@ -527,7 +527,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// stream opens a run's events, and returns its lines.
+// stream opens the events of a run, and returns the lines.
 func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/events", nil)
@@ -562,7 +562,7 @@ func next(t *testing.T, lines *bufio.Scanner, name string) string {
 	return ""
 }
 
-// A run's page becomes the report, which is served only from its folder, until it was fetched.
+// The page of a run becomes the report, which is served only from its folder, until it was fetched.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"report.html": "the report", "numbers.csv": "1,2"} {
@@ -642,7 +642,7 @@ func TestManyViewers(t *testing.T) {
 }
 
 // Pages that read nothing from their connections delay neither the page that reads, nor scrapes,
-// nor the server's shutdown. No more pages than the bound are served.
+// nor server shutdown. No more pages than the bound are served.
 func TestSlowViewers(t *testing.T) {
 	s, at := served(t, around(time.Now()))
 	lines, done := stream(t, at)
@@ -664,7 +664,7 @@ func TestSlowViewers(t *testing.T) {
 	if code, _ := get(t, at+"/events", nil); code != http.StatusServiceUnavailable {
 		t.Errorf("a page beyond the bound got %d, want %d", code, http.StatusServiceUnavailable)
 	}
-	// Far more than a connection's buffers hold.
+	// Far more than the buffers of a connection hold.
 	large := newEvent("large", strings.Repeat("x", 1<<20))
 	for range 32 {
 		s.viewers.send(large)
@@ -750,7 +750,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A step's new progress text replaces its previous one.
+// A new progress text for a step replaces the previous one.
 func TestSay(t *testing.T) {
 	r := New("")
 	for _, text := range []string{"start members", "wrote 10 of 20 keys", "wrote 20 of 20 keys", "load"} {

@@ -48,8 +48,8 @@ func TestVerticalTitles(t *testing.T) {
 	}
 }
 
-// TestMeasuredPlaces: measured points' places have no ticks of their own, as in pictures; whole
-// ones and those with names have.
+// TestMeasuredPlaces: the places of measured points have no ticks of their own, as in pictures;
+// whole ones and those with names have.
 func TestMeasuredPlaces(t *testing.T) {
 	p := pageOf()
 	p.Figures = nil

@@ -46,7 +46,7 @@ func (b *browser) eval(expression string) any {
 	return value
 }
 
-// size sets the window's size.
+// size sets the window size.
 func (b *browser) size(width, height int) {
 	b.t.Helper()
 	b.must(b.Size(width, height))

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// The script's data has the events, the points without a line, the panels, the boxes, and the
+// The data for the script has the events, the points without a line, the panels, the boxes, and the
 // series that are shown on demand.
 func TestDataOfFigures(t *testing.T) {
 	line := figure.Series{Name: "etcd", Key: 1, X: []float64{0, 1}, Y: []float64{1, 2}}
@@ -35,7 +35,7 @@ func TestDataOfFigures(t *testing.T) {
 	}
 }
 
-// Thinned series with labelled points keep the remaining points' labels.
+// Thinned series with labelled points keep the labels on the remaining points.
 func TestThinnedLabels(t *testing.T) {
 	s := figure.Series{Loose: true}
 	for i := range 1000 {

@@ -34,7 +34,7 @@ func dotsOf(t *testing.T, l Line) (xs []float64, ys []*float64) {
 }
 
 // A short line has all its points; a long one the lowest and the highest, in parts that are at most
-// twice as wide as the page's parts at its end.
+// twice as wide as the parts on the page at its end.
 func TestLine(t *testing.T) {
 	var l Line
 	if !l.Empty() {

@@ -222,7 +222,7 @@ func (l live) boxes() {
 	l.b.eval(`document.activeElement.blur()`)
 }
 
-// dots are trials on the databases' bars, each in its own colour.
+// dots are trials on the database bars, each in its own colour.
 func (l live) dots() {
 	l.want("dots", `document.querySelectorAll('#figure-dots .live circle').length`, 3.0)
 	l.want("colours of bars", `new Set([...document.querySelectorAll('#figure-dots rect[data-series]')].map(r => r.getAttribute('fill'))).size`, 2.0)
@@ -252,7 +252,7 @@ func (l live) units() {
 	l.want("powers of two", `document.body.textContent.includes('MiB')`, false)
 }
 
-// save presses the figures' buttons, and compares the tables with those that Go writes.
+// save presses the buttons on figures, and compares the tables with those that Go writes.
 func (l live) save() {
 	l.want("links to files beside the page", `document.querySelectorAll('.files a').length`, 0.0)
 	l.b.eval(`(() => {

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
-// TestPublishedPages checks each published page's first screen: at 1440 x 800 all of it is in the
-// window, and at 390 nothing is wider than the window.
+// TestPublishedPages checks the first screen of each published page: at 1440 x 800 all of it is in
+// the window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
 	b := chromiumtest.Start(t, 10*time.Minute)
 	all, err := filepath.Glob("../../../test-results/*/report.html")
@@ -41,7 +41,7 @@ func TestPublishedPages(t *testing.T) {
 	}
 }
 
-// wantNumber wants an expression's value to be no larger than a bound.
+// wantNumber wants the value of an expression to be no larger than a bound.
 func wantNumber(t *testing.T, b *chromium.Browser, what, expression string, most float64) {
 	t.Helper()
 	value, err := b.Eval(expression)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// firstScreen is the first screen in a published report's JSON file.
+// firstScreen is the first screen in the JSON file of a published report.
 type firstScreen struct {
 	Title    string `json:"title"`
 	Headline struct {
@@ -65,7 +65,7 @@ type screenValue struct {
 
 // TestPublishedScreens compares each published first screen with its own tables. It answers with a
 // sentence that names every database. Each number in the sentence is in a table, the winners are
-// those in its claims, and the claims' ratios are those in the table.
+// those in its claims, and the ratios in the claims are those in the table.
 func TestPublishedScreens(t *testing.T) {
 	paths, err := filepath.Glob("../../../test-results/*/all-aggregated.json")
 	if err != nil || len(paths) < 10 {
@@ -172,7 +172,7 @@ func numbersOf(sentence string, names []string) []string {
 	return figureText.FindAllString(conditions.ReplaceAllString(sentence, ""), -1)
 }
 
-// equalTexts reports whether a table's text is a number in a sentence: to the digits that the
+// equalTexts reports whether a text in a table is a number in a sentence: to the digits that the
 // sentence gives, and in the unit that it has.
 func equalTexts(table, sentence string) bool {
 	if strings.TrimPrefix(table, ">= ") == sentence {

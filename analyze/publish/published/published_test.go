@@ -73,7 +73,7 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 }
 
-// unpacked returns a folder with an archive's contents.
+// unpacked returns a folder with the contents of an archive.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -114,7 +114,7 @@ func unpacked(t *testing.T, path string) string {
 	}
 }
 
-// numberKey finds a number in numbers.csv by its step's position among the row's steps.
+// numberKey finds a number in numbers.csv by the position of its step in the row.
 type numberKey struct {
 	run, tag, metric string
 	operation        string // "" for all
@@ -199,8 +199,8 @@ type recordedStep struct {
 	Rate       float64
 }
 
-// window is a step's measured part: its time after the warm-up, however late its last request was
-// sent, or to the last answer if a request count ends it.
+// window is the measured part of a step: its time after the warm-up, however late its last request
+// was sent, or to the last answer if a request count ends it.
 func (s recordedStep) window(warmUp time.Duration) window {
 	from := s.Start.Add(warmUp)
 	switch end := s.Start.Add(s.Duration); {
@@ -252,7 +252,7 @@ func compareRun(t *testing.T, run string, printed map[numberKey]float64) (compar
 	return compared
 }
 
-// computed are one database's numbers that are computed from its records.
+// computed are the numbers for one database that are computed from its records.
 type computed struct {
 	t       *testing.T
 	dir     string
@@ -293,7 +293,7 @@ func (c computed) counts() {
 	}
 }
 
-// part is a step, or one operation's requests in it.
+// part is a step, or the requests of one operation in it.
 type part struct {
 	step      int
 	operation string // "" for all
@@ -303,8 +303,8 @@ func (p part) has(row map[string]string) bool {
 	return row["step"] == strconv.Itoa(p.step) && (p.operation == "" || row["operation"] == p.operation)
 }
 
-// steps computes throughput and latencies in each step's measured part, and in a mix each
-// operation's.
+// steps computes throughput and latencies in the measured part of each step, and in a mix of each
+// operation.
 func (c computed) steps() {
 	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
 	operations := map[string]bool{}
@@ -381,7 +381,7 @@ func (c computed) part(p part, timing string, intervals, progress []map[string]s
 	}
 }
 
-// members counts the requests that each member answered in each step's measured part.
+// members counts the requests that each member answered in the measured part of each step.
 func (c computed) members() {
 	for _, row := range c.rows("members.csv") {
 		if row["phase"] != "measure" || c.number(row, "member") < 0 {
@@ -393,7 +393,7 @@ func (c computed) members() {
 	}
 }
 
-// histograms reads ok requests' latencies by step, for all operations together and for each.
+// histograms reads the latencies of ok requests by step, for all operations together and for each.
 func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
 	if err != nil {
@@ -454,8 +454,8 @@ func (c computed) faults() {
 	c.set("FAULT-BLACKOUT", 0, worst)
 }
 
-// servers computes all members' resource usage, from the counters that enclose the load, and the
-// fsyncs by the member with the most.
+// servers computes the resource usage of all members, from the counters that enclose the load, and
+// the fsyncs by the member with the most.
 func (c computed) servers() {
 	cpu, most, reported := 0.0, 0.0, true
 	var windows []window
@@ -486,8 +486,8 @@ func (c computed) servers() {
 }
 
 // growth sums up the intervals between samples that the windows touch, each once, up to the last
-// sample from /proc in the second that ends a window: the one before a stop may follow that
-// second's own. It is NaN if a sample has no value, or the counter started again.
+// sample from /proc in the second that ends a window: the one before a stop may follow the regular
+// one in that second. It is NaN if a sample has no value, or the counter started again.
 func (c computed) growth(file, column string, offset int64, windows []window) float64 {
 	const closeEnough = int64(100 * time.Millisecond)
 	rows := slices.DeleteFunc(c.rows(file), func(row map[string]string) bool { return row["ERROR"] != "" })

@@ -48,7 +48,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// Interface names have a card's address in tables, too, and object keys have machine names.
+// Interface names have the address of a card in tables, too, and object keys have machine names.
 func TestNamesInTablesAndKeys(t *testing.T) {
 	t.Parallel()
 	p := &packer{checked: &checked{manifest: &results.Manifest{}}, names: newNames(), known: newVocabulary(), unknown: map[string]bool{}}
@@ -74,8 +74,8 @@ func TestNamesInTablesAndKeys(t *testing.T) {
 	}
 }
 
-// Logs that the manifest lists keep their names, and so do a member's logs if its list was lost.
-// Files outside the record folders do not belong to the record.
+// Logs that the manifest lists keep their names, and so do the logs of a member if its list was
+// lost. Files outside the record folders do not belong to the record.
 func TestListedLogs(t *testing.T) {
 	t.Parallel()
 	record := &results.DatabaseRun{Members: []results.Member{{Files: []string{"logs/1-etcd.log"}}, {}}}

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// digested returns the record of a folder's only database, and where its files are.
+// digested returns the record of the only database in a folder, and where its files are.
 func digested(t *testing.T, dir string) (*results.DatabaseRun, string) {
 	t.Helper()
 	folder, err := results.Open(dir)
@@ -23,7 +23,7 @@ func digested(t *testing.T, dir string) (*results.DatabaseRun, string) {
 	return m.Databases[0], folder.Path(m.Databases[0].Tag)
 }
 
-// TestDigests: an archive has its own files' digests, with a list of the files that packing
+// TestDigests: an archive has digests of its own files, with a list of the files that packing
 // changed. A damaged record is refused.
 func TestDigests(t *testing.T) {
 	t.Parallel()

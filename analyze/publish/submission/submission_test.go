@@ -89,7 +89,7 @@ func published(t *testing.T, name string) string {
 	return dir
 }
 
-// pack packs a run and returns its record's folder, unpacked.
+// pack packs a run and returns the folder with its record, unpacked.
 func pack(t *testing.T, o Options) (*Packed, string) {
 	t.Helper()
 	if o.To == "" {
@@ -108,7 +108,7 @@ func pack(t *testing.T, o Options) (*Packed, string) {
 	return packed, filepath.Join(dir, packed.Folder)
 }
 
-// numbers are the rows in a run's table, with the names of its databases.
+// numbers are the rows in the table of a run, with the names of its databases.
 func numbers(t *testing.T, dir string) (rows []string) {
 	t.Helper()
 	runs, err := run.FromFolder(dir)
@@ -194,7 +194,7 @@ func TestSameBytes(t *testing.T) {
 	t.Parallel()
 	run := published(t, "quickstart")
 	var first []byte
-	// The packing machine's names change nothing if the records do not contain them.
+	// The names of the packing machine change nothing if the records do not contain them.
 	for _, o := range []Options{{Run: run}, {Run: run, Hosts: []string{"build-7.ci.example.net"}, Users: []string{"somebody"}}} {
 		packed, again := pack(t, o)
 		if len(packed.Pseudonyms) == 0 || packed.Pseudonyms[0] != (Pseudonym{"vm", "host-1"}) || slices.ContainsFunc(packed.Pseudonyms, func(p Pseudonym) bool { return p.Name == "somebody" }) {
@@ -293,8 +293,8 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// edit replaces a text everywhere in a file, which must have it. offerMore makes a run's manifest
-// claim that more requests were due.
+// edit replaces a text everywhere in a file, which must have it. offerMore makes a manifest claim
+// that more requests were due.
 func offerMore(t *testing.T, run string) {
 	t.Helper()
 	path := filepath.Join(run, results.FileManifest)

@@ -35,7 +35,7 @@ type traced struct {
 	names   map[[2]int]string // for processes (thread 0) and threads
 }
 
-// begin is when the fixture's load begins.
+// begin is when the load in the fixture begins.
 var begin = time.Unix(runtest.Begin, 5e8).UTC()
 
 // hostile is a name or a text that a server may have chosen.
@@ -72,7 +72,7 @@ func fixture(t *testing.T) (*run.Run, string) {
 	return r, filepath.Join(dir, "etcd")
 }
 
-// parsed reads a run's trace.
+// parsed reads the trace of a run.
 func parsed(t *testing.T, r *run.Run) (out traced) {
 	t.Helper()
 	var b bytes.Buffer
@@ -162,7 +162,7 @@ func (d *traced) find(track, name string) (out []read) {
 	return out
 }
 
-// at returns a record's beginning and its end after the load began.
+// at returns the beginning and the end of a record after the load began.
 func (d *traced) at(one read) (from, to time.Duration) {
 	from = d.zero.Add(time.Duration(math.Round(*one.Time * 1e3))).Sub(begin)
 	to = from

@@ -79,7 +79,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// Answers are unpacked unchanged, even if a histogram's bounds change or if it is sometimes
+// Answers are unpacked unchanged, even if the bounds of a histogram change or if it is sometimes
 // missing.
 func TestAnswers(t *testing.T) {
 	noise := rand.New(rand.NewPCG(1, 2))

@@ -40,7 +40,7 @@ func upTo(n int) (values []float64) {
 	return values
 }
 
-// The interval holds a skewed distribution's true median in at least 95 % of many samples.
+// The interval holds the true median of a skewed distribution in at least 95 % of many samples.
 func TestSpreadCovers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const median = 0.6931471805599453

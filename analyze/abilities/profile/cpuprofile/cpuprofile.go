@@ -1,5 +1,5 @@
-// Package cpuprofile reads CPU profiles in pprof's format: how much processor time each
-// function used itself.
+// Package cpuprofile reads the processor time that each function used itself from CPU profiles in
+// the pprof format.
 package cpuprofile
 
 import (
@@ -57,7 +57,7 @@ func unpacked(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// of sums a profile's processor times.
+// of sums the processor times in a profile.
 func of(is *profile.Profile) (*Profile, error) {
 	at := slices.IndexFunc(is.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
 	if at < 0 {
