@@ -5,7 +5,7 @@ import "context"
 // Bulker is a driver whose servers accept requests that write several keys. Such requests
 // write the keys that exist before a load; no figure includes them.
 type Bulker interface {
-	// BulkSize returns the most keys that one request may have, at least 1. Sizes are in bytes.
+	// BulkSize returns the maximum number of keys in one request, at least 1. Sizes are in bytes.
 	BulkSize(keySize, valueSize int) int
 	// DialBulk opens a connection, as Dial does.
 	DialBulk(ctx context.Context, t Target) (Bulk, error)

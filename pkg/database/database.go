@@ -50,8 +50,8 @@ type Info struct {
 	// SharedConn means that one Client is safe for concurrent use. Otherwise an
 	// experiment must have as many connections as clients.
 	SharedConn bool
-	// Failover is the way a client chooses the next member after it lost one, unless the load sets
-	// it. The clients in common use choose so.
+	// Failover is how a client chooses the next member after it lost one, unless the load sets it.
+	// The clients in common use choose so.
 	Failover workload.Failover
 	// TLS means that members and clients support TLS, Auth that clients support
 	// credentials.
@@ -87,7 +87,7 @@ type Promise struct {
 	Text string
 }
 
-// Driver plans the members of one database and dials them. Driver fields are options; after
+// Driver plans the members of one database and dials them. A driver's fields are its options; after
 // decoding they do not change, and every method is safe for concurrent use.
 type Driver interface {
 	// Plan returns the plan for one member. It depends only on its arguments and has no side

@@ -23,7 +23,7 @@ type SourceBuilder interface {
 	FromSource(dir string) recipe.Checkout
 }
 
-// FromSource returns a recipe that builds the server from the checkout in dir.
+// FromSource returns the recipe that builds the server from the checkout in dir.
 func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	driver, ok := d.New().(SourceBuilder)
 	if !ok {

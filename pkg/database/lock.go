@@ -50,9 +50,9 @@ type LockRecipe struct {
 	Places bool
 	// Fence describes the fence, such as "the create revision of the contender's key".
 	Fence string
-	// Waits is the way a contender learns that the lock may be its own.
+	// Waits is how a contender learns that the lock may be its own.
 	Waits string
-	// Retry is the time for which a contender waits before it requests a delayed lock again.
+	// Retry is how long a contender waits before it requests a delayed lock again.
 	Retry time.Duration
 }
 
@@ -105,8 +105,8 @@ func (f LockFacts) Passes(r LockRecipe, o LockOptions) (earliest, latest time.Du
 	return max(0, earliest) + o.Delay, latest
 }
 
-// Lasts returns the time for which a session with a granted TTL lasts after its holder stops: at
-// least, if the last renewal is as old as it can be, and at most.
+// Lasts returns how long a session with a granted TTL lasts after its holder stops: at least, if
+// the last renewal is as old as it can be, and at most.
 func (f LockFacts) Lasts(ttl time.Duration) (least, most time.Duration) {
 	least, most = f.Session.Ends(ttl, 1)
 	return least - f.Renews(ttl), most

@@ -12,7 +12,7 @@ type MetricsSource struct {
 	Header map[string]string
 	// Address and Command, used instead of URL, are a host:port and the request to send.
 	// Each answer line has one name and one value; the answer ends when the server closes the
-	// connection. TLS is used if those clients use it.
+	// connection. TLS is used if the member's clients use it.
 	Address, Command string
 	Metrics          []ReportedMetric
 }

@@ -25,8 +25,8 @@ type SessionFacts struct {
 	Ends func(ttl time.Duration, n int) (earliest, latest time.Duration)
 	// Conns means that each session has its own connection.
 	Conns bool
-	// Renewal is the request that renews a session. Watch describes the way a client learns that
-	// keys ended.
+	// Renewal is the request that renews a session. Watch describes how a client learns that keys
+	// ended.
 	Renewal, Watch string
 	// Requests are the requests of a [Leaser]'s methods. NoRequests is the reason why clients are
 	// no Leasers. One or the other is empty.

@@ -17,7 +17,7 @@ type MemoryFitter interface {
 	FitMemory(bytes int64, given func(option string) bool) error
 }
 
-// Pacer is a driver that knows the rough speed of its clusters.
+// Pacer is a driver that knows roughly how fast its clusters are.
 type Pacer interface {
 	// Pace returns the approximate throughput of three members on one machine with two processors,
 	// in a closed loop with that many clients. It estimates the durations printed before a run, and

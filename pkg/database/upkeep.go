@@ -23,9 +23,9 @@ type Defragmenter interface {
 
 // Snapshotter is a driver whose members copy their data on request.
 type Snapshotter interface {
-	// Snapshot makes one member copy its data, and returns its size in bytes when it is complete. A
-	// copy the member sends is read to its end and dropped; a member that writes a file keeps the
-	// file.
+	// Snapshot makes one member copy its data, and returns the size of the copy in bytes when it is
+	// complete. A copy the member sends is read to its end and dropped; a member that writes a file
+	// keeps the file.
 	Snapshot(ctx context.Context, t Target, member int) (int64, error)
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Upstream is a driver that knows the defaults of database releases.
+// Upstream is a driver that knows the defaults of each database release.
 type Upstream interface {
 	// SetUpstream changes the options to the defaults of a release; version is plain, such as
 	// "3.6.16". Options that no release has keep the dbtester defaults.

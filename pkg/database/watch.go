@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WatchKind is a way in which a database reports key changes.
+// WatchKind is how a database reports key changes.
 type WatchKind string
 
 // The watch kinds.

@@ -28,7 +28,7 @@ const (
 )
 
 // Answers checks a driver with answers from a real member, which are below testdata/answers in the
-// calling package: first as recorded, then changed in hundreds of ways, each time one piece in one
+// calling package: first as recorded, then changed in hundreds of ways, each time one piece of one
 // answer. Calls must return without a panic, and without allocating the memory an answer claims to
 // need. No member is started, except with -record, which rewrites the file:
 //
@@ -64,7 +64,7 @@ func Answers(t *testing.T, s Suite, name string) {
 // Recording reports whether -record was given. A suite then needs executables.
 func Recording() bool { return flag.Lookup("record").Value.String() == "true" }
 
-// FuzzAnswers runs Answers for the fuzzer, which changes one piece in an answer arbitrarily.
+// FuzzAnswers runs Answers for the fuzzer, which changes one piece of an answer arbitrarily.
 func FuzzAnswers(f *testing.F, s Suite, name string) {
 	f.Helper()
 	a := newAnswers(f, s, name)

@@ -82,8 +82,8 @@ func sizesCase(t *testing.T, f *fixture) {
 	}
 }
 
-// buffersCase: a client does not keep borrowed buffers after success, and values it appends to a
-// buffer stay there.
+// buffersCase: a client does not keep the caller's buffers after success, and values it appends to
+// a buffer stay there.
 func buffersCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	const n = 50

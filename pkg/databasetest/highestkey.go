@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// highestKeyCase: the highest number is found among keys with gaps. Keys that are not numbers with
+// highestKeyCase: the highest number is found among keys with gaps. Keys that are not numbers of
 // that size do not count.
 func highestKeyCase(t *testing.T, f *fixture) {
 	const size, other = 13, 31 // no other case has keys of digits

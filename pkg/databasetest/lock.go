@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// theirPrefix is the prefix for foreign locks with the same names.
+// theirPrefix is the prefix for others' locks with the same names.
 const theirPrefix = "shared/run-10"
 
 // openLocks dials locks the test closes at its end.

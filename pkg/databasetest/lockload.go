@@ -44,8 +44,8 @@ func (f *fixture) lockLoad(t *testing.T, prefix string, o database.LockOptions) 
 }
 
 const (
-	// lockContenders is the number of contenders for a lock, and lockTurns of turns that each one
-	// gets.
+	// lockContenders is the number of contenders for a lock, and lockTurns the number of turns that
+	// each one gets.
 	lockContenders = 4
 	lockTurns      = 5
 	// lockDelay applies to locks that have a delay.

@@ -140,8 +140,8 @@ func allFsyncs(t *testing.T, sources []database.MetricsSource, config *tls.Confi
 	return sum
 }
 
-// ownFsyncs compares the scraped fsyncs with those in the member text, which it fetches itself. It
-// retries if the member was not idle meanwhile.
+// ownFsyncs compares the scraped fsyncs with those in the member's own text, which it fetches
+// itself. It retries if the member was not idle meanwhile.
 func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *tls.Config) {
 	t.Helper()
 	var names []string // which are added, or of which the member has one

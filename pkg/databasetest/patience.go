@@ -3,7 +3,7 @@ package databasetest
 import "time"
 
 const (
-	// Patience is the time that anything may take on a busy machine: only a hang takes longer.
+	// Patience is how long anything may take on a busy machine: only a hang takes longer.
 	Patience = 5 * time.Minute
 	// opWithin bounds an operation that must succeed.
 	opWithin = Patience

@@ -19,13 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// neighbourKeys is the default number of foreign keys; the flag -neighbour-keys changes it.
+// neighbourKeys is the default number of neighbour keys; the flag -neighbour-keys changes it.
 const neighbourKeys = 100
 
-// ourPrefix is the prefix for the load. Foreign keys lie directly next to it.
+// ourPrefix is the prefix for the load. Neighbour keys lie directly next to it.
 const ourPrefix = "shared/run-1"
 
-// neighbours returns the prefixes of foreign keys; the empty one is a client without a prefix.
+// neighbours returns the prefixes of neighbour keys; the empty one is a client without a prefix.
 func neighbours() []string { return []string{"", "shared/run-10"} }
 
 // besides returns keys without a prefix whose names lie directly next to the load's, if the
@@ -90,14 +90,14 @@ func prefixCase(t *testing.T, f *fixture) {
 	})
 }
 
-// neighbourhood holds foreign keys in their original state.
+// neighbourhood holds neighbour keys in their original state.
 type neighbourhood struct {
 	f    *fixture
 	held func(testing.TB, *Cluster) map[string]string
 	was  map[string]string
 }
 
-// inhabit writes foreign keys: numbers a load would also write, and a few words.
+// inhabit writes neighbour keys: numbers a load would also write, and a few words.
 func (f *fixture) inhabit(t *testing.T) *neighbourhood {
 	t.Helper()
 	n, err := strconv.Atoi(flag.Lookup("neighbour-keys").Value.String())
@@ -154,7 +154,7 @@ func settledKeys(held func(testing.TB, *Cluster) map[string]string) func(testing
 // prefixKeySize is the size of numbered keys in bytes.
 const prefixKeySize = 11
 
-// read returns the values of foreign keys, read by the driver.
+// read returns the values of neighbour keys, read by the driver.
 func (f *fixture) read(t *testing.T, prefixes []string, keys [][][]byte) map[string]string {
 	t.Helper()
 	held := map[string]string{}
@@ -179,7 +179,7 @@ func isOurs(name string) bool {
 	return name == ourPrefix || strings.HasPrefix(name, ourPrefix+"/")
 }
 
-// unchanged fails the test if foreign keys changed, disappeared or were added.
+// unchanged fails the test if neighbour keys changed, disappeared or were added.
 func (w *neighbourhood) unchanged(t *testing.T, after string) {
 	t.Helper()
 	now := w.held(t, w.f.Cluster)

@@ -69,7 +69,7 @@ func Run(t *testing.T, s Suite) *Cluster {
 	return f.Cluster
 }
 
-// beside returns the number of next cases to run at the same time.
+// beside returns the number of cases, from the next one on, that run at the same time.
 func (f *fixture) beside(list []testCase) int {
 	n := 0
 	for n < len(list) && list[n].waits != nil && list[n].waits(f) {

@@ -94,7 +94,7 @@ func mustKeep(t *testing.T, f *fixture, err error) {
 	}
 }
 
-// unreachedCase: a dial without TLS fails soon, with the reason.
+// unreachedCase: a dial without the right TLS files fails soon, with the reason.
 func unreachedCase(t *testing.T, f *fixture, target database.Target) {
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()

@@ -23,7 +23,7 @@ type ends struct {
 	seen, came map[string]database.Change
 }
 
-// of returns when a key ended, if that was seen.
+// of returns the end of a key, if it was seen.
 func (e *ends) of(key string) (database.Change, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

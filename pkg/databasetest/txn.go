@@ -64,7 +64,7 @@ func txnOfOne(t *testing.T, f *fixture, client database.Client, txn database.Tra
 }
 
 // txnVersions: versions read together equal those read one by one, also with missing keys in
-// between, and next to foreign keys.
+// between, and next to neighbour keys.
 func txnVersions(t *testing.T, f *fixture) {
 	const first, many, every = 985, 290, 7 // the numbers fill some pages and begin others
 	target := f.Target()

@@ -26,8 +26,8 @@ type pair struct {
 	ModifyIndex int64
 }
 
-// The most keys that one request to etcd may return: with every page, etcd counts all keys that
-// follow it.
+// The maximum number of keys that one request to etcd may return: with every page, etcd counts all
+// keys that follow it.
 const (
 	keysPage  = 50_000
 	pairsPage = 500

@@ -26,8 +26,8 @@ type flags struct {
 	tls      *tls.Config
 }
 
-// Serve runs the built-in proxy until ctx ends; args come from its plan. Its etcd is a separate
-// command.
+// Serve runs the built-in proxy until ctx ends; args come from its plan. The etcd behind it is a
+// separate command.
 func (o *Options) Serve(ctx context.Context, args []string) error {
 	f, err := parseFlags(args)
 	if err != nil {

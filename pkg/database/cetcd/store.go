@@ -127,7 +127,7 @@ func (s *store) await(ctx context.Context, key, end []byte, index int64) (event 
 }
 
 // pages calls page with all keys that begin with prefix, in order and page by page, as of the
-// revision in the first header.
+// revision in the header of the first page.
 func (s *store) pages(ctx context.Context, prefix string, r *pb.RangeRequest, page func(*pb.RangeResponse) error) error {
 	r.Key, r.RangeEnd = span(prefix)
 	for {

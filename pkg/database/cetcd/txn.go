@@ -24,7 +24,7 @@ type txnOp struct {
 // index at which an old key was created, because etcd would have to read the key.
 type txnResult struct{ KV pair }
 
-// txnError is the reason, from one operation, why the transaction was not made.
+// txnError is the reason that one operation gives for a transaction that was not made.
 type txnError struct {
 	OpIndex int
 	What    string

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// classify classifies the error of a request, nil for nil. The text has no URL, because a URL
+// classify classifies the error of a request, nil for nil. The error text has no URL, because a URL
 // contains the key.
 func classify(ctx context.Context, err error) error {
 	if err == nil {
@@ -105,7 +105,7 @@ func classOfStatus(s api.StatusError) (class database.Class, refused bool) {
 		return database.ClassDenied, true
 	}
 	if s.Code < http.StatusMultipleChoices {
-		return database.ClassOther, false // success with another status than 200, which Consul sends
+		return database.ClassOther, false // success, but not with the 200 that Consul sends
 	}
 	if s.Code < http.StatusInternalServerError {
 		return database.ClassOther, true

@@ -193,8 +193,8 @@ const (
 	// lockDelay is the default LockDelay, and mostLockDelay the longest one.
 	lockDelay     = 15 * time.Second
 	mostLockDelay = 60 * time.Second
-	// delayRest is the time for which the direct recipe waits before it requests a delayed lock
-	// again: members do not report when the delay is over.
+	// delayRest is how long the direct recipe waits before it requests a delayed lock again:
+	// members do not report when the delay is over.
 	delayRest = 100 * time.Millisecond
 )
 

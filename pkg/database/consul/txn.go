@@ -24,7 +24,7 @@ var (
 )
 
 const (
-	// maxTxnKeys is the most operations that Consul accepts in one transaction.
+	// maxTxnKeys is the maximum number of operations that Consul accepts in one transaction.
 	maxTxnKeys = 64
 	// maxTxnBody is the largest transaction in bytes (limits.txn_max_req_len, or
 	// limits.kv_max_value_size if that is larger).

@@ -67,8 +67,8 @@ func clean(ctx context.Context, kv pb.KVClient, prefix string, which database.Re
 	}
 }
 
-// cleanPage is the number of names that a request reads, and cleanBatch of keys that a transaction
-// deletes: members accept 128 operations by default.
+// cleanPage is the number of names that a request reads, and cleanBatch the number of keys that a
+// transaction deletes: members accept 128 operations by default.
 const (
 	cleanPage  = 1000
 	cleanBatch = 100

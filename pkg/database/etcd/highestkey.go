@@ -40,7 +40,7 @@ type keyFinder struct {
 	size   int    // without the prefix
 }
 
-// keysPerPage is the most names that one read returns.
+// keysPerPage is the maximum number of names in one read.
 const keysPerPage = 1000
 
 // maxDigits is the number of digits in the largest key number.

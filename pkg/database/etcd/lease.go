@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// A renewal is a stream in the etcd protocol. Here it has one message in each direction, as in
-// KeepAliveOnce in the etcd client: the cost for the members is the same, and the response time is
-// that of one request. Session holders keep one stream for all their sessions.
+// A renewal is a stream in the etcd protocol. Here it has one message in each direction, as in the
+// etcd client's KeepAliveOnce: the cost for the members is the same, and the response time is that
+// of one request. Session holders keep one stream for all their sessions.
 
 var (
 	_ database.Leaser = (*client)(nil)

@@ -70,7 +70,7 @@ func archive() recipe.Archive {
 }
 
 // goBuild returns the recipe that builds the server's main package from a module that requires it:
-// its own go.mod replaces modules, which "go install" refuses.
+// the server's go.mod replaces modules, which "go install" refuses.
 func goBuild(version string) (recipe.GoBuild, error) {
 	mod, err := release.ReadFile(path.Join("release", version, "go.mod.txt"))
 	if err != nil {

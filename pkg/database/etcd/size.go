@@ -13,7 +13,7 @@ import "github.com/coreos/dbtester/pkg/database"
 const (
 	pageSize   = 4096
 	pageHeader = 16
-	// fillPercent is the percentage to which etcd fills the pages with its revisions.
+	// fillPercent is how full etcd leaves pages of revisions.
 	fillPercent = 90
 	// entryHeader is the overhead of bbolt and etcd for a key and value: a leaf element (16 bytes),
 	// a revision as key (17), and the fields of a mvccpb.KeyValue.

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 )
 
-// MaxTxnKeys is the most operations that etcd accepts in one transaction by default
+// MaxTxnKeys is the maximum number of operations that etcd accepts in one transaction by default
 // (--max-txn-ops).
 const MaxTxnKeys = 128
 

@@ -308,7 +308,7 @@ type past struct {
 	gone    map[int64]bool  // that ended before a gap
 	overlap map[int64]int64 // up to which revision a watcher has everything, by watch that begins at or before it
 
-	overlaps atomic.Int64 // the number of them
+	overlaps atomic.Int64 // the number of entries in overlap
 }
 
 func newPast() *past {

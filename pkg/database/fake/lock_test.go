@@ -11,9 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// contended makes three contenders take a lock in turns. By the holders' times it counts the times
-// that two held the lock, and the fences that did not grow, and returns these and the shortest
-// hand-over.
+// contended makes three contenders take a lock in turns. By the holders' times it returns how often
+// two held the lock, how many fences did not grow, and the shortest hand-over.
 func contended(t *testing.T, options, recipe string, turns int) (overlaps, old int, shortest time.Duration) {
 	t.Helper()
 	c := databasetest.Start(t, databasetest.Suite{Database: Database(), Options: options, Addrs: []string{"127.0.3.4"}}, 1)

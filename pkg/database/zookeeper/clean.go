@@ -85,7 +85,7 @@ func (k Keyspace) removes(which database.Removable, parent, name string) bool {
 }
 
 // removeAll removes znodes in one transaction, or one by one if the transaction fails. It
-// skips znodes that are gone or have children, and returns the number of those it removed.
+// skips znodes that are gone or have children, and returns the number of removed ones.
 func (s *session) removeAll(ctx context.Context, paths []string) (n int, err error) {
 	if len(paths) > 1 && len(paths[0]) < maxPath {
 		ops := make([]any, len(paths))

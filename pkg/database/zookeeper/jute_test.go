@@ -47,7 +47,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// Errors from a server have their names in the library, and are classified.
+// Server errors have the names from the library, and are classified.
 func TestErrors(t *testing.T) {
 	for code, want := range map[int32]error{
 		0: nil, -8: zk.ErrBadArguments, -100: zk.ErrAPIError, -101: zk.ErrNoNode, -102: zk.ErrNoAuth, -103: zk.ErrBadVersion, -108: zk.ErrNoChildrenForEphemerals,

@@ -216,7 +216,7 @@ func testLeanCredentials(t *testing.T, do way) {
 			t.Errorf("%d: %q", xid, shown)
 		}
 		<-packets
-		time.Sleep(30 * time.Millisecond) // until the server goodbye is there
+		time.Sleep(30 * time.Millisecond) // until the server's goodbye is there
 	}
 }
 
@@ -244,7 +244,7 @@ func testLeanPings(t *testing.T, do way) {
 	}
 }
 
-// pingedSession keeps a session by pings, and returns the number of connections that took, and the
+// pingedSession keeps a session by pings, and returns the number of connections it took, and the
 // error of a request.
 func pingedSession(t *testing.T, do way, milliseconds uint32) (connections int64, err error) {
 	var pings, conns atomic.Int64

@@ -99,7 +99,7 @@ func (l *lean) connect(ctx context.Context) error {
 }
 
 // handshake connects to one server, requests a session and sends the credentials.
-// It takes at most an equal share of the time for the dial, so every endpoint is tried.
+// It takes at most an equal share of the dial time, so every endpoint is tried.
 func (l *lean) handshake(ctx context.Context, addr string) error {
 	if err := l.conn.Connect(ctx, addr, l.tls); err != nil {
 		return err

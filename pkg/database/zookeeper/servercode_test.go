@@ -65,7 +65,7 @@ func TestServerCodes(t *testing.T) {
 		if !strings.Contains(err.Error(), fmt.Sprintf("error %d (%s)", c.code, c.name)) {
 			t.Errorf("code %d has the text %q, want its name %s", c.code, err, c.name)
 		}
-		err = classify(fmt.Errorf("unknown error: %d", c.code), true) // of go-zookeeper
+		err = classify(fmt.Errorf("unknown error: %d", c.code), true) // as in go-zookeeper
 		if outcome, class := database.Classify(err); outcome != c.outcome || class != c.class {
 			t.Errorf("%v: %v %q, want %v %q", err, outcome, class, c.outcome, c.class)
 		}

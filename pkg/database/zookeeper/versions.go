@@ -22,7 +22,7 @@ const (
 )
 
 // Versions reads the versions of keys, many at a time. Answers with znode metadata do not contain
-// its value.
+// the value.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	var found [inFlight]int32
 	var paths [][]byte

@@ -69,7 +69,7 @@ const (
 	eventChanged = 3
 )
 
-// watchBuffer is the most bytes of events that one read may return.
+// watchBuffer bounds the events that one read returns, in bytes.
 const watchBuffer = 16 << 10
 
 // watches is one session over its own connection. One goroutine reads it and sends pings.

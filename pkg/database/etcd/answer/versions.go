@@ -44,7 +44,7 @@ func ModRevision(r *pb.RangeResponse) int64 {
 }
 
 // ModRevisions reads the keys from the first to the last in as few ranges as there are
-// pages of that many keys. Foreign keys in between are passed over.
+// pages of that many keys. Other keys in between are passed over.
 func ModRevisions(keys [][]byte, versions []int64, read func(*pb.RangeRequest) (*pb.RangeResponse, error)) error {
 	clear(versions) // to database.NoVersion
 	if len(keys) == 0 {

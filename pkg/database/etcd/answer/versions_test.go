@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 )
 
-// TestModRevisions: a thousand versions are one request, and foreign keys between them cost another
+// TestModRevisions: a thousand versions are one request, and other keys between them cost another
 // page.
 func TestModRevisions(t *testing.T) {
 	key := func(n int) []byte { return fmt.Appendf(nil, "%06d", n) }

@@ -103,7 +103,7 @@ func (f Frame) Code() (uint32, error) {
 	return binary.BigEndian.Uint32(f.Payload), nil
 }
 
-// Increment returns the bytes by which WINDOW_UPDATE grows a window.
+// Increment returns the number of bytes by which WINDOW_UPDATE grows a window.
 func (f Frame) Increment() (int64, error) {
 	if len(f.Payload) != 4 {
 		return 0, fmt.Errorf("WINDOW_UPDATE of %d bytes", len(f.Payload))

@@ -28,7 +28,7 @@ type Timing struct {
 	// PingTimeout the time it has to answer. etcd members close connections that ping more often
 	// than every 5 s, or without an open stream.
 	Keepalive, PingTimeout time.Duration
-	// Linger is the time for which answers are still read after a write failed.
+	// Linger is how long answers are still read after a write failed.
 	Linger time.Duration
 }
 
@@ -40,7 +40,7 @@ func UsualTiming() Timing {
 // Streams is implemented by the user of a connection. The connection is locked when a method is
 // called.
 type Streams interface {
-	// Count returns the numbers of open streams, and of requests that wait for more room.
+	// Count returns the number of open streams, and of requests that wait for more room.
 	Count() (open, waiting int)
 	// Refill appends waiting data to the connection writer, as far as flow control allows, and at
 	// most a few frames ahead of it.

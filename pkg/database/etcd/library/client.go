@@ -36,7 +36,7 @@ var (
 //   - if it only reads, after an error with the code Unavailable: a connection that broke, or a
 //     member without a leader. It makes up to 100 attempts, 25 ms apart each time it has asked a
 //     majority of its endpoints;
-//   - after a member or gRPC reported a deadline or a cancellation although that of the call
+//   - after a member or gRPC reported a deadline or a cancellation although the call's own
 //     context has not ended.
 //
 // gRPC itself repeats a request that surely no server has seen. That is not counted.

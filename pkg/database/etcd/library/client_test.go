@@ -267,7 +267,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// patience is the time that anything may take on a busy machine: only a hang takes longer.
+// patience is how long anything may take on a busy machine: only a hang takes longer.
 const patience = 5 * time.Minute
 
 // TestEndpoints: a client for one endpoint asks that member alone, also after it died; a client for

@@ -44,10 +44,10 @@ const (
 // Dial makes a library client and asks a member for its status, so that a dead endpoint fails the
 // dial and not the first operation. Errors are classed.
 //
-// The library has its default settings, with four exceptions. It logs nothing, where it writes a
-// line for each failed attempt. MaxRequest raises its limit. Calls fail without a connection as
-// long as Dial lasts. And credentials the members would not check are an error, where the library
-// leaves them out.
+// The library has its default settings, with four exceptions. It logs nothing, instead of a line
+// for each failed attempt. MaxRequest raises its limit. Calls fail without a connection as long as
+// Dial lasts. And credentials the members would not check are an error, where the library leaves
+// them out.
 func Dial(ctx context.Context, config Config) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

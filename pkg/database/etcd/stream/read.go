@@ -138,7 +138,7 @@ func broken(format string, values ...any) error {
 	return status.Errorf(codes.Internal, format, values...)
 }
 
-// take passes messages on. size is the share of the window for the data. After an error the stream
+// take passes messages on. The data takes size bytes from the window. After an error the stream
 // ends, and a code is sent to the server.
 func (s *Stream) take(at time.Time, data []byte, size int64) (code uint32, err error) {
 	if s.granted -= size; s.granted < 0 {

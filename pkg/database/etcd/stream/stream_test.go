@@ -549,7 +549,7 @@ func TestPause(t *testing.T) {
 }
 
 // Goroutines that open streams and send on one connection at a time, as far as the server windows
-// and limits allow, disturb neither frames by others nor their order.
+// and limits allow, disturb neither each other's frames nor their order.
 func TestSendersTogether(t *testing.T) {
 	const senders, streams, messages = 20, 10, 150
 	size := func(m int) int { return m * m % 5000 }

@@ -45,8 +45,8 @@ func (c *conn) serve(ctx context.Context) error {
 	return err
 }
 
-// call tracks one call on one connection. The connection lock guards its fields until it has ended,
-// and then to the caller.
+// call tracks one call on one connection. The connection lock guards its fields until it has ended;
+// after that they are the caller's.
 type call struct {
 	ended    chan struct{} // receives once, after the result is set, unless a fiber waits
 	fiber    *fiber.Fiber  // that waits and is continued once; nil if a goroutine does

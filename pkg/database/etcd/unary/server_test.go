@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// within is the time that anything may take on a busy machine: only a hang takes longer.
+// within is how long anything may take on a busy machine: only a hang takes longer.
 const within = 5 * time.Minute
 
 // quick returns the client timeouts in tests.

@@ -108,7 +108,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// Errors from calls, and whether the call was surely not processed.
+// The error of a call, and whether it was surely not processed.
 func TestErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		script func(*scripted, uint32)

@@ -45,7 +45,7 @@ type Law struct {
 
 const (
 	lateAfter = time.Second
-	// portions is the number of times per second at which a lagging connection gets deliveries.
+	// portions is how many times a second a lagging connection gets deliveries.
 	portions = 100
 )
 

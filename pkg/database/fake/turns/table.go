@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Rules are the rules by which locks are handed over.
+// Rules determine how locks are handed over.
 type Rules struct {
 	// HandOver is the time from the end of one turn to the next.
 	HandOver time.Duration
