@@ -37,7 +37,7 @@ type Options struct {
 	Died  func(at time.Time)
 }
 
-// Contest has the contenders in a run. Its methods are called one after the other: Run, End, Turns
+// Contest has the contenders of a run. Its methods are called one after the other: Run, End, Turns
 // and Outcome.
 type Contest struct {
 	Options
@@ -194,10 +194,10 @@ func (c *Contest) parallel(n int, do func(int)) {
 	_ = group.Wait() // no call has an error
 }
 
-// closeTimeout bounds closing a stage's contenders.
+// closeTimeout bounds closing the contenders of a stage.
 const closeTimeout = time.Minute
 
-// close closes a stage's contenders, also after ctx is over.
+// close closes the contenders of a stage, also after ctx is over.
 func (c *Contest) close(ctx context.Context, s *stage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

@@ -27,8 +27,8 @@ func (f *fairness) add(name int, j *judge, all, held []*locks.Turn, place func(*
 	f.again(all, held)
 }
 
-// share counts each contender's turns. The contenders for one lock are numbered as far apart as
-// there are locks.
+// share counts the turns of each contender. The contenders for one lock are numbered as far apart
+// as there are locks.
 func (f *fairness) share(name int, held []*locks.Turn) {
 	counts := make([]int64, f.contenders)
 	for _, t := range held {

@@ -32,7 +32,7 @@ func slack(ns int64) int64 { return int64(2*time.Millisecond) + ns/1000 }
 // Seen is called with each observation: its name in the locks group, the time, and the value.
 type Seen func(name string, at, number int64)
 
-// Judge judges the turns in one stage.
+// Judge judges the turns of one stage.
 func Judge(turns []locks.Turn, r Rules, seen Seen) locks.Stage {
 	s := locks.Stage{Contenders: r.Contenders, From: r.From, To: r.To}
 	j := &judge{Rules: r, seen: seen, stage: &s}
@@ -72,7 +72,7 @@ func inOrder(all []*locks.Turn) (held []*locks.Turn) {
 	return held
 }
 
-// judge judges the turns in a stage.
+// judge judges the turns of a stage.
 type judge struct {
 	Rules
 	seen  Seen

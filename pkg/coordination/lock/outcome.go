@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 )
 
-// Outcome judges the turns in all stages, after End. It calls seen with each observation.
+// Outcome judges the turns of all stages, after End. It calls seen with each observation.
 func (c *Contest) Outcome(seen func(name string, at time.Time, number int64)) locks.Outcome {
 	ttl := c.Facts.Session.Granted(c.Plan.TTL)
 	all := c.stops.All()

@@ -14,7 +14,7 @@ func (s *Service) heardOf(n name) (came, gone **heard) {
 	return nil, nil
 }
 
-// heard returns a change's record, which it makes if needed. The lock is held.
+// heard returns the record of a change, which it makes if needed. The lock is held.
 func (s *Service) heard(of **heard) *heard {
 	if *of == nil {
 		*of = &heard{at: make([]int64, len(s.consumers))}

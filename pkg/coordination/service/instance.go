@@ -49,7 +49,8 @@ func (s *Service) grant(ctx context.Context, n name) (*registration, error) {
 	return r, nil
 }
 
-// attach adds a session's key, and has the session renewed. A session without its key is ended.
+// attach adds the key of a session, and has the session renewed. A session without its key is
+// ended.
 func (s *Service) attach(ctx context.Context, r *registration) error {
 	s.mu.Lock()
 	s.all[r.name] = r // consumers may receive it before the answer
@@ -69,8 +70,8 @@ func (s *Service) attach(ctx context.Context, r *registration) error {
 	return nil
 }
 
-// first returns the time until a registration's first renewal. Instances on separate machines do
-// not register at the same moment, so those registered before the load are spread over the time
+// first returns the time until the first renewal of a registration. Instances on separate machines
+// do not register at the same moment, so those registered before the load are spread over the time
 // between two renewals.
 func (s *Service) first(n name) time.Duration {
 	if n.generation > 0 || n.instance >= s.Plan.Instances {

@@ -33,7 +33,7 @@ type Options struct {
 	Seen func(name string, at time.Time, number int64)
 }
 
-// Service has the instances and consumers in a run. Its methods are called one after the other:
+// Service has the instances and consumers of a run. Its methods are called one after the other:
 // Register, Follow, Run, End, Outcome.
 type Service struct {
 	Options
@@ -79,7 +79,7 @@ type ending struct {
 // name identifies a registration: each deploy makes the next generation of an instance.
 type name struct{ instance, generation int }
 
-// act records an act's times and error.
+// act records the times of an act, and its error.
 type act struct {
 	discovery.Act
 	before *registration
@@ -122,7 +122,7 @@ type heard struct {
 	resolution time.Duration
 }
 
-// term is a leader's time, which follows the previous leader's. Service's lock guards it.
+// term is the time of one leader, which follows that of the previous one. Service's lock guards it.
 type term struct {
 	by *registration
 	// elected is when its session had the key that only one can have.
@@ -160,7 +160,7 @@ type follower struct {
 	err       error         // why it stopped before its end; set before over is closed
 }
 
-// registration is an instance's session, with its key.
+// registration is the session of an instance, with its key.
 type registration struct {
 	name
 	keeper.Session

@@ -214,8 +214,8 @@ func near(t *testing.T, what string, got, want, look time.Duration) {
 	}
 }
 
-// Laws in a store are found again: when sessions end, and when the last consumer knows. Each
-// change's parts add up to the whole.
+// Laws in a store are found again: when sessions end, and when the last consumer knows. The parts
+// of each change add up to the whole.
 func TestLaws(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {
@@ -254,7 +254,7 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// Instances elect a leader, and after its death another one. An election's parts are the times
+// Instances elect a leader, and after its death another one. The parts of an election are the times
 // until the session ended, until another instance led, and until the last consumer received it, and
 // they add up.
 func TestElections(t *testing.T) {

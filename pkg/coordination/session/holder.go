@@ -40,7 +40,7 @@ type Options struct {
 	Died func(at time.Time, held int)
 }
 
-// Holder holds the sessions in a run. Its methods are called one after the other: Grant, Run, End,
+// Holder holds the sessions of a run. Its methods are called one after the other: Grant, Run, End,
 // Outcome.
 type Holder struct {
 	Options

@@ -41,7 +41,7 @@ func (r *Remote) Decode(part, seconds []byte) error {
 // Observed describes what holders observe.
 func Observed() observation.Group { return deaths.Observed() }
 
-// Split returns plans for several machines that together hold the sessions in one plan. If holders
+// Split returns plans for several machines that together hold the sessions of one plan. If holders
 // die at a rate, each machine has the same share of the rate as of the sessions.
 func Split(p Plan, machines int) (plans []Plan) {
 	for i := range machines {

@@ -167,7 +167,7 @@ func (j *judge) resolve(w *watcher, e *entry, at int64) {
 	j.kept += int64(len(e.heard) - size)
 }
 
-// sentOf returns when an entry's write was sent, or another time if that is not known.
+// sentOf returns when the write of an entry was sent, or another time if that is not known.
 func sentOf(e *entry, at int64) int64 {
 	if e.write != nil {
 		return e.write.sent
@@ -239,7 +239,7 @@ func (j *judge) insert(s *sequence, e *entry) {
 	}
 }
 
-// identify notes that an entry's request is known, or will not be.
+// identify notes that the request of an entry is known, or will not be.
 func (j *judge) identify(e *entry) {
 	delete(j.unknown, e)
 	if r := (request{e.key, e.number}); j.numbers[r] == e {

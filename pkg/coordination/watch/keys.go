@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keys computes load keys from their numbers.
+// keys computes the keys of a load from their numbers.
 type keys struct {
 	load     *workload.Load
 	existing int64  // that operations take

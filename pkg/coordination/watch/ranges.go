@@ -43,7 +43,7 @@ func (r *ranges) begin(id int32) *sequence {
 	return r.by[n]
 }
 
-// watched returns a watcher's range.
+// watched returns the range of a watcher.
 func (r *ranges) watched(id int32) (w database.WatchRange) {
 	if r.all != nil {
 		return w
@@ -56,7 +56,7 @@ func (r *ranges) watched(id int32) (w database.WatchRange) {
 	return w
 }
 
-// sequence returns the sequence for a key, nil if no watcher watches it.
+// sequence returns the sequence of a key, nil if no watcher watches it.
 func (r *ranges) sequence(key int64) *sequence {
 	switch {
 	case r.all != nil:

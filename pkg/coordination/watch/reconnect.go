@@ -20,9 +20,9 @@ const (
 	redialAfter = 100 * time.Millisecond
 )
 
-// reconnect closes the connections that are not slow, and opens them again, each once in the
-// planned time and evenly spread over it, until the stage or ctx ends. It returns when all watchers
-// watch again.
+// reconnect closes the connections of a stage that are not slow, and opens them again, each once in
+// the planned time and evenly spread over it, until the stage or ctx ends. It returns when all
+// watchers watch again.
 func (w *Watching) reconnect(ctx context.Context, stage int, conns []*connection, start time.Time, length time.Duration) {
 	conns = slices.DeleteFunc(slices.Clone(conns), func(c *connection) bool { return c.slow })
 	if len(conns) == 0 {

@@ -36,8 +36,8 @@ func (s *sequence) count() {
 	}
 }
 
-// find returns the entry for a version, or nil. It is often the one after the entry that the
-// watcher received last.
+// find returns the entry of a version, or nil. It is often the one after the entry that the watcher
+// received last.
 func (s *sequence) find(w *watcher, version int64) *entry {
 	if c := w.cursor; c != nil && c.next != nil && c.next.version == version {
 		return c.next

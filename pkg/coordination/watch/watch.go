@@ -31,7 +31,7 @@ func (c *connection) Receive(at time.Time, events []database.WatchEvent) {
 	c.came(now, events)
 }
 
-// Observe sees the requests in the load. It is a [load.Observer] method.
+// Observe sees the requests of the load. It is a [load.Observer] method.
 func (w *Watching) Observe(ended []load.Ended, before int64) error {
 	w.judge.observe(ended, before)
 	return w.write()
@@ -48,11 +48,11 @@ func (w *Watching) write() error {
 	return w.Write(seconds)
 }
 
-// Prepare adds the watchers for the first stage.
+// Prepare adds the watchers of the first stage.
 func (w *Watching) Prepare(ctx context.Context) error { return w.add(ctx, 0) }
 
-// Run adds the watchers for the other stages when it is time, makes some slow, and returns after
-// the last stage.
+// Run adds the watchers of the other stages when it is time, makes some slow, and returns after the
+// last stage.
 func (w *Watching) Run(ctx context.Context) error {
 	slowing, hurry := context.WithCancel(ctx)
 	defer hurry()
@@ -78,7 +78,7 @@ func (w *Watching) Run(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// run adds the watchers for the other stages, and calls began for each stage.
+// run adds the watchers of the other stages, and calls began for each stage.
 func (w *Watching) run(ctx context.Context, began func(stage int, start time.Time, length time.Duration)) error {
 	start := time.Now()
 	each := w.Load.Duration / time.Duration(len(w.Plan.Watchers))

@@ -32,7 +32,7 @@ type Options struct {
 	Write func([]observation.Second) error
 }
 
-// Watching runs the watchers in a run. Prepare, Run, End and Outcome are called one after the
+// Watching runs the watchers of a run. Prepare, Run, End and Outcome are called one after the
 // other, and Observe meanwhile.
 type Watching struct {
 	Options

@@ -1,5 +1,5 @@
 // Package diskcheck measures whether a disk stores appends fast enough for a key-value store: it
-// writes as stores write their logs, and compares the times with etcd's published guidance.
+// writes as stores write their logs, and compares the times with the guidance that etcd publishes.
 package diskcheck
 
 import (
@@ -48,7 +48,7 @@ type Options struct {
 	Count int64
 }
 
-// Result holds one check's times.
+// Result holds the times in one check.
 type Result struct {
 	// Appends have a total size of Bytes. Busy is the total time for appends and syncs, without
 	// renewals.
@@ -71,10 +71,10 @@ type Times struct {
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// SyncsPerSecond returns how many appends were stored per second of Busy.
+// SyncsPerSecond returns the number of appends stored per second of Busy.
 func (r Result) SyncsPerSecond() float64 { return perSecond(r.Appends, r.Busy) }
 
-// BytesPerSecond returns how many bytes were stored per second of Busy.
+// BytesPerSecond returns the number of bytes stored per second of Busy.
 func (r Result) BytesPerSecond() float64 { return perSecond(r.Bytes, r.Busy) }
 
 func perSecond(n int64, d time.Duration) float64 {

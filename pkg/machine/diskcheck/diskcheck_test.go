@@ -52,7 +52,7 @@ func (f *fakeLog) Renew() error {
 	return f.fails("renew", f.renewals)
 }
 
-// near is equality within a histogram's 0.1 %.
+// near is equality within 0.1 %, as in a histogram.
 func near(got, want time.Duration) bool { return (got - want).Abs() <= want/1000 }
 
 // Among 1,000 times 990 are 2 ms, nine 20 ms and one 50 ms. Each append takes another 1 ms.

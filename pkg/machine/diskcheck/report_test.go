@@ -83,7 +83,7 @@ guidance: https://etcd.io/docs/v3.6/faq/
 	}
 }
 
-// squeeze replaces each run of spaces by one space: widths are the table writer's.
+// squeeze replaces each run of spaces by one space: widths are up to the table writer.
 func squeeze(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

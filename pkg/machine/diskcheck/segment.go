@@ -17,8 +17,8 @@ import (
 const segmentNames = ".dbtester-disk-check-*"
 
 // Check measures a folder's disk with a file in it, like [Measure], and always removes the file. If
-// made is not nil, it is called with the file's path before the file is written, and with "" after
-// its removal. Check first removes files left by killed checks. It is safe for concurrent use, but
+// made is not nil, it is called with the path before the file is written, and with "" after its
+// removal. Check first removes files left by killed checks. It is safe for concurrent use, but
 // concurrent checks on one disk slow one another down.
 func Check(ctx context.Context, dir string, o Options, made func(path string)) (r Result, err error) {
 	s, err := create(dir)

@@ -100,7 +100,7 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
-// Files left by killed checks are removed; running checks' and others' files are not.
+// Files left by killed checks are removed; files of running checks and of others are not.
 func TestLeftFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

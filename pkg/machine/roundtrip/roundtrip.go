@@ -16,13 +16,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Count is how many connections are measured per address, and Timeout the limit for each.
+// Count is the number of connections to measure per address, and Timeout the limit for each.
 const (
 	Count   = 20
 	Timeout = 3 * time.Second
 )
 
-// Times summarizes how long N connections took to open. It is zero if Error is not "".
+// Times summarizes the time that N connections took to open. It is zero if Error is not "".
 type Times struct {
 	Address string        `json:"address"`
 	N       int           `json:"n"`

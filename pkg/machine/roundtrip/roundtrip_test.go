@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// fakeConn counts how often it is closed.
+// fakeConn counts calls to Close.
 type fakeConn struct {
 	net.Conn
 	closed *int

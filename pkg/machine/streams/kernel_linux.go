@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The kernel's structures for sock_diag(7), inet_diag_req_v2 and inet_diag_msg, and for tcp(7).
+// The kernel structures for sock_diag(7), inet_diag_req_v2 and inet_diag_msg, and for tcp(7).
 const (
 	tcpInfo     = 2 // INET_DIAG_INFO
 	established = 1 // TCP_ESTABLISHED
 
 	requestSize = 56
 	answerSize  = 72
-	// The socket's addresses are at the same place in both: ports with 2 bytes each, addresses with
+	// The socket addresses are at the same place in both: ports with 2 bytes each, addresses with
 	// 16 bytes each, the interface and a cookie.
 	idAt, idSize = 4, 48
 
@@ -61,7 +61,7 @@ func connections(local netip.AddrPort) (list []connection, err error) {
 	return list, nil
 }
 
-// request asks for a local port's established connections.
+// request asks for established connections at a local port.
 func request(family uint8, port uint16) []byte {
 	data := make([]byte, requestSize)
 	data[0], data[1], data[2] = family, unix.IPPROTO_TCP, 1<<(tcpInfo-1)

@@ -1,5 +1,5 @@
 // Package streams measures round trips to other members on the TCP connections on which a member
-// alone sends, such as those for a replicated log, from the kernel's statistics about them.
+// alone sends, such as those for a replicated log, from kernel statistics about them.
 package streams
 
 import (
@@ -23,17 +23,17 @@ type Trips struct {
 	seconds float64
 }
 
-// connection holds the kernel's statistics about a connection. The counts are segments with data,
-// and begin again at 2^32.
+// connection holds the kernel statistics about a connection. The counts are segments with data, and
+// begin again at 2^32.
 type connection struct {
 	id             string
 	sent, received uint32
 	trip           time.Duration // smoothed
 }
 
-// New returns a count for the connections that others opened to a member's address, HOST:PORT.
-// members is how many members there are. If the host is a name, connections to the port at any
-// address count.
+// New returns a count for the connections that others opened to a member address, HOST:PORT.
+// members is the number of members. If the host is a name, connections to the port at any address
+// count.
 func New(listen string, members int) (*Trips, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -56,9 +56,10 @@ func New(listen string, members int) (*Trips, error) {
 	}, nil
 }
 
-// Count reads the connections, and returns how many segments with data were sent since the first
-// call, with the sum over their round trips in seconds. Both never fall. If the connections cannot
-// be read, it returns the last numbers too; segments sent since then count in the next call.
+// Count reads the connections, and returns the number of segments with data that were sent since
+// the first call, with the sum over their round trips in seconds. Both never fall. If the
+// connections cannot be read, it returns the last numbers too; segments sent since then count in
+// the next call.
 //
 // Only connections count on which the other side sent no data since the last call. If it sends
 // data, it may delay an acknowledgement for up to 40 ms, to send it with data.

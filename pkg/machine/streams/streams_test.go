@@ -131,7 +131,7 @@ func port(l net.Listener) string {
 	return p
 }
 
-// pair is a connection's two ends: the one that listened, and the one that opened it.
+// pair has both ends of a connection: the one that listened, and the one that opened it.
 type pair struct{ here, there net.Conn }
 
 func connected(t *testing.T, l net.Listener) pair {

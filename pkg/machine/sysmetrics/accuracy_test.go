@@ -107,8 +107,8 @@ func TestBytesWrittenAreThoseOfTheFile(t *testing.T) {
 	}
 }
 
-// TestMemoryOfTicks takes an hour's samples at ten a second, with processes that come and go, and
-// retains nothing.
+// TestMemoryOfTicks takes samples for an hour at ten per second, with processes that come and go,
+// and retains nothing.
 func TestMemoryOfTicks(t *testing.T) {
 	ticks := 36_000
 	if testing.Short() {

@@ -13,12 +13,12 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// cpuQuota returns how many processors this process's control groups (of either version) allow; 0
-// means no limit.
+// cpuQuota returns the number of processors that the control groups (of either version) of this
+// process allow; 0 means no limit.
 func (f *files) cpuQuota() (float64, error) { return leastLimit(f, "cpu", quotaOf) }
 
-// leastLimit returns the lowest limit in this process's control groups (of either version) and
-// their ancestors, for one controller; 0 means no limit. limitOf returns the limit in a group's
+// leastLimit returns the lowest limit in the control groups (of either version) of this process and
+// their ancestors, for one controller; 0 means no limit. limitOf returns the limit in a group
 // directory, or 0.
 func leastLimit[T int64 | float64](f *files, controller string, limitOf func(dir string) (T, error)) (least T, err error) {
 	data, err := f.read("self", "cgroup")

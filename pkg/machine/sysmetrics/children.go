@@ -6,7 +6,7 @@ import (
 )
 
 // children finds a process's direct children. A kernel with CONFIG_PROC_CHILDREN lists them by the
-// thread that started each. On other kernels, every process's parent is read, once per sample.
+// thread that started each. On other kernels, the parent of every process is read, once per sample.
 type children struct {
 	files    *files
 	listed   bool

@@ -26,7 +26,7 @@ func (c *inherited) inherit(last float64) {
 	c.value = max(c.raw, c.floor)
 }
 
-// value is one metric for one process, in the source's units.
+// value is one metric for one process, in the units of its source.
 type value struct {
 	// own is a gauge, or a counter without waited-for children. It is 0 for a counter in which the
 	// kernel includes them.
@@ -35,19 +35,19 @@ type value struct {
 	unknown bool
 }
 
-// threadCounts are counters that the kernel keeps per thread and drops when a thread ends. An ended
-// thread's last counts are kept. Its work after the last sample, and threads that lived between two
-// samples, are missing, so the sum is a lower bound.
+// threadCounts are counters that the kernel keeps per thread and drops when a thread ends. The last
+// counts of an ended thread are kept. Its work after the last sample, and threads that lived
+// between two samples, are missing, so the sum is a lower bound.
 type threadCounts struct {
-	first []float64 // the process's first thread's; nil if unknown
+	first []float64 // the first thread's; nil if unknown
 	live  map[int][]float64
 	ended []float64
-	// busiest is how much the busiest thread's metrics from [metric.Source.Busiest] on have grown
-	// since the reading before; nil unless there are two readings.
+	// busiest is the growth of the busiest thread's metrics, from [metric.Source.Busiest] on, since
+	// the reading before; nil unless there are two readings.
 	busiest []float64
 }
 
-// update sets the running threads' counts for a source.
+// update sets the counts in running threads for a source.
 func (t *threadCounts) update(now map[int][]float64, s *processSource) {
 	t.busiest = busiest(t.live, now, s.Busiest)
 	ended := make([]float64, len(s.Metrics))
@@ -113,7 +113,7 @@ func busiest(before, now map[int][]float64, from int) []float64 {
 	return grown
 }
 
-// growth sums how counts have grown from an index on; before is nil for a new thread.
+// growth sums the growth in counts from an index on; before is nil for a new thread.
 func growth(before, now []float64, from int) (sum float64) {
 	for i := from; i < len(now); i++ {
 		sum += now[i]

@@ -6,13 +6,13 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// counts are a sample's counters that must never fall.
+// counts are the counters in a sample that must never fall.
 type counts struct {
 	cpu, read, write int64
 	switches         int64
 }
 
-// step changes a fixture; want is the tree's sum after it.
+// step changes a fixture; want is the sum for the tree after it.
 type step struct {
 	what string
 	do   func(f *fixture)

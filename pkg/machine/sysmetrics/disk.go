@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// DiskFacts describes the storage below dir: file system, device, mount options, and the kernel's
-// facts about the device. Facts that cannot be read are empty.
+// DiskFacts describes the storage below dir: file system, device, mount options, and kernel facts
+// about the device. Facts that cannot be read are empty.
 func DiskFacts(dir string) (results.Disk, error) {
 	return (&files{root: "/proc"}).diskFacts(dir, "/sys")
 }
@@ -41,7 +41,8 @@ func joinOptions(lists ...string) string {
 	return strings.Join(all, ",")
 }
 
-// deviceFacts returns a block device's model and queue properties. A partition has its device's.
+// deviceFacts returns the model and queue properties of a block device. A partition has its
+// device's.
 func deviceFacts(sys, device string) (model, queue string) {
 	dir, err := filepath.EvalSymlinks(filepath.Join(sys, "class", "block", device))
 	if err != nil {

@@ -52,7 +52,7 @@ func TestJoinOptions(t *testing.T) {
 	}
 }
 
-// TestDiskFacts reads this machine's facts.
+// TestDiskFacts reads the facts about this machine.
 func TestDiskFacts(t *testing.T) {
 	d, err := DiskFacts(t.TempDir())
 	if err != nil || d.Filesystem == "" || d.MountOptions == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// The free space is the data directory's file system's, once it exists.
+// The free space is that on the data directory's file system, once it exists.
 func TestFreeBytes(t *testing.T) {
 	dir := t.TempDir()
 	var s unix.Statfs_t

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bufferBytes is a new buffer's size, large enough for most files in proc.
+// bufferBytes is the initial buffer size, large enough for most files in proc.
 const bufferBytes = 8 << 10
 
 // files reads small files below the proc mount, reusing one buffer: each sample reads hundreds. It
@@ -22,7 +22,7 @@ type files struct {
 	buf  []byte
 }
 
-// read returns a file's content, which is valid until the next read. It makes the system calls
+// read returns the file content, which is valid until the next read. It makes the system calls
 // itself, because package os would first register each file with the poller.
 func (f *files) read(elem ...string) ([]byte, error) { return f.readPath(f.path(elem...)) }
 

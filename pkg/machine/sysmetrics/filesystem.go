@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// Filesystem returns the type of dir's file system, such as "ext4", "tmpfs" or "overlay", and its
+// Filesystem returns the file system type for dir, such as "ext4", "tmpfs" or "overlay", and its
 // block device as named in /proc/diskstats, or "" if it has no device. An overlay has its upper
 // layer's device, if this mount namespace shows that layer, which it does outside the container. If
 // dir does not exist yet, the nearest existing parent counts.
@@ -61,7 +61,7 @@ func (f *files) mountedAt(dir string, depth int) (m mounts.Mount, device string,
 	return m, device, err
 }
 
-// maxLayers bounds how deep overlays are nested.
+// maxLayers bounds the depth of nested overlays.
 const maxLayers = 4
 
 // upperDevice returns the device that an overlay writes to, or "".
@@ -86,7 +86,7 @@ func (f *files) upperDevice(m mounts.Mount, dir string, depth int) string {
 	return ""
 }
 
-// deviceNumber is the kernel's number for a block device, or for a file system without a device.
+// deviceNumber is the kernel number for a block device, or for a file system without a device.
 type deviceNumber struct{ major, minor uint32 }
 
 func deviceNumberOf(dev uint64) deviceNumber { return deviceNumber{unix.Major(dev), unix.Minor(dev)} }
@@ -110,8 +110,8 @@ func mountOf(all []mounts.Mount, number deviceNumber, dir string) (mounts.Mount,
 	return found, found.Point != ""
 }
 
-// deviceOf names a mount's block device as diskstats does: by the file system's number, or else by
-// the mounted device node's number.
+// deviceOf names the block device for a mount as diskstats does: by the file system number, or else
+// by that of the mounted device node.
 func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	data, err := f.read("diskstats")
 	if err != nil {
@@ -134,7 +134,7 @@ func (f *files) deviceOf(number deviceNumber, m mounts.Mount) (string, error) {
 	return "", nil
 }
 
-// parseDevices returns the block devices' names in diskstats.
+// parseDevices returns the block device names in diskstats.
 func parseDevices(data []byte) (map[deviceNumber]string, error) {
 	names := map[deviceNumber]string{}
 	for line := range bytes.Lines(data) {

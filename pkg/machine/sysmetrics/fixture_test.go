@@ -48,10 +48,10 @@ func (f *fixture) write(content string, elem ...string) {
 	}
 }
 
-// switches counts a task's context switches.
+// switches counts the context switches of a task.
 type switches struct{ voluntary, nonvoluntary int64 }
 
-// fake is a made-up process. Its threads' context switches are by thread id.
+// fake is a made-up process. Context switches are by thread id.
 type fake struct {
 	pid, ppid, start int
 	own, waited      int
@@ -83,7 +83,7 @@ func (f *fixture) put(p fake) {
 			status += "VmSize:\t4 kB\nVmRSS:\t3 kB\nRssAnon:\t2 kB\nVmHWM:\t5 kB\n"
 		}
 		f.write(status, dir, "task", strconv.Itoa(tid), "status")
-		delay := fmt.Sprintf("99 %d 9\n", int64(tid)*5e8) // half a second times the thread's number
+		delay := fmt.Sprintf("99 %d 9\n", int64(tid)*5e8) // half a second times the thread number
 		f.write(delay, dir, "task", strconv.Itoa(tid), "schedstat")
 		if tid == p.pid {
 			f.write(delay, dir, "schedstat")
@@ -131,8 +131,8 @@ func has(s results.Sample, values map[metric.Name]float64) bool {
 	return true
 }
 
-// TestKernelWithoutSchedstat has processes without a file that depends on the kernel's
-// configuration. They are still sampled.
+// TestKernelWithoutSchedstat has processes without a file that depends on the kernel configuration.
+// They are still sampled.
 func TestKernelWithoutSchedstat(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, ppid: 1, start: 5, own: 100})

@@ -65,7 +65,7 @@ func NewFsyncProbe(dir string) (*FsyncProbe, error) {
 	return &FsyncProbe{file: f, block: make([]byte, fsyncBytes)}, nil
 }
 
-// Append appends 4 KiB, calls fdatasync, and returns how long both took.
+// Append appends 4 KiB, calls fdatasync, and returns the time for both.
 func (p *FsyncProbe) Append() (time.Duration, error) {
 	start := time.Now()
 	if _, err := p.file.Write(p.block); err != nil {

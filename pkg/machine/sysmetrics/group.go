@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/mounts"
 )
 
-// groupOf names a sampled process's control group.
+// groupOf names the control group of a sampled process.
 type groupOf struct {
 	pid  int
 	name string
@@ -24,10 +24,10 @@ type groupSource struct {
 	sum   []metric.Reading
 }
 
-// sampleGroup sets the named group's metrics, or else the process's group's. Metrics that the named
-// group lacks are unknown, because its ancestors and the groups in other hierarchies are shared
-// with other processes. A process that later moves to another group is not followed; a restarted
-// process is.
+// sampleGroup sets metrics for the named group, or else for the group that the process is in.
+// Metrics that the named group lacks are unknown, because its ancestors and the groups in other
+// hierarchies are shared with other processes. A process that later moves to another group is not
+// followed; a restarted process is.
 func (m *machine) sampleGroup(pid int, values metric.Values) error {
 	if len(m.named) > 0 {
 		m.findNamed()
@@ -59,7 +59,7 @@ func (m *machine) findNamed() {
 	m.nameGroup()
 }
 
-// nameGroup names the group after its first file's directory.
+// nameGroup names the group after the directory of its first file.
 func (m *machine) nameGroup() {
 	for i := range m.groups {
 		if g := &m.groups[i]; m.group.name == "" && len(g.paths) > 0 {
@@ -68,7 +68,7 @@ func (m *machine) nameGroup() {
 	}
 }
 
-// findGroup finds the files for a process's group.
+// findGroup finds the files for the group of a process.
 func (m *machine) findGroup(pid int) error {
 	data, err := m.files.read(strconv.Itoa(pid), "cgroup")
 	if err != nil {
@@ -123,7 +123,7 @@ func (g *groupSource) find(f *files, groups []cgroup.Membership, all []mounts.Mo
 	}
 }
 
-// findIn selects the file in a group's directories, one of which may have the source's controller.
+// findIn selects the file in the group directories, one of which may have the source's controller.
 // Ancestor groups also throttle other processes, so their counts are not added.
 func (g *groupSource) findIn(f *files, dirs []string) {
 	for _, dir := range dirs {
@@ -136,8 +136,8 @@ func (g *groupSource) findIn(f *files, dirs []string) {
 	}
 }
 
-// read sets the readings to the sum over the files, which is unknown if any file's reading is. It
-// returns false if a file cannot be read, for example after the group's removal.
+// read sets the readings to the sum over the files, which is unknown if any reading is. It returns
+// false if a file cannot be read, for example after the group is removed.
 func (g *groupSource) read(f *files) bool {
 	if len(g.paths) == 0 {
 		return false

@@ -51,8 +51,8 @@ func hostFacts(f *files, osRelease string) (results.Host, error) {
 	return host, errors.Join(problems...)
 }
 
-// governor returns the first processor's frequency governor; "" if the kernel does not control the
-// frequency.
+// governor returns the frequency governor for the first processor; "" if the kernel does not
+// control the frequency.
 func governor(sys string) string {
 	data, err := os.ReadFile(filepath.Join(sys, "devices", "system", "cpu", "cpu0", "cpufreq", "scaling_governor"))
 	if err != nil {
@@ -71,7 +71,7 @@ func parseOSRelease(data []byte, otherwise string) string {
 	return otherwise
 }
 
-// processors returns how many processors are online and the first one's model, or the architecture
+// processors returns the number of processors online and the first one's model, or the architecture
 // if cpuinfo names no model.
 func (f *files) processors() (model string, online int, err error) {
 	fs, err := procfs.NewFS(f.root)

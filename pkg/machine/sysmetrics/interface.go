@@ -40,7 +40,7 @@ func (f *files) findInterface(addr string) (string, error) {
 	return "", fmt.Errorf("no network interface has address %s", ip)
 }
 
-// sourceAddress asks the kernel which of this machine's addresses it would use to reach addr: addr
+// sourceAddress asks the kernel which address of this machine it would use to reach addr: addr
 // itself, if it is such an address. It sends nothing.
 func sourceAddress(addr string) (net.IP, error) {
 	const discard = "9" // any port will do

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// timeService sets the facts about the machine's clock, as returned by adjtimex(2). They stay empty
+// timeService sets the facts about the machine clock, as returned by adjtimex(2). They stay empty
 // in a sandbox that forbids the call.
 func timeService(h *results.Host) {
 	var t unix.Timex
@@ -19,8 +19,8 @@ func timeService(h *results.Host) {
 	}
 }
 
-// keptClock sets the facts from an adjtimex result. An unsynchronized clock's error bounds are only
-// kernel defaults.
+// keptClock sets the facts from an adjtimex result. Error bounds are only kernel defaults if the
+// clock is not synchronized.
 func keptClock(h *results.Host, t *unix.Timex) {
 	if t.Status&unix.STA_UNSYNC != 0 {
 		h.ClockSync = "not synchronized"
@@ -33,10 +33,10 @@ func keptClock(h *results.Host, t *unix.Timex) {
 // micros converts microseconds.
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
 
-// datasync stores a file's written data without its times.
+// datasync stores the data written to a file, without its times.
 func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
-// models returns the online processors' models; "" for an unnamed one.
+// models returns the online processor models; "" for an unnamed one.
 func models(fs procfs.FS) ([]string, error) {
 	cpus, err := fs.CPUInfo()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// kernel writes a machine's /proc and control groups from testdata.
+// kernel writes /proc and control groups from testdata.
 func kernel(t testing.TB, name string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", name))
@@ -146,7 +146,7 @@ func TestNamedGroup(t *testing.T) {
 	}
 }
 
-// Metrics that a named group lacks are unknown, even if its process's other groups have them. A
+// Metrics that a named group lacks are unknown, even if other groups of its process have them. A
 // main process that has just ended makes no metric unknown.
 func TestNamedGroupAlone(t *testing.T) {
 	const cpu, memory = "cgroup/cpu,cpuacct/dbtester/r/m", "cgroup/memory/dbtester/r/m"

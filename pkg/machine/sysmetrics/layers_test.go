@@ -20,8 +20,8 @@ func numberOf(t *testing.T, path string) string {
 }
 
 // TestDeviceNames finds the devices for logical volumes, for partitions and below overlays. The
-// test's directory stands for the file system; for an overlay, /proc does, because its number is no
-// block device's.
+// test directory stands for the file system; for an overlay, /proc does, because its number is not
+// that of a block device.
 func TestDeviceNames(t *testing.T) {
 	disk, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Interface returns the network interface to sample for a member's address: the one that carries
-// its traffic, or the default route's for "".
+// Interface returns the network interface to sample for a member address: the one that carries its
+// traffic, or the default route's for "".
 func Interface(addr string) (string, error) { return (&files{root: "/proc"}).findInterface(addr) }
 
-// MemoryLimit returns how many bytes this process's control groups (of either version) allow; 0
-// means no limit.
+// MemoryLimit returns the number of bytes that the control groups (of either version) of this
+// process allow; 0 means no limit.
 func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit() }
 
 func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", memoryLimitOf) }

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// machine reads the sources that do not belong to processes: the machine's, its network namespace's
-// and the processes' control group's.
+// machine reads the sources that belong to no process: those of the machine, its network namespace
+// and the control group.
 type machine struct {
 	files         *files
 	device, iface string
@@ -34,7 +34,7 @@ type machineFile struct {
 	sources []machineSource
 }
 
-// machineSource is a source with its metrics' positions in a sample.
+// machineSource is a source with its metric positions in a sample.
 type machineSource struct {
 	metric.Source
 	index    []int
@@ -132,8 +132,8 @@ func (m *machine) openFile(file *machineFile, _ metric.Values) error {
 	return unix.Close(fd)
 }
 
-// readFile sets the metrics from a file's sources. If the data directory has no device, the
-// device's metrics stay unknown.
+// readFile sets the metrics from the sources in a file. If the data directory has no device, device
+// metrics stay unknown.
 func (m *machine) readFile(file *machineFile, values metric.Values) error {
 	first := &file.sources[0]
 	what, of := file.name, ""

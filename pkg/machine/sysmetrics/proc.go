@@ -25,8 +25,8 @@ type proc struct {
 	id      identity
 	stat    stat
 	status  status
-	values  []value        // in the order of the tree's metrics
-	threads []threadCounts // in the order of the tree's thread sources
+	values  []value        // in tree metric order
+	threads []threadCounts // in thread source order
 	fds     float64        // -1 if unknown
 }
 
@@ -76,8 +76,8 @@ func (p *proc) ended() bool {
 }
 
 // proc reads a process and continues its counters from before, which may contain it. It also
-// returns the process's threads. An error for which [gone] is true means that the process has
-// ended. With any other error, proc returns the process as far as it is known, or nil.
+// returns the threads. An error for which [gone] is true means that the process has ended. With any
+// other error, proc returns the process as far as it is known, or nil.
 func (t *tree) proc(pid int, before map[identity]*proc) (*proc, []int, error) {
 	dir := strconv.Itoa(pid)
 	data, err := t.files.read(dir, fileStat)
@@ -180,7 +180,7 @@ func (t *tree) hasEnded(p *proc) bool {
 	return p.ended()
 }
 
-// readThreads reads each thread's counts. The process's own files contain the first thread's
+// readThreads reads counts for each thread. The process's own files contain the first thread's
 // counts. Without these, or between two readings, the sum is unknown and keeps its last value.
 func (t *tree) readThreads(p *proc, tids []int) {
 	for _, s := range t.threadSources {
@@ -203,7 +203,7 @@ func (t *tree) readThreads(p *proc, tids []int) {
 	}
 }
 
-// readCounts returns one source's counts by thread.
+// readCounts returns the counts from one source by thread.
 func (t *tree) readCounts(s *processSource, pid int, tids []int, first []float64) map[int][]float64 {
 	now := make(map[int][]float64, len(tids))
 	now[pid] = first
@@ -224,7 +224,7 @@ func (t *tree) readCounts(s *processSource, pid int, tids []int, first []float64
 	return now
 }
 
-// openFiles counts the process's open file descriptors. Other users' processes do not show them.
+// openFiles counts open file descriptors. Other users' processes do not show them.
 func (t *tree) openFiles(p *proc) error {
 	p.fds = 0
 	if p.ended() {

@@ -10,7 +10,7 @@ import (
 // processSource reads a process metrics source.
 type processSource struct {
 	metric.Source
-	first    int // index of its first metric among the tree's metrics
+	first    int // index of its first metric among tree metrics
 	thread   int // index among the sources with [metric.Source.Threads]
 	readings []metric.Reading
 }
@@ -27,7 +27,7 @@ const (
 	fileStatus = "status"
 )
 
-// treeMetric is summed over a tree's processes.
+// treeMetric is summed over the processes in a tree.
 type treeMetric struct {
 	metric.Metric
 	source *processSource
@@ -62,7 +62,7 @@ func processFiles(sources []metric.Source, all *metric.List) (files []processFil
 	return files, metrics, threads
 }
 
-// parse returns the source's readings, which are valid until the next call.
+// parse returns the readings, which are valid until the next call.
 func (s *processSource) parse(data []byte) ([]metric.Reading, error) {
 	return s.readings, parse(&s.Source, data, "", s.readings)
 }
@@ -83,7 +83,7 @@ func forget(readings []metric.Reading) {
 	}
 }
 
-// threadCount returns the readings as a thread's counts, or nil if one is unknown.
+// threadCount returns the readings as counts in a thread, or nil if one is unknown.
 func threadCount(readings []metric.Reading) []float64 {
 	c := make([]float64, len(readings))
 	for i, r := range readings {
@@ -95,7 +95,7 @@ func threadCount(readings []metric.Reading) []float64 {
 	return c
 }
 
-// take sets the process's values from one of its files.
+// take sets process values from one of its files.
 func (p *proc) take(file processFile, data []byte) error {
 	var problems []error
 	for _, s := range file.sources {
@@ -131,14 +131,14 @@ func (v *value) set(s *processSource, kind metric.Kind, r metric.Reading) {
 	}
 }
 
-// miss makes a file's metrics unknown.
+// miss makes the metrics in a file unknown.
 func (p *proc) miss(file processFile) {
 	for _, s := range file.sources {
 		p.forget(s)
 	}
 }
 
-// forget makes a source's metrics unknown.
+// forget makes the metrics from a source unknown.
 func (p *proc) forget(s *processSource) {
 	if s.Threads {
 		p.threads[s.thread].first = nil

@@ -1,6 +1,6 @@
-// Package sysmetrics samples metrics about a machine and one process tree on it from Linux's /proc.
-// Package metric declares and parses them; this package reads files, follows processes and sums
-// over them.
+// Package sysmetrics samples metrics about a machine and one process tree on it from /proc on
+// Linux. Package metric declares and parses them; this package reads files, follows processes and
+// sums over them.
 package sysmetrics
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Options select a Sampler's processes, device and interface.
+// Options select the processes, device and interface for a Sampler.
 type Options struct {
 	// PIDs returns the processes to sample, main process first, and is called for each sample.
 	// Processes may come and go between samples; it may be nil.
 	PIDs func() []int
-	// Tree also samples the descendants of PIDs, and counts ended ones' CPU time. Without it, CPU
-	// time covers only the given processes. (In either case, the kernel adds a waited-for child's
-	// disk bytes to its parent.)
+	// Tree also samples the descendants of PIDs, and counts CPU time in ended ones. Without it, CPU
+	// time covers only the given processes. (In either case, the kernel adds the disk bytes of a
+	// waited-for child to its parent.)
 	Tree bool
 	// Dir is the data directory, whose block device is sampled. It need not exist yet. Empty means
 	// no device.
 	Dir string
 	// Device, as in /proc/diskstats, and Interface override those derived from Dir and Addr.
 	Device, Interface string
-	// Addr is the address whose traffic matters: this machine's or a peer's. Empty means the
-	// default route.
+	// Addr is the address whose traffic matters, of this machine or a peer. Empty means the default
+	// route.
 	Addr string
-	// Clients returns how many clients control last applied, or -1. If it is nil, the number is
-	// always unknown.
+	// Clients returns the number of clients that control last applied, or -1. If it is nil, the
+	// number is always unknown.
 	Clients func() int64
 	// Period is the interval between two samples in Run, as allowed by [Period]; 0 means one
 	// second. Regardless of it, thread files and child lists are read once per clock second. In the
@@ -47,9 +47,8 @@ type Options struct {
 	// Metrics that this group lacks are unknown. If Group is empty, the main process's group is
 	// sampled.
 	Group []string
-	// Streams is the address, HOST:PORT, at which the processes send streams to a database's other
-	// members, with Members in all. If it is empty, or the kernel does not time them, round trips
-	// are unknown.
+	// Streams is the address, HOST:PORT, at which the processes send streams to other members, with
+	// Members in all. If it is empty, or the kernel does not time them, round trips are unknown.
 	Streams string
 	Members int
 	// Root is the proc mount; empty means /proc.
@@ -122,19 +121,19 @@ func NewSampler(o Options) (*Sampler, error) {
 	return s, nil
 }
 
-// Device returns the sampled block device's name, as in /proc/diskstats; empty if the data
-// directory has no device.
+// Device returns the sampled block device name, as in /proc/diskstats; empty if the data directory
+// has no device.
 func (s *Sampler) Device() string { return s.machine.device }
 
-// Interface returns the sampled interface's name, as in /proc/net/dev.
+// Interface returns the sampled interface name, as in /proc/net/dev.
 func (s *Sampler) Interface() string { return s.machine.iface }
 
 // Sample takes a sample. Values that could not be read are unknown in the sample and named in the
 // error; the rest is valid.
 //
-// The CPU percentage is how much CPU seconds grew over PeriodNS. If the period is too short for
+// The CPU percentage is the growth of CPU seconds over PeriodNS. If the period is too short for
 // [results.CPUPercent], the previous percentage is repeated. It is unknown if no process runs,
-// because the last processes' usage before they ended was not seen.
+// because usage by the last processes before they ended was not seen.
 func (s *Sampler) Sample() (results.Sample, error) { return s.read(false) }
 
 // read takes a sample; whole means that it reads everything.

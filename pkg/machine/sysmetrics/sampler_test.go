@@ -183,7 +183,7 @@ func (k *kept) Write(s results.Sample) error {
 	return k.write(len(k.samples))
 }
 
-// offsets returns the samples' times since the first, in milliseconds.
+// offsets returns the sample times since the first, in milliseconds.
 func (k *kept) offsets() []int64 {
 	var ms []int64
 	for _, s := range k.samples {
@@ -192,8 +192,7 @@ func (k *kept) offsets() []int64 {
 	return ms
 }
 
-// runFor runs a sampler for a while on the bubble's clock, which starts on a
-// full second.
+// runFor runs a sampler for a while on the bubble's clock, which starts on a full second.
 func runFor(t *testing.T, k *kept, lead, length time.Duration) error {
 	t.Helper()
 	f := newFixture(t)

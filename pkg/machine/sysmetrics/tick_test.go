@@ -85,7 +85,7 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// Threads' counts survive samples that do not read them.
+// Thread counts survive samples that do not read them.
 func TestThreadsAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	f.put(fake{pid: 10, start: 1, threads: map[int]switches{10: {1, 0}, 11: {5, 0}}})

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// pastSecond is how long after the wall clock's tick a sample is taken. Without it, a timer
-	// that fires slightly early would sample the previous second.
+	// pastSecond is the time from a wall clock tick to the sample. Without it, a timer that fires
+	// slightly early would sample the previous second.
 	pastSecond = 2 * time.Millisecond
-	// keptErrors is how many errors Run keeps.
+	// keptErrors is the number of errors that Run keeps.
 	keptErrors = 10
 )
 
@@ -38,11 +38,11 @@ func Period(ns int64) (time.Duration, error) {
 // [Options.Period] in between, and a last one when ctx ends. It waits by the monotonic clock, so
 // setting the wall clock shifts samples but never stops or repeats them. A missed tick remains a
 // gap. The last sample reads everything, and may fall into the same second as the previous one. It
-// is omitted if every process has ended: its counters would repeat the previous sample's, as if the
-// processes had been idle since.
+// is omitted if every process has ended: its counters would repeat those of the previous sample, as
+// if the processes had been idle since.
 //
 // Failed samples or writes do not end Run. When ctx has ended, it returns the first ten errors,
-// joined, with how many more there were. It never returns ctx's error.
+// joined, and the number of further ones. It never returns ctx's error.
 func (s *Sampler) Run(ctx context.Context, w writer) error {
 	var errs memory
 	s.record(w, &errs)
@@ -99,8 +99,8 @@ func write(w writer, sample results.Sample, err error, errs *memory) {
 	}
 }
 
-// untilNext returns the time until just after the wall clock's next tick. Ticks are counted from
-// each full second.
+// untilNext returns the time until just after the next tick of the wall clock. Ticks are counted
+// from each full second.
 func (s *Sampler) untilNext(now time.Time) time.Duration {
 	period := s.options.Period
 	return period - time.Duration(now.Nanosecond())%period + pastSecond

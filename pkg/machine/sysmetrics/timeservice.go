@@ -16,7 +16,7 @@ func timeServices() map[string]string {
 }
 
 // runningTimeServices returns the time services among the visible processes; "" if there are no
-// such services. A container may not see its machine's services.
+// such services. A container may not see services on its machine.
 func (f *files) runningTimeServices() string {
 	entries, err := os.ReadDir(f.root)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// usage is a tree's metrics, summed over its processes. Counters include ended processes and never
-// fall. All other metrics cover the running processes and are unknown if no process runs: an ended
-// tree's memory is unknown instead of 0.
+// usage has tree metrics, summed over its processes. Counters include ended processes and never
+// fall. All other metrics cover the running processes and are unknown if no process runs: the
+// memory of an ended tree is unknown instead of 0.
 type usage struct {
 	main      *proc     // the first running root, or else the last that ran
-	values    []float64 // in the order of the tree's metrics; -1 if access was denied
+	values    []float64 // in tree metric order; -1 if access was denied
 	fds       float64   // -1 if access was denied
 	processes float64   // always known: 0 if no process runs
 }
@@ -81,7 +81,7 @@ type reading struct {
 
 // descend reads processes and their descendants, parents before children. If a child ends in
 // between, it is missing and its parent's floor compensates. In the opposite order, its time would
-// count twice: as its own and as its parent's.
+// count twice: as its own and in its parent.
 func (r *reading) descend(pids []int) {
 	queue := slices.Clone(pids)
 	for len(queue) > 0 {
@@ -108,7 +108,7 @@ func (r *reading) descend(pids []int) {
 	}
 }
 
-// addBusiest adds the growth of the tree's busiest thread.
+// addBusiest adds the growth in the busiest thread.
 func (t *tree) addBusiest(s *processSource) {
 	var most []float64
 	for _, p := range t.procs {
@@ -123,7 +123,7 @@ func (t *tree) addBusiest(s *processSource) {
 	}
 }
 
-// settle hands over ended processes' counts.
+// settle hands over the counts of ended processes.
 func (t *tree) settle(now map[identity]*proc) {
 	last := map[int]*proc{}
 	for id, p := range t.procs {
@@ -142,8 +142,8 @@ func (t *tree) settle(now map[identity]*proc) {
 	}
 }
 
-// settleCounter hands over one count. If descendants are not followed, the parent's waited-for
-// count is not part of the sum, unless the kernel includes it.
+// settleCounter hands over one count. If descendants are not followed, the waited-for count is not
+// part of the sum, unless the kernel includes it.
 func (t *tree) settleCounter(i int, p, heir *proc) {
 	v := p.values[i]
 	switch {

@@ -7,11 +7,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// sharedFor is how long one sampler's readings serve the others: all sample at about the same time.
+// sharedFor is the time for which readings by one sampler serve the others: all sample at about the
+// same time.
 const sharedFor = time.Second / 2
 
 // walk holds the last readings from a file that takes the kernel milliseconds. All samplers in this
-// process share it: with control --local three agents' and control's.
+// process share it: with control --local, those of three agents and of control.
 type walk struct {
 	mu       sync.Mutex
 	at       time.Time
@@ -26,7 +27,7 @@ func walkOf(path string) *walk {
 	return w.(*walk)
 }
 
-// take sets readings to another sampler's if they are recent, and reads otherwise.
+// take sets readings to those of another sampler if they are recent, and reads otherwise.
 func (w *walk) take(readings []metric.Reading, read func([]metric.Reading) error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
