@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coreos/dbtester/pkg/database"
 )
 
 // slowReceiver takes a while for the events in a read, and keeps the last version.
