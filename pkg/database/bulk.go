@@ -20,5 +20,5 @@ type Bulk interface {
 	Close() error
 }
 
-// Pair is a key with its value.
+// Pair is a key and its value.
 type Pair struct{ Key, Value []byte }

@@ -59,8 +59,7 @@ type Info struct {
 	// MaxValue is the largest value in bytes with default options, under a 256-byte key if the key
 	// size matters. A [Limiter] returns it for other options.
 	MaxValue int
-	// Fsync states in one line when a write is on disk, with default options, and
-	// Durability is its class.
+	// Fsync states in one line when a write is on disk by default, and Durability is its class.
 	Fsync      string
 	Durability declared.Durability
 	// Sessions are the facts about its sessions with default options; a [SessionRuler] returns them
@@ -93,7 +92,7 @@ type Driver interface {
 	// Plan returns the plan for one member. It depends only on its arguments and has no side
 	// effects.
 	Plan(Member) (Plan, error)
-	// Ready returns nil if the member with that index serves requests as part of a quorum, else the
+	// Ready returns nil if the member at that index serves requests as part of a quorum, else the
 	// reason why not. It is polled; ctx bounds one attempt.
 	Ready(ctx context.Context, t Target, member int) error
 	// Dial opens one connection, which the client owns until Close.
@@ -274,9 +273,8 @@ type Counter interface {
 // KeyFinder is a driver that finds the highest number among the keys in a cluster. A load on a
 // cluster that ran before can then number its keys from there on.
 type KeyFinder interface {
-	// HighestKey returns the largest number whose key, made by [workload.AppendKey] with
-	// that size, was written before the call, or -1. Its memory does not grow with the number of
-	// keys.
+	// HighestKey returns the largest number whose key, made by [workload.AppendKey] at that size,
+	// was written before the call, or -1. Its memory does not grow with the number of keys.
 	HighestKey(ctx context.Context, t Target, keySize int) (int64, error)
 }
 
@@ -293,8 +291,8 @@ type HintedPutter interface {
 // Registry is an ordered set of databases, looked up by name.
 type Registry struct{ list []Database }
 
-// NewRegistry returns a registry with the databases in the given order. It panics if a name
-// repeats, because the list is written by hand.
+// NewRegistry returns a registry of the databases in the given order. It panics if a name repeats,
+// because the list is written by hand.
 func NewRegistry(list ...Database) *Registry {
 	seen := map[string]bool{}
 	for _, d := range list {
@@ -318,7 +316,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Get returns the database with that name.
+// Get returns the database of that name.
 func (r *Registry) Get(name string) (Database, error) {
 	for _, d := range r.list {
 		if d.Name == name {

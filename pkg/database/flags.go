@@ -14,8 +14,8 @@ type ExtraFlags interface {
 }
 
 // ValidFlag refuses a raw flag that is not one argument beginning with dashes ("-" or
-// "--"). It also refuses a flag a plan sets itself: the server would then run with other values
-// than the plan records.
+// "--"). It also refuses a flag a plan sets itself: the server would then use other values than the
+// plan records.
 func ValidFlag(flag, dashes string, planned []string) error {
 	switch name := FlagName(flag); {
 	case !strings.HasPrefix(flag, dashes) || name == "":

@@ -32,7 +32,7 @@ func (d Database) FromSource(dir string) (recipe.Checkout, error) {
 	return driver.FromSource(dir), nil
 }
 
-// Recipes returns the ways to get a version of the database, or an error with the reason why no way
+// Recipes returns the ways to get a version of the database, or an error that states why no way
 // exists.
 func (d Database) Recipes(version string) ([]recipe.Recipe, error) {
 	driver, ok := d.New().(Installer)

@@ -56,7 +56,7 @@ type LockRecipe struct {
 	Retry time.Duration
 }
 
-// By returns the library of a recipe with its version in this binary, if known.
+// By returns the library of a recipe, and its version in this binary if known.
 func (r LockRecipe) By() string {
 	if r.Library == "" {
 		return "dbtester"
@@ -74,7 +74,7 @@ func (r LockRecipe) By() string {
 	return r.Library + version
 }
 
-// Recipe returns the recipe with that name, the default for "".
+// Recipe returns the recipe of that name, the default for "".
 func (f LockFacts) Recipe(name string) (LockRecipe, error) {
 	if name == "" {
 		return f.Recipes[0], nil
@@ -134,7 +134,7 @@ type LockOptions struct {
 	Delay time.Duration
 }
 
-// LockDialer is a driver for a database with locks; [Info.Locks] has the facts.
+// LockDialer is a driver for a database that has locks; [Info.Locks] has the facts.
 type LockDialer interface {
 	// DialLocks returns a [Locks], which the caller closes.
 	DialLocks(ctx context.Context, t Target, o LockOptions) (Locks, error)

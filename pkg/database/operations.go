@@ -19,15 +19,15 @@ type Deleter interface {
 // leaves no garbage for each read.
 type AppendGetter interface {
 	// AppendGet appends the value that Get would return to a buffer, and returns the extended
-	// buffer, as append does. With an error it returns the buffer as it was; memory behind its
-	// end may have changed. The client keeps no part of the buffer, whatever it returns. As many
-	// calls may run at the same time as calls to Get, each with its own buffer.
+	// buffer, as append does. After an error it returns the buffer as it was; memory behind its end
+	// may have changed. The client keeps no part of the buffer, whatever it returns. As many calls
+	// may run at the same time as calls to Get, each with its own buffer.
 	AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error)
 }
 
 // Ranger reads several neighbouring keys at once.
 type Ranger interface {
-	// Range reads at most limit keys with their values, from key on in database order. It returns
+	// Range reads at most limit keys and their values, from key on in database order. It returns
 	// the number of keys, and the total size of their values in bytes.
 	Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error)
 }
@@ -93,9 +93,9 @@ const (
 	UnknownVersion = -1
 )
 
-// TxnLimiter is a driver whose members accept transactions with several keys.
+// TxnLimiter is a driver whose members accept transactions of several keys.
 type TxnLimiter interface {
-	// MaxTxnValue returns the largest value in bytes for each key in a transaction with that many
+	// MaxTxnValue returns the largest value in bytes for each key in a transaction of that many
 	// keys, each keySize bytes long. Every member surely accepts it. It is 0 if no value fits or
 	// there are too many keys.
 	MaxTxnValue(keySize, keys int) int

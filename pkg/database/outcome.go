@@ -84,8 +84,8 @@ func Declined(op workload.Op, class Class, deletes bool) bool {
 	return class == ClassConflict && op.Contends() || class == ClassNotFound && deletes && !op.OfSessions()
 }
 
-// Panicked returns the error for a client call that panicked with p. Call it in the function
-// that recovered p: the error then names the place of the panic.
+// Panicked returns the error for a client call that panicked. Call it in the function that
+// recovered p: the error then names the place of the panic.
 func Panicked(p any) error {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])

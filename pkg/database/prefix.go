@@ -23,10 +23,10 @@ func (r Removable) Has(key []byte) bool {
 // Cleaner is a driver that removes the keys below a prefix.
 type Cleaner interface {
 	// Clean removes the selected keys below t.Prefix, and anything that the driver created
-	// for them, in bounded batches. All other keys stay. After each batch it calls removed
-	// with the number of keys removed so far. Without a prefix it removes nothing and returns an
-	// error. It may be repeated, also after ctx ended between two batches. Keys that others write
-	// below the prefix meanwhile may remain.
+	// for them, in bounded batches. All other keys stay. After each batch it passes the number of
+	// keys removed so far to removed. Without a prefix it removes nothing and returns an error. It
+	// may be repeated, also after ctx ended between two batches. Keys that others write below the
+	// prefix meanwhile may remain.
 	Clean(ctx context.Context, t Target, which Removable, removed func(keys int64)) error
 }
 

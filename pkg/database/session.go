@@ -85,7 +85,7 @@ func (f SessionFacts) Bounds() string {
 	return fmt.Sprintf("%v and more, in steps of %v", f.Least, f.Step)
 }
 
-// SessionDialer is a driver for a database with sessions; [Info.Sessions] has the facts.
+// SessionDialer is a driver for a database that has sessions; [Info.Sessions] has the facts.
 type SessionDialer interface {
 	// DialSessions returns a [Sessions], which the caller closes.
 	DialSessions(ctx context.Context, t Target) (Sessions, error)
@@ -103,7 +103,7 @@ func SessionFactsOf(i Info, driver any) *SessionFacts {
 	return i.Sessions
 }
 
-// Registrar is a driver for a database that has a service registry too, with its own rules for
+// Registrar is a driver for a database that has a service registry too, which has its own rules for
 // instances that die.
 type Registrar interface {
 	// Registry returns the facts about registrations, which are like those about sessions.
@@ -179,8 +179,8 @@ func NumberedSession(number int64) (id SessionID) {
 // Number returns the number of a [NumberedSession].
 func (id SessionID) Number() int64 { return int64(binary.BigEndian.Uint64(id[:])) }
 
-// Leaser is optional on a [Client]: it begins, renews and ends sessions, each with one request.
-// These sessions have no keys and no prefix: all clients in a cluster can name them.
+// Leaser is optional on a [Client]: it begins, renews and ends sessions, each in one request. These
+// sessions have no keys and no prefix: all clients in a cluster can name them.
 type Leaser interface {
 	// Grant begins a session with a TTL, which members may change.
 	Grant(ctx context.Context, ttl time.Duration) (SessionID, error)

@@ -8,7 +8,7 @@ type Sizer interface {
 	Needs(d Data) []Need
 }
 
-// MemoryFitter is a driver with options that must fit member memory, such as a heap size.
+// MemoryFitter is a driver whose options must fit member memory, such as a heap size.
 type MemoryFitter interface {
 	// FitMemory changes the options so that a member fits into that many bytes. Options
 	// that the experiment file gives, by their keys, stay, and are refused if they cannot
@@ -20,7 +20,7 @@ type MemoryFitter interface {
 // Pacer is a driver that knows roughly how fast its clusters are.
 type Pacer interface {
 	// Pace returns the approximate throughput of three members on one machine with two processors,
-	// in a closed loop with that many clients. It estimates the durations printed before a run, and
+	// in a closed loop of that many clients. It estimates the durations printed before a run, and
 	// enters no result.
 	Pace(clients int) Pace
 }
@@ -66,8 +66,8 @@ const (
 	ResourceDisk   Resource = "disk"
 )
 
-// Saturating returns the throughput with that many clients in a closed loop, if one client alone
-// has one requests per second and no number of clients exceeds most. most/one clients reach half of
+// Saturating returns the throughput of that many clients in a closed loop, if one client alone has
+// one requests per second and no number of clients exceeds most. most/one clients reach half of
 // most.
 func Saturating(clients int, one, most float64) float64 {
 	n := float64(max(clients, 1))

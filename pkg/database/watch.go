@@ -67,7 +67,7 @@ func WatchFactsOf(i Info, driver any, kind WatchKind) *WatchFacts {
 	return nil
 }
 
-// WatchDialer is a driver for a database with watches; [Info.Watches] has the facts for default
+// WatchDialer is a driver for a database that has watches; [Info.Watches] has the facts for default
 // options.
 type WatchDialer interface {
 	// DialWatches opens a connection for one kind of watch to the preferred or else the first
@@ -78,8 +78,8 @@ type WatchDialer interface {
 // Watches are the watchers on one connection. Its methods are safe for concurrent use.
 type Watches interface {
 	// Add begins to watch. The events have the watcher number, which the caller chooses; events may
-	// arrive before Add returns. All changes with a version above after are reported. An error that
-	// is [errors.ErrUnsupported] means that this release has no such watches.
+	// arrive before Add returns. All changes whose version is above after are reported. An error
+	// that is [errors.ErrUnsupported] means that this release has no such watches.
 	Add(ctx context.Context, watcher int32, r WatchRange) (after int64, err error)
 	// Barrier returns when every watcher on the connection has received all writes answered before
 	// the call.

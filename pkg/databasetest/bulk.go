@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// bulkCase: the largest bulk request the driver promises is accepted, with small and with large
+// bulkCase: the largest bulk request the driver promises is accepted, for small and for large
 // values. It writes exactly these keys, also below a prefix, and may be repeated.
 func bulkCase(t *testing.T, f *fixture) {
 	for _, tt := range []struct {

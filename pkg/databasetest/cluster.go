@@ -100,7 +100,7 @@ func listenApart(t testing.TB, addr string) net.Listener {
 	}
 }
 
-// Driver returns the driver with the suite options.
+// Driver returns the driver for the suite options.
 func (c *Cluster) Driver() database.Driver { return c.driver }
 
 // Target returns all member addresses, with no preference.
@@ -155,8 +155,8 @@ func (c *Cluster) Kill(index int) {
 	c.members[index] = nil
 }
 
-// Restart starts a stopped member with its existing directories. It does not wait until the
-// member is ready.
+// Restart starts a stopped member in its existing directories. It does not wait until the member is
+// ready.
 func (c *Cluster) Restart(index int) {
 	c.t.Helper()
 	c.start(index, false)

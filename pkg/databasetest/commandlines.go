@@ -8,7 +8,7 @@ import (
 )
 
 // CommandLines returns the command lines of all processes on this machine, by pid. Each argument
-// ends with a zero byte. Zombies have no command line.
+// ends in a zero byte. Zombies have no command line.
 func CommandLines(t testing.TB) map[int][]byte {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")

@@ -104,7 +104,7 @@ func buffersCase(t *testing.T, f *fixture) {
 }
 
 // appendGets reads keys into two buffers in turn, empty ones and ones with a beginning, which stays
-// as it is, also with an error. All bytes in the value for key i are i.
+// as it is, even after an error. All bytes in the value for key i are i.
 func appendGets(t *testing.T, f *fixture, client database.AppendGetter, keys [][]byte, size int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
@@ -304,8 +304,8 @@ func listCase(t *testing.T, f *fixture) {
 	}
 }
 
-// swapCase: a swap with the current value succeeds. With any other value it is a
-// conflict and changes nothing.
+// swapCase: a swap with the current value succeeds. With any other value it is a conflict and
+// changes nothing.
 func swapCase(t *testing.T, f *fixture) {
 	client := f.dial(t, f.Target())
 	swapper, mode := client.(database.Swapper), f.info().Reads[0]

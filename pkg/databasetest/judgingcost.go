@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// JudgedLoad is the load for measuring the cost of judging: a closed loop with as many reads as
+// JudgedLoad is the load for measuring the cost of judging: a closed loop of as many reads as
 // updates.
 type JudgedLoad struct {
 	// Name is the database name in the table that make consistency-cost writes.

@@ -176,8 +176,8 @@ func lose(t *testing.T, f *fixture, victim, survivor int, kill func()) {
 	})
 }
 
-// restartCase: members stop cleanly at the first signal, and keep their data over a restart
-// with the same directories.
+// restartCase: members stop cleanly at the first signal, and keep their data over a restart in the
+// same directories.
 func restartCase(t *testing.T, f *fixture) {
 	key := f.key()
 	put(t, f.dial(t, f.Target()), key, bytesOf(2000))

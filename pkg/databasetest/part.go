@@ -19,5 +19,5 @@ const (
 // LongEnv, if set, makes tests as long as in make test-long.
 const LongEnv = "DBTESTER_LONG"
 
-// Long reports whether suites run whole, and with every transport.
+// Long reports whether suites run whole, and over every transport.
 func Long() bool { return os.Getenv(LongEnv) != "" }

@@ -319,8 +319,8 @@ func belowRanges(f *fixture, c database.Client, key func(int64) []byte, mode wor
 	return ops
 }
 
-// interruptedLoad runs a load with all operations below the prefix, and cancels its context while
-// it runs, as Ctrl-C would.
+// interruptedLoad runs a load of all operations below the prefix, and cancels its context while it
+// runs, as Ctrl-C would.
 func (f *fixture) interruptedLoad(t *testing.T, ours database.Target) {
 	t.Helper()
 	l := workload.Load{Keyspace: workload.Keyspace{Keys: 20}, Sizing: workload.Sizing{KeySize: prefixKeySize, ValueSize: 64, RangeLimit: 5}, Content: workload.Content{Read: f.info().Reads[0]}, Limits: workload.Limits{Timeout: opWithin}}

@@ -82,7 +82,7 @@ func writeSome(t *testing.T, d database.Driver, to database.Target) {
 	}
 }
 
-// readRecording reads the recording with that name.
+// readRecording reads the recording of that name.
 func readRecording(t testing.TB, name string) recording {
 	t.Helper()
 	var r recording

@@ -15,8 +15,8 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 )
 
-// cases returns the file that lists the cases that must run. A cluster with TLS or credentials has
-// more cases.
+// cases returns the file that lists the cases that must run. A cluster that has TLS or credentials
+// runs more cases.
 func (s Suite) cases() string {
 	if s.TLS != nil || s.Auth != nil {
 		return "testdata/cases-secure.txt"

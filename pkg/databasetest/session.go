@@ -112,7 +112,7 @@ func watched(t *testing.T, s database.Sessions) *ends {
 	return e
 }
 
-// granted begins a session with one key.
+// granted begins a session that has one key.
 func granted(t *testing.T, s database.Sessions, ttl time.Duration, key string) database.Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)

@@ -20,10 +20,10 @@ const (
 	cancelAfter   = 100 * time.Millisecond
 )
 
-// stallCase: requests to a member that is up but answers nothing end with their deadline,
-// or when they are cancelled, with the matching class. When the member answers again, the
-// same clients work, and no write reported as failed was applied. A proxy must do the same for the
-// server behind it.
+// stallCase: requests to a member that is up but answers nothing end at their deadline, or when
+// they are cancelled, with the matching class. When the member answers again, the same clients
+// work, and no write reported as failed was applied. A proxy must do the same for the server behind
+// it.
 func stallCase(t *testing.T, f *fixture) {
 	victim := follower(t, f)
 	stall(t, f, "member", victim)
@@ -97,7 +97,7 @@ func (s *stalled) calls() []call {
 			return late(err)
 		}},
 	}
-	// These may succeed, with the help of other members.
+	// These may succeed through other members.
 	if v, ok := s.driver.(database.Versioner); ok {
 		calls = append(calls, s.asks("version", func(ctx context.Context) error {
 			_, err := v.Version(ctx, s.Target(), s.victim)
@@ -198,7 +198,7 @@ func Sent(request func(times time.Duration) error) (err error) {
 	return err
 }
 
-// dialInTime: a dial succeeds, or ends with its deadline.
+// dialInTime: a dial succeeds, or ends at its deadline.
 func (s *stalled) dialInTime(ctx context.Context) error {
 	return late(s.within(ctx, func(ctx context.Context) error {
 		client, err := s.driver.Dial(ctx, s.To(s.victim))

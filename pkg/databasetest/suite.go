@@ -44,11 +44,11 @@ type Suite struct {
 	// clients, whether or not it changed anything. It does not grow on an idle cluster. It is nil
 	// for databases without such a number.
 	ServerCount func(testing.TB, *Cluster) int64
-	// Held returns all keys of the cluster by their stored names, each with a text for its value
-	// and version as the servers report them. If it is nil, clients of the driver read the values.
+	// Held returns all keys of the cluster by their stored names, each with a text of its value and
+	// version as the servers report them. If it is nil, clients of the driver read the values.
 	Held func(testing.TB, *Cluster) map[string]string
-	// PrefixOptions are YAML over Options for the clients in the case with a prefix, which creates
-	// several key spaces.
+	// PrefixOptions are YAML over Options for the clients in the prefix case, which creates several
+	// key spaces.
 	PrefixOptions string
 	// Guarded means that members require credentials for their metrics, which agents do not
 	// have.

@@ -148,7 +148,7 @@ func txnOfSeveral(t *testing.T, f *fixture, client database.Client, txn database
 func txnLimit(t *testing.T, f *fixture, client database.Client, txn database.Transactor, limiter database.TxnLimiter, keys int) {
 	largest := limiter.MaxTxnValue(limitKeySize, keys)
 	if f.suite.Auth != nil {
-		largest -= 1 << 10 // requests by clients with credentials may be larger
+		largest -= 1 << 10 // requests by clients that have credentials may be larger
 	}
 	puts := make([]database.GuardedPut, keys)
 	for i := range puts {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// until repeats an attempt, with pauses, until it has no error. It fails the
-// test with the last error if that takes longer than within.
+// until repeats an attempt after pauses, until it has no error. It fails the test with the last
+// error if that takes longer than within.
 func until(t testing.TB, within, every time.Duration, attempt func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(every) {
@@ -20,8 +20,8 @@ func until(t testing.TB, within, every time.Duration, attempt func() error) {
 	}
 }
 
-// settled reads, with pauses, until two answers in a row are equal, and returns the last
-// one. It fails the test with why if that takes longer than within.
+// settled reads again and again, with pauses, until two answers in a row are equal, and returns the
+// last one. It fails the test with why if that takes longer than within.
 func settled[T any](t testing.TB, within, every time.Duration, why string, read func() T, equal func(a, b T) bool) T {
 	t.Helper()
 	last := read()

@@ -255,8 +255,8 @@ func heldWatch(t *testing.T, f *fixture, facts *database.WatchFacts, prefix stri
 	}
 }
 
-// resumedWatches: watchers on a closed connection continue over another one after any version, with
-// and without changes meanwhile, and a barrier ends after the changes that they missed.
+// resumedWatches: watchers on a closed connection continue over another one after any version,
+// whether or not keys changed meanwhile, and a barrier ends after the changes that they missed.
 func resumedWatches(t *testing.T, f *fixture, facts *database.WatchFacts, prefix string) {
 	target := f.Target()
 	target.Prefix = prefix

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// The static limit for values equals the limit with default options, under a key with the default
+// The static limit for values equals the limit with default options, under a key of the default
 // size.
 func TestMaxValueOfDefaults(t *testing.T) {
 	const keySize = 256

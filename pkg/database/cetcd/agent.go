@@ -9,7 +9,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 )
 
-// leader answers with the leader address as the etcd members know it, or with nothing.
+// leader answers with the leader address as the etcd members know it, or an empty one.
 func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {
@@ -25,8 +25,8 @@ func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, addr)
 }
 
-// self answers a request for the agent description with the parts that apply here: the etcd
-// version, and the address by which others know this member.
+// self returns those parts of the agent description that apply here: the etcd version, and the
+// address by which others know this member.
 func (p *proxy) self(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)
 	if err != nil {

@@ -72,7 +72,7 @@ func (o *Options) MaxValue(keySize int) int {
 	return min(maxValue, max(0, o.Server.MaxValue(keySize)-binary.MaxVarintLen64))
 }
 
-// MaxTxnValue returns the largest value for each key in a transaction with that many keys.
+// MaxTxnValue returns the largest value for each key in a transaction of that many keys.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnOps {
 		return 0
@@ -120,17 +120,17 @@ func (o *Options) Version(ctx context.Context, t database.Target, member int) (s
 	return o.api().Version(ctx, t, member)
 }
 
-// CountKeys counts all keys with one consistent listing.
+// CountKeys counts all keys in one consistent listing.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	return o.api().CountKeys(ctx, t)
 }
 
-// HighestKey finds the key with the highest number in one consistent listing.
+// HighestKey finds the highest key number in one consistent listing.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.api().HighestKey(ctx, t, keySize)
 }
 
-// Clean removes the keys below the prefix with one request per key: the proxy has no
+// Clean removes the keys below the prefix, one request per key: the proxy accepts no deletes in
 // transactions.
 func (o *Options) Clean(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	return o.api().CleanOneByOne(ctx, t, which, removed)

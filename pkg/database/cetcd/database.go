@@ -10,8 +10,8 @@ import (
 )
 
 // Database returns cetcd as a registry lists it. A plan runs the etcd and the proxy in
-// this binary, unless the tools "etcd" and "cetcd" replace them. A plan with a cetcd
-// executable has fewer operations.
+// this binary, unless the tools "etcd" and "cetcd" replace them. A plan for a cetcd executable has
+// fewer operations.
 func Database() database.Database {
 	return database.Database{
 		Name: Name,

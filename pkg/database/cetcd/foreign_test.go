@@ -19,7 +19,7 @@ func (foreignKV) Range(context.Context, *pb.RangeRequest, ...grpc.CallOption) (*
 	return &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 1}, Kvs: []*mvccpb.KeyValue{{Key: []byte("k")}}}, nil
 }
 
-// TestForeignNames: if etcd answers with a key outside the prefix, the request fails.
+// TestForeignNames: if etcd returns a key outside the prefix, the request fails.
 func TestForeignNames(t *testing.T) {
 	p := &proxy{store: &store{kv: foreignKV{}}}
 	w := httptest.NewRecorder()

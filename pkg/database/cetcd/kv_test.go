@@ -28,7 +28,7 @@ func TestKVInterface(t *testing.T) {
 }
 
 // exchanges returns the requests, as "METHOD PATH [BODY]". {x} is the ModifyIndex that
-// the key x had when it was last read, {bytes N} a body with that many bytes.
+// the key x had when it was last read, {bytes N} a body of that many bytes.
 func exchanges() []string {
 	return strings.Split(strings.TrimSpace(`
 GET /v1/kv/?keys
@@ -211,8 +211,8 @@ func ask(t *testing.T, base, method, path, body string, indexes map[string]uint6
 	return out + " " + strconv.Quote(string(bytes.TrimSpace(got)))
 }
 
-// ranked replaces every index in pairs with its rank among all indexes: the indexes of two
-// databases differ, but not their order.
+// ranked replaces every index in pairs by its rank among all indexes: the indexes of two databases
+// differ, but not their order.
 func ranked(text string) string {
 	index := regexp.MustCompile(`(CreateIndex|ModifyIndex)(\\":)([0-9]+)`)
 	var all []int

@@ -32,7 +32,7 @@ type request struct {
 	woken  bool // by an event the request waited for
 }
 
-// has reports whether a parameter is present, with or without a value.
+// has reports whether a parameter is present, even if it has no value.
 func (r *request) has(name string) bool { return r.params.Has(name) }
 
 // atMostOne refuses parameters that exclude each other.

@@ -26,7 +26,7 @@ type pair struct {
 	ModifyIndex int64
 }
 
-// The maximum number of keys that one request to etcd may return: with every page, etcd counts all
+// The maximum number of keys that one request to etcd may return: for every page, etcd counts all
 // keys that follow it.
 const (
 	keysPage  = 50_000
@@ -205,9 +205,9 @@ func pairOf(kv *mvccpb.KeyValue) (pair, error) {
 	}, nil
 }
 
-// setMeta sets the headers with the index of the read and the state of the leader. The time since
-// the last contact with the leader is 0: a linearizable read has just had contact, and etcd does
-// not report the time for a stale read.
+// setMeta sets the headers for the read index and the leader state. The time since the last contact
+// with the leader is 0: a linearizable read has just had contact, and etcd does not report the time
+// for a stale read.
 func (p *proxy) setMeta(w http.ResponseWriter, r *request, revision int64) {
 	h := w.Header()
 	h.Set("X-Consul-Index", strconv.FormatInt(max(revision, 1), 10))
@@ -222,7 +222,7 @@ const (
 	longestWait = 10 * time.Minute
 )
 
-// block delays a request with an index until something was written after that index.
+// block delays a request that has an index until something was written after that index.
 func (p *proxy) block(r *request, many bool) error {
 	index, err := strconv.ParseUint(r.params.Get("index"), 10, 64)
 	if err != nil && r.params.Get("index") != "" {

@@ -3,8 +3,8 @@ package cetcd
 import "encoding/binary"
 
 // Consul stores a 64-bit number, the flags, with every value. A value in etcd is that number as an
-// unsigned varint (encoding/binary), followed by the value. This adds 1 byte without flags, and up
-// to 10 with them. Keys that no proxy wrote cannot be read.
+// unsigned varint (encoding/binary), followed by the value. Flags add up to 10 bytes, and 1 byte if
+// they are 0. Keys that no proxy wrote cannot be read.
 
 // encodeValue returns a stored value with its flags and room for size bytes, and the part with that
 // room.

@@ -15,10 +15,9 @@ import (
 )
 
 // BenchmarkClients measures the cost of a thousand clients, each on its own connection, for this
-// process: CPU time per operation and memory per client. Clients with the lean transport run as
-// goroutines and as fibers; loads run them as fibers. Keys have 256 bytes, values 1 KiB. The server
-// is another process; trust cpu-us/op, not ns/op, and KiB/client only with one transport and
-// operation per run.
+// process: CPU time per operation and memory per client. Lean clients run as goroutines and as
+// fibers; loads run them as fibers. Keys have 256 bytes, values 1 KiB. The server is another
+// process; trust cpu-us/op, not ns/op, and KiB/client only for one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
 	c := startOne(b, "log_level: error")
 	for _, transport := range []database.Transport{database.Lean, database.Standard} {

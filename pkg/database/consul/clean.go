@@ -19,7 +19,8 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 	return o.members(t).clean(ctx, cleanBatch, which, removed)
 }
 
-// CleanOneByOne cleans like Clean, with a request for each key, for proxies without transactions.
+// CleanOneByOne cleans like Clean, one request per key, for proxies that accept no deletes in
+// transactions.
 func (o *Options) CleanOneByOne(ctx context.Context, t database.Target, which database.Removable, removed func(int64)) error {
 	return o.members(t).clean(ctx, 1, which, removed)
 }

@@ -20,7 +20,7 @@ type client struct {
 	http     *http.Client
 	base     string // scheme://host:port
 	token    string // may be ""
-	perKey   int    // bounds a key with its value, in bytes
+	perKey   int    // bounds a key and its value, in bytes
 	closed   atomic.Bool
 }
 

@@ -55,5 +55,5 @@ func kvEntries(t testing.TB, c *databasetest.Cluster) int64 {
 	return most
 }
 
-// The whole suite runs with the default transport.
+// The whole suite runs over the default transport.
 func TestConformance(t *testing.T) { databasetest.Run(t, suite(t)) }

@@ -17,7 +17,7 @@ func (m members) client(member int) (operations, error) {
 	return m.open(member)
 }
 
-// ask calls f with a connection to one member.
+// ask calls f on a connection to one member.
 func (m members) ask(member int, f func(*client) error) error {
 	c, err := m.open(member)
 	if err != nil {
@@ -26,8 +26,8 @@ func (m members) ask(member int, f func(*client) error) error {
 	return errors.Join(f(c), c.Close())
 }
 
-// askFirst calls f with a connection to one member after another, until f succeeds or
-// ctx ends. It returns the errors of all queried members.
+// askFirst calls f on a connection to one member after another, until f succeeds or ctx ends. It
+// returns the errors of all queried members.
 func (m members) askFirst(ctx context.Context, f func(member int, c *client) error) error {
 	var errs []error
 	for member := range m.target.Endpoints {

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// held returns every key with its value, flags and indexes.
+// held returns the value, flags and indexes of every key.
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -28,7 +28,7 @@ type lean struct {
 	closed atomic.Bool
 	conn   leanConn
 	answer []byte // the buffer for answers to writes
-	perKey int    // bounds a key with its value, in bytes
+	perKey int    // bounds a key and its value, in bytes
 }
 
 var (
@@ -153,7 +153,7 @@ func (c *lean) Close() error {
 	return nil
 }
 
-// read appends the answer to a GET to a buffer. With an error it returns the buffer as it was.
+// read appends the answer to a GET to a buffer. After an error it returns the buffer as it was.
 func (c *lean) read(ctx context.Context, to, key []byte, parameters string) ([]byte, error) {
 	status, text, err := c.do(ctx, http.MethodGet, key, parameters, nil, to)
 	switch {
@@ -225,7 +225,7 @@ func (c *lean) do(ctx context.Context, method string, key []byte, parameters str
 	return status, out, classify(ctx, err)
 }
 
-// begin returns empty memory for a request with n bytes that differ between requests.
+// begin returns empty memory for a request, of which n bytes differ between requests.
 func (c *lean) begin(n int) []byte {
 	const others = 128 // bytes, for the first line and the length
 	return c.conn.draft.Begin(n + len(c.extra) + len(c.fields) + others)

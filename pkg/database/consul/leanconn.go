@@ -47,8 +47,8 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool
 		c.In.Expect(headBytes + len(out) - had) // the next answer is probably not larger
 	}
 	if err == nil && !c.In.Empty() {
-		// HTTP/1.1 matches answers to requests only by order, so with an extra answer it
-		// is unknown which one belongs to this request.
+		// HTTP/1.1 matches answers to requests only by order, so after an extra answer it is
+		// unknown which one belongs to this request.
 		err = fmt.Errorf("%w: %d more bytes follow it", errMalformed, len(c.In.Bytes()))
 	}
 	c.End(err == nil && !a.last)

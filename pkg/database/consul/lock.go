@@ -192,8 +192,8 @@ type contender struct {
 	abandoned bool
 }
 
-// Acquire locks the key with a transaction, whose answer has the fence. If another session holds
-// the key, it waits until the key changes.
+// Acquire locks the key in a transaction, whose answer has the fence. If another session holds the
+// key, it waits until the key changes.
 func (c *contender) Acquire(ctx context.Context, name []byte, _ func()) (database.Held, error) {
 	key, err := c.session.on.keyOf(name)
 	if err != nil {

@@ -18,5 +18,5 @@ func (o *Options) members(t database.Target) members {
 	return members{target: t, transport: o.Transport, maxBody: maxBody(max(o.MaxValue(0), t.MaxBytes))}
 }
 
-// perKey bounds a key with its value, in bytes.
+// perKey bounds a key and its value, in bytes.
 func (m members) perKey() int { return cmp.Or(m.target.MaxBytes, int(m.maxBody)) }

@@ -135,8 +135,8 @@ func leaderOf(leaders, servers []string, unasked error) (int, error) {
 	return 0, errors.Join(fmt.Errorf("find the leader of consul: no endpoint answered as %s", leader), unasked)
 }
 
-// CountKeys counts all keys, or those below the prefix, with one consistent listing from the
-// first member that answers. Consul has no count, so all names are transferred.
+// CountKeys counts all keys, or those below the prefix, in one consistent listing from the first
+// member that answers. Consul has no count, so all names are transferred.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	n, err := o.members(t).list(ctx, func([]byte) {})
 	if err != nil {
@@ -145,8 +145,8 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// HighestKey finds the key with the highest number in one consistent listing, as CountKeys
-// counts keys. Names of such keys have no escapes.
+// HighestKey finds the highest key number in one consistent listing, as CountKeys counts keys.
+// Names of such keys have no escapes.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	highest, prefix := int64(-1), len(t.KeyPrefix()) // the listing has only names with it
 	_, err := o.members(t).list(ctx, func(name []byte) {
@@ -199,9 +199,9 @@ func (c *client) list(ctx context.Context, t database.Target, each func(name []b
 // default.
 const maxName = 64 << 10
 
-// eachString calls each with every string of a JSON array of strings and returns their number.
-// Strings keep their escapes, are cut after maxName bytes, and are valid until each returns. A
-// decoder would allocate millions of names.
+// eachString calls each for every string in a JSON array and returns their number. Strings keep
+// their escapes, are cut after maxName bytes, and are valid until each returns. A decoder would
+// allocate millions of names.
 func eachString(r io.ByteReader, each func(text []byte)) (n int64, err error) {
 	var text []byte
 	inside, escaped := false, false
@@ -285,8 +285,8 @@ func (c *client) get(ctx context.Context, path string) (*http.Response, error) {
 	return resp, nil
 }
 
-// list calls each with the name of every key in the target, perhaps more than once, and returns the
-// number of keys.
+// list calls each for every key name in the target, perhaps more than once, and returns the number
+// of keys.
 func (m members) list(ctx context.Context, each func(name []byte)) (n int64, err error) {
 	err = m.askFirst(ctx, func(_ int, c *client) (err error) {
 		n, err = c.list(ctx, m.target, each)

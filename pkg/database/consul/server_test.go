@@ -195,7 +195,7 @@ func TestNoQuorum(t *testing.T) {
 	}
 }
 
-// With TLS and ACLs, with every transport.
+// With TLS and ACLs, over every transport.
 func TestSecure(t *testing.T) {
 	const token = "8f246b77-f3e1-ff88-5b48-8ec93abf3e05"
 	s := suite(t)

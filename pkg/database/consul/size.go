@@ -34,7 +34,7 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	}
 }
 
-// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// Pace returns the pace of three members on one machine with two processors, for 256-byte keys and
 // 1 KiB values: test-results/all-five (3,483 writes by 50 clients) and reads (16,701 by 100).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 250, 5000), Reads: database.Saturating(clients, 1500, 18500)}

@@ -31,8 +31,8 @@ const (
 	maxTxnBody = 512 << 10
 )
 
-// MaxTxnValue returns the largest value in bytes for each key in a transaction with that many keys:
-// a transaction is JSON with values in base64.
+// MaxTxnValue returns the largest value in bytes for each key in a transaction of that many keys: a
+// transaction is JSON with values in base64.
 func (o *Options) MaxTxnValue(keySize, keys int) int {
 	if keys > maxTxnKeys {
 		return 0
@@ -51,7 +51,7 @@ type txnAnswer struct {
 	}
 }
 
-// errStale is the Consul text for a key with another index.
+// errStale is the Consul text for a key that has another index.
 const errStale = "index is stale"
 
 // settle takes the versions from an answer with status 200 or 409.
@@ -90,7 +90,7 @@ func withoutTxn(err error) error {
 	return err
 }
 
-// Txn makes all puts if the keys have the expected indexes, with cas operations. The answer to a
+// Txn makes all puts, as cas operations, if the keys have the expected indexes. The answer to a
 // conflict lacks the key index.
 func (c *client) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	var ops api.KVTxnOps

@@ -16,7 +16,7 @@ var (
 	_ database.ManyVersions = (*lean)(nil)
 )
 
-// indexed is a key with its index.
+// indexed is a key and its index.
 type indexed struct {
 	Key         string
 	ModifyIndex int64
@@ -79,7 +79,7 @@ func settleVersions(ctx context.Context, keys [][]byte, versions []int64, listed
 	return nil
 }
 
-// Versions reads the indexes of keys with listings by prefix.
+// Versions reads the indexes of keys from listings by prefix.
 func (c *client) Versions(ctx context.Context, keys [][]byte, versions []int64) error {
 	return pages(keys, c.perKey, func(from, to int, prefix []byte) error {
 		var listed []indexed

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPages: as few listings as bounded answers allow, each with one block of numbers below one
+// TestPages: as few listings as bounded answers allow, each for one block of numbers below one
 // prefix.
 func TestPages(t *testing.T) {
 	for _, tt := range []struct {

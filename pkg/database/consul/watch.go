@@ -38,7 +38,7 @@ func watchFacts() []database.WatchFacts {
 // mostWatched bounds the answer to a query, in bytes.
 const mostWatched = 256 << 20
 
-// watches is one watcher with its connection.
+// watches is one watcher and its connection.
 type watches struct {
 	api    *api.Client
 	http   *http.Client

@@ -71,7 +71,7 @@ func (s *watchedStore) watch(t *testing.T, to database.Receiver) *watches {
 	return dialed.(*watches)
 }
 
-// pairsOf are keys with the versions that they have.
+// pairsOf are keys and their versions.
 func pairsOf(versions ...int) string {
 	var all []string
 	for i, v := range versions {

@@ -18,11 +18,11 @@ import (
 	"github.com/coreos/dbtester/pkg/sleep"
 )
 
-// With authentication, every request carries a token, which a member issues for a user
-// and a password. Members drop tokens when a user changes, when a token was not used
-// for five minutes, and perhaps when they restart. A request with an unknown token was
-// surely not applied, so it is sent again with a new one. This is the only request that
-// is sent twice, and its latency includes both.
+// If authentication is on, every request carries a token, which a member issues for a user and a
+// password. Members drop tokens when a user changes, when a token was not used for five minutes,
+// and perhaps when they restart. A request with an unknown token was surely not applied, so it is
+// sent again with a new one. This is the only request that is sent twice, and its latency includes
+// both.
 //
 // Where a connection uses the members in turn, another member may not know a new token
 // yet: etcd waits for one log entry too few before it checks a token. Such a member

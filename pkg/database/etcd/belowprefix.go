@@ -81,7 +81,7 @@ func (j *joined) before(key []byte) string {
 	return j.prefix
 }
 
-// Range reads up to limit keys with their values, all below the prefix.
+// Range reads up to limit keys and their values, all below the prefix.
 func (b *below) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return b.on.RangeTo(ctx, append([]byte(b.prefix), key...), []byte(behind(b.prefix)), limit, mode)
 }

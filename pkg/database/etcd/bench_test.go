@@ -16,9 +16,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkPut measures the cost of a put for this process, with a 256-byte key and a 1 KiB value
-// and 100 callers on 10 connections, by transport. The server is another process; trust cpu-us/op,
-// not ns/op.
+// BenchmarkPut measures the cost of a put for this process, for a 256-byte key, a 1 KiB value and
+// 100 callers on 10 connections, by transport. The server is another process; trust cpu-us/op, not
+// ns/op.
 func BenchmarkPut(b *testing.B) {
 	c := startOne(b, "{unsafe_no_fsync: true, log_level: error}")
 	for _, transport := range []database.Transport{database.Lean, database.Standard, transportLibrary} {
@@ -117,7 +117,7 @@ func BenchmarkKeepAlive(b *testing.B) {
 	b.Run("library held", func(b *testing.B) { benchmarkHeld(b, bareLibrary(b, c.Target())) })
 }
 
-// benchmarkHeld counts the renewals the library makes by itself for 3000 leases with the shortest
+// benchmarkHeld counts the renewals the library makes by itself for 3000 leases of the shortest
 // TTL.
 func benchmarkHeld(b *testing.B, library *clientv3.Client) {
 	const leases = 3000

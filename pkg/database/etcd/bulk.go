@@ -27,7 +27,7 @@ func (o *Options) BulkSize(keySize, valueSize int) int {
 			ops = n
 		}
 	}
-	// A put in a transaction has up to five lengths of up to 5 bytes, with their tags.
+	// A put in a transaction has up to five lengths of up to 5 bytes, and their tags.
 	const perPut, request = 30, 64
 	return max(1, min(ops, (o.requestBytes()-request)/(keySize+valueSize+perPut)))
 }

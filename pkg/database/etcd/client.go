@@ -48,8 +48,8 @@ func (c *client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	return resp.Kvs[0].Value, nil
 }
 
-// Range reads up to limit keys with their values, from key on in byte order. The range
-// has no end, so the server also counts all keys that follow.
+// Range reads up to limit keys and their values, from key on in byte order. The range has no end,
+// so the server also counts all keys that follow.
 func (c *client) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return c.RangeTo(ctx, key, []byte(toEnd), limit, mode)
 }

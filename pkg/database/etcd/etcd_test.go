@@ -45,8 +45,8 @@ func raftEntries(t testing.TB, c *databasetest.Cluster) int64 {
 }
 
 // exactLimit returns the largest value that member 0 accepts. An id takes up to 10
-// bytes, depending on its high bits, which are the low bits of the member id. A request with
-// credentials also contains the user name, and the number of changes to users.
+// bytes, depending on its high bits, which are the low bits of the member id. An authenticated
+// request also contains the user name, and the number of changes to users.
 func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	t.Helper()
 	status, err := statusOf(t.Context(), c.Target(), 0)
@@ -62,7 +62,7 @@ func exactLimit(t testing.TB, c *databasetest.Cluster, keySize int) int {
 	return maxValueWithID(defaultRequestBytes, keySize, header)
 }
 
-// The whole suite runs with the default transport.
+// The whole suite runs over the default transport.
 func TestConformance(t *testing.T) { databasetest.Run(t, suite()) }
 
 func TestConformanceLibrary(t *testing.T) {

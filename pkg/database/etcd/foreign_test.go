@@ -27,7 +27,7 @@ func (foreignServer) Range(context.Context, *pb.RangeRequest) (*pb.RangeResponse
 	return &pb.RangeResponse{Count: 1, Kvs: []*mvccpb.KeyValue{{Key: []byte("k")}}}, nil
 }
 
-// TestForeignNames: a server that answers with a key outside the prefix is an error.
+// TestForeignNames: a key outside the prefix in an answer is an error.
 func TestForeignNames(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.16.2.2:0")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// held returns every key with its value, version and revisions.
+// held returns the value, version and revisions of every key.
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	all := map[string]string{}

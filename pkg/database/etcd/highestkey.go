@@ -15,8 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// HighestKey finds the key with the highest number with linearizable reads. Any member
-// may answer.
+// HighestKey finds the highest key number by linearizable reads. Any member may answer.
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	t.Prefer = -1
 	conn, err := connect(t)
@@ -32,7 +31,7 @@ func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int
 }
 
 // keyFinder finds the highest key of a size. To return the last key in a range, etcd reads and
-// sorts the whole range with its values. Counts need only the index, so they find where the keys
+// sorts the whole range and its values. Counts need only the index, so they find where the keys
 // end. Only that end is read: at most keysPerPage names at once.
 type keyFinder struct {
 	kv     pb.KVClient

@@ -10,7 +10,7 @@ import (
 )
 
 // TestHighestKeyAmongMany: more foreign keys than one read returns may lie after and
-// between the own keys, and own keys may have numbers with any length.
+// between the own keys, and own keys may have numbers of any length.
 func TestHighestKeyAmongMany(t *testing.T) {
 	t.Parallel()
 	const size, many = 13, 2*keysPerPage + 500

@@ -32,8 +32,8 @@ const (
 // nor value.
 type lean struct {
 	calls  *unary.Client
-	tokens *leanTokens // replaces calls for clients with credentials
-	// maxReply is the largest reply with one key and value, in bytes.
+	tokens *leanTokens // replaces calls for clients that have credentials
+	// maxReply is the largest reply for one key and value, in bytes.
 	maxReply int
 }
 
@@ -49,7 +49,7 @@ var (
 // replyMargin is a generous bound, in bytes, on a reply without its key and value.
 const replyMargin = 64 << 10
 
-// dialLean connects and requests the server status. No key with its value is larger than maxEntry
+// dialLean connects and requests the server status. A key and its value have at most maxEntry
 // bytes. See [unary.Config] for latePings.
 func dialLean(ctx context.Context, t database.Target, maxEntry int, latePings bool) (*lean, error) {
 	config, err := leanConfig(t)
@@ -121,7 +121,7 @@ func (c *lean) get(ctx context.Context, to []byte, before string, key []byte, mo
 	return longer, nil
 }
 
-// Range reads up to limit keys with their values, like [client.Range].
+// Range reads up to limit keys and their values, like [client.Range].
 func (c *lean) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return c.RangeTo(ctx, key, []byte(toEnd), limit, mode)
 }

@@ -121,7 +121,7 @@ func (c *lean) Revoke(ctx context.Context, id database.SessionID) error {
 	return answer.WithoutLease(c.call(ctx, pathRevoke, &unary.Message{Rest: number(leaseID, id.Number())}, wellFormed))
 }
 
-// number encodes a message with one number.
+// number encodes a message that has one number.
 func number(field protowire.Number, n int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(make([]byte, 0, 1+maxVarint), field, protowire.VarintType), uint64(n))
 }

@@ -41,7 +41,7 @@ func (s *Server) requestBytes() int {
 	return size
 }
 
-// maxValue returns the largest value in bytes under a key of keySize bytes, with the longest id.
+// maxValue returns the largest value in bytes under a key of keySize bytes and the longest id.
 func maxValue(requestBytes, keySize int) int {
 	return maxValueWithID(requestBytes, keySize, maxVarint)
 }

@@ -22,8 +22,8 @@ var (
 	_ database.Contender  = (*contender)(nil)
 )
 
-// lockFacts returns the facts about locks. Each contender has a key with its lease, and the key
-// that was created first holds the lock. A member serves watches that begin at a past revision
+// lockFacts returns the facts about locks. Each contender has a key attached to its lease, and the
+// key that was created first holds the lock. A member serves watches that begin at a past revision
 // every 100 ms, and all other watches at once.
 func lockFacts() *database.LockFacts {
 	const fence = "the create revision of the contender's key"
@@ -291,7 +291,7 @@ func deletes(events []*mvccpb.Event) bool {
 }
 
 // Release deletes the key if it still holds the lock: a late request must not delete the next key
-// with the same name.
+// of the same name.
 func (c *contender) Release(ctx context.Context) error {
 	remove := &pb.DeleteRangeRequest{Key: c.key}
 	resp, err := c.on.kv.Txn(ctx, &pb.TxnRequest{

@@ -112,8 +112,8 @@ func leaderOf(answers []*pb.StatusResponse, unasked error) (int, error) {
 	return 0, errors.Join(fmt.Errorf("find the leader of etcd: no endpoint answered as member %x", leader), unasked)
 }
 
-// CountKeys counts all keys, or those below the prefix, with one linearizable read. Any
-// member may answer.
+// CountKeys counts all keys, or those below the prefix, in one linearizable read. Any member may
+// answer.
 func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, error) {
 	t.Prefer = -1
 	conn, err := connect(t)
@@ -139,7 +139,7 @@ func statusOf(ctx context.Context, t database.Target, member int) (status *pb.St
 	return status, err
 }
 
-// ask calls f with a connection to one member.
+// ask calls f on a connection to one member.
 func ask(t database.Target, member int, f func(*grpc.ClientConn) error) error {
 	t.Prefer = member
 	conn, err := connect(t)

@@ -28,7 +28,7 @@ func startOne(t testing.TB, options string) *databasetest.Cluster {
 	}, 1)
 }
 
-// dialBy dials with one transport and closes the client at the end.
+// dialBy dials over one transport and closes the client at the end.
 func dialBy(t testing.TB, transport database.Transport, target database.Target) database.Client {
 	t.Helper()
 	driver := New()
@@ -45,14 +45,14 @@ func dialBy(t testing.TB, transport database.Transport, target database.Target) 
 	return client
 }
 
-// byTransport runs a test with every transport.
+// byTransport runs a test over every transport.
 func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
 	each(t, []database.Transport{database.Standard, database.Lean, transportLibrary}, run)
 }
 
-// longByTransport runs a test with the transports lean and standard, and with clientv3
-// if tests may take long.
+// longByTransport runs a test over the transports lean and standard, and clientv3 if tests may take
+// long.
 func longByTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
 	transports := []database.Transport{database.Standard, database.Lean}

@@ -46,8 +46,8 @@ const (
 const defaultQuota = 2 << 30
 
 // Needs returns the needed sizes of the store, the memory and the disk. Resident anonymous memory
-// with the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and 973 MB. The
-// store pages are mapped too, but the kernel can reclaim them.
+// under the same loads was 137, 216, 259 and 935 MB, and memoryNeed is 118, 231, 293 and 973 MB.
+// The store pages are mapped too, but the kernel can reclaim them.
 func (s *Server) Needs(d database.Data) []database.Need {
 	store := StoreSize(d.Writes, d.KeySize, d.ValueSize)
 	quota := s.QuotaBackendBytes
@@ -74,8 +74,8 @@ func (s *Server) memoryNeed(d database.Data) int64 {
 }
 
 // Pace returns the pace of three members of the built-in server on one machine with two processors,
-// with 256-byte keys and 1 KiB values: test-results/quickstart (525, 1,234 and 3,477 writes by 1,
-// 10 and 100 clients), all-five and reads.
+// for 256-byte keys and 1 KiB values: test-results/quickstart (525, 1,234 and 3,477 writes by 1, 10
+// and 100 clients), all-five and reads.
 func (s *Server) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 525, 7000), Reads: database.Saturating(clients, 2000, 18000)}
 }

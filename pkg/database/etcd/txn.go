@@ -88,7 +88,7 @@ func (c *lean) Version(ctx context.Context, key []byte) (int64, error) {
 	return answer.ModRevision(&resp), nil
 }
 
-// message makes a call whose answer has at most keys keys with their values.
+// message makes a call whose answer has at most keys keys and their values.
 func (c *lean) message(ctx context.Context, path string, request proto.Message, keys int, into proto.Message) error {
 	text, err := proto.Marshal(request)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *lean) message(ctx context.Context, path string, request proto.Message, 
 	})
 }
 
-// MaxTxnValue returns the largest value for each key in a transaction with that many keys. The log
+// MaxTxnValue returns the largest value for each key in a transaction of that many keys. The log
 // entry contains the value once and each key three times: for the comparison, the put and the read
 // after a conflict.
 func (s *Server) MaxTxnValue(keySize, keys int) int {

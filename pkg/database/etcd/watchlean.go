@@ -133,7 +133,7 @@ func appendEvents(events []database.WatchEvent, message, prefix []byte) (watch i
 	return watch, events, nil
 }
 
-// readEvent reads the key of an event with its value and revision.
+// readEvent reads the key, value and revision of an event.
 func readEvent(event []byte) (e database.WatchEvent, err error) {
 	for len(event) > 0 {
 		var f field

@@ -76,8 +76,8 @@ func (o *Options) Clean(ctx context.Context, t database.Target, which database.R
 
 const cleanBatch = 100
 
-// askNumber sends one request about the keys with a prefix to the members in turn until
-// one answers with a number.
+// askNumber sends one request about the keys below a prefix to the members in turn until one
+// answers with a number.
 func askNumber(ctx context.Context, t database.Target, op opcode, key []byte, prefix string) (int64, error) {
 	var errs []error
 	for member := range t.Endpoints {

@@ -96,7 +96,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// With one_by_one no two requests take their time at once.
+// Under one_by_one no two requests take their time at once.
 func TestOneByOne(t *testing.T) {
 	s := suite()
 	const delay, clients = 50 * time.Millisecond, 4

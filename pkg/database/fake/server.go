@@ -44,7 +44,7 @@ func (l *locks) of(s *server) *turns.Table {
 	return l.table
 }
 
-// of returns the table for a server with these options.
+// of returns the table for a server of these options.
 func (l *leases) of(o *Options) *expiry.Table {
 	l.once.Do(func() { l.table = expiry.NewTable(o.Expiry, o.ExpireEarlyEvery, time.Now()) })
 	return l.table
@@ -64,5 +64,5 @@ type replaced struct {
 	at    time.Time
 }
 
-// written is a key with its value.
+// written is a key and its value.
 type written struct{ key, value []byte }

@@ -29,7 +29,7 @@ func (o *Options) Needs(d database.Data) []database.Need {
 	return needs
 }
 
-// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// Pace returns the pace of three members on one machine with two processors, for 256-byte keys and
 // 1 KiB values: test-results/all-five (1,388 writes by 50 clients).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 150, 1700), Reads: database.Saturating(clients, 1000, 8000)}

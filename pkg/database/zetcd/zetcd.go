@@ -141,8 +141,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return n, nil
 }
 
-// HighestKey finds the key with the highest number through a proxy; see
-// [zookeeper.Protocol.HighestKey].
+// HighestKey finds the highest key number through a proxy; see [zookeeper.Protocol.HighestKey].
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	n, err := o.protocol().HighestKey(ctx, t, keySize)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // access is the ACL for the znodes a session creates.
 type access []zk.ACL
 
-// accessOf returns the access to znodes created by a client with those credentials: for everyone
+// accessOf returns the access to znodes that a client creates under those credentials: for everyone
 // without credentials, else for clients with the same ones. ZooKeeper has no user list: the first
 // client with a digest defines it. The scheme "auth" is not used, because with TLS it would include
 // the certificate.

@@ -14,10 +14,10 @@ import (
 )
 
 // BenchmarkClients measures the cost of a thousand clients, each with its own session, for this
-// process: CPU time per operation and per opened session, and memory per client. Clients with the
-// lean transport run as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes,
-// values 1 KiB. The server is another process and does not sync; trust cpu-us/op, not ns/op, and
-// KiB/client only with one transport and operation per run.
+// process: CPU time per operation and per opened session, and memory per client. Lean clients run
+// as goroutines and as fibers; loads run them as fibers. Keys have 256 bytes, values 1 KiB. The
+// server is another process and does not sync; trust cpu-us/op, not ns/op, and KiB/client only for
+// one transport and operation per run.
 func BenchmarkClients(b *testing.B) {
 	s := suite(b, newest)
 	s.Options = "java_xms: 1G\njava_xmx: 2G\nforce_sync: false\n"

@@ -29,7 +29,7 @@ const (
 	mostTicks  = 20
 )
 
-// sessionFacts returns the facts for servers with that tick. The leader ends sessions at ticks.
+// sessionFacts returns the facts for servers that use that tick. The leader ends sessions at ticks.
 // Every half tick a follower reports which clients it heard from, so a session it serves may last
 // half a tick longer.
 func sessionFacts(tick time.Duration) *database.SessionFacts {

@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// held returns every znode with its value, version and transactions, from a member that has
-// applied everything committed before. The child versions are left out: they change for the root
-// and for a shared part of two prefixes.
+// held returns the value, version and transactions of every znode, from a member that has applied
+// everything committed before. The child versions are left out: they change for the root and for a
+// shared part of two prefixes.
 func held(t testing.TB, c *databasetest.Cluster) map[string]string {
 	t.Helper()
 	s, err := openFor(t.Context(), c.Target(), 64<<10, maxListing)

@@ -224,7 +224,7 @@ func lost(err error) error {
 	return err
 }
 
-// contender is a session with at most one znode.
+// contender is a session that has at most one znode.
 type contender struct {
 	place
 	path string // of the znode, or ""

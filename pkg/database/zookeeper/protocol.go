@@ -58,7 +58,7 @@ func (p Protocol) MaxValue(keySize int) int {
 	return max(0, p.MaxPacket-putSize(openToAll, p.Keys.pathSize(keySize), 0))
 }
 
-// MaxTxnValue returns the largest value in bytes for each key in a transaction with that many keys,
+// MaxTxnValue returns the largest value in bytes for each key in a transaction of that many keys,
 // for a client without credentials; 0 if no value fits.
 func (p Protocol) MaxTxnValue(keySize, keys int) int {
 	if keys < 2 {

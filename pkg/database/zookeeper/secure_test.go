@@ -12,8 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 )
 
-// oneFile returns the files with certificate and key in one file, as ZooKeeper needs
-// them.
+// oneFile puts certificate and key into one file, as ZooKeeper needs them.
 func oneFile(t *testing.T, files *database.TLS) *database.TLS {
 	t.Helper()
 	both := filepath.Join(t.TempDir(), "both.pem")

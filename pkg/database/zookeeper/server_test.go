@@ -24,7 +24,7 @@ import (
 // requestLimit is the least jute.maxbuffer, which the member in TestMember has.
 const requestLimit = 100_000
 
-// TestMember has the tests with one member, which need no quorum.
+// TestMember has the tests on one member, which need no quorum.
 func TestMember(t *testing.T) {
 	s := suite(t, newest)
 	s.Options += fmt.Sprintf("jute_max_buffer: %d\n", requestLimit)
@@ -49,7 +49,7 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// spread returns the protocol for the member in TestMember, with that many parents.
+// spread returns the protocol for the member in TestMember and that many parents.
 func spread(parents int, by database.Transport) Protocol {
 	return Protocol{Keys: Keyspace{Parents: parents}, MaxPacket: requestLimit, Transport: by}
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// script is a server with a function for each connection, in order; the last function
-// serves all further connections. It speaks only the necessary protocol: it answers every
-// request with "no such node".
+// script is a server that runs a function for each connection, in order; the last function serves
+// all further connections. It speaks only the necessary protocol: it answers every request with "no
+// such node".
 type script []func(*talk)
 
 // talk is one connection in a script.
@@ -244,8 +244,8 @@ func TestAnnouncedLengths(t *testing.T) {
 	}
 }
 
-// A list with -1 elements is refused: go-zookeeper would make 4,294,967,295. A value with -1 bytes
-// is empty.
+// A list of -1 elements is refused: go-zookeeper would make 4,294,967,295. A value of -1 bytes is
+// empty.
 func TestPacketLimitOfLists(t *testing.T) {
 	answer := func(xid, length int32) []byte {
 		body := binary.BigEndian.AppendUint32(nil, uint32(xid))

@@ -99,7 +99,7 @@ func asked(snapshots int64) string {
 	return " and " + strconv.FormatInt(snapshots, 10) + " by maintain.snapshot"
 }
 
-// Pace returns the pace of three members on one machine with two processors, with 256-byte keys and
+// Pace returns the pace of three members on one machine with two processors, for 256-byte keys and
 // 1 KiB values: test-results/all-five (3,887 writes by 50 clients) and reads (15,735 by 100).
 func (o *Options) Pace(clients int) database.Pace {
 	return database.Pace{Writes: database.Saturating(clients, 300, 5500), Reads: database.Saturating(clients, 1500, 17500)}

@@ -250,7 +250,7 @@ func (w *watches) Add(ctx context.Context, watcher int32, r database.WatchRange)
 // errUnimplemented is the answer to a request a member does not know.
 var errUnimplemented = serverError{-6}
 
-// addOnce reads a key with a watch.
+// addOnce reads a key and watches it.
 func (w *watches) addOnce(ctx context.Context, one *watched) (after int64, err error) {
 	a, err := w.ask(ctx, opGetData, func(b []byte) []byte { return appendRead(b, one.path, true) })
 	var version int64

@@ -141,7 +141,7 @@ func (o *Options) CountKeys(ctx context.Context, t database.Target) (int64, erro
 	return o.protocol().CountKeys(ctx, t)
 }
 
-// HighestKey finds the key with the highest number; see [Protocol.HighestKey].
+// HighestKey finds the highest key number; see [Protocol.HighestKey].
 func (o *Options) HighestKey(ctx context.Context, t database.Target, keySize int) (int64, error) {
 	return o.protocol().HighestKey(ctx, t, keySize)
 }

@@ -54,7 +54,7 @@ func TestConformanceStandard(t *testing.T) {
 	databasetest.Run(t, s)
 }
 
-// The oldest version line runs with the same files: it ignores newer settings.
+// The oldest version line runs on the same files: it ignores newer settings.
 func TestConformanceOldest(t *testing.T) {
 	s := suite(t, oldest)
 	s.Version, s.Part = oldest, databasetest.Servers

@@ -95,7 +95,7 @@ func (f Frame) Unpad() ([]byte, error) {
 	return p, nil
 }
 
-// Code returns with which code RST_STREAM ends a stream.
+// Code returns the code by which RST_STREAM ends a stream.
 func (f Frame) Code() (uint32, error) {
 	if len(f.Payload) != 4 {
 		return 0, fmt.Errorf("RST_STREAM of %d bytes", len(f.Payload))
@@ -162,7 +162,7 @@ func AppendPrefix(b []byte, size int) []byte {
 	return binary.BigEndian.AppendUint32(append(b, 0), uint32(size))
 }
 
-// The codes with which a stream or a connection ends.
+// The codes by which a stream or a connection ends.
 const (
 	CodeNone        = 0x0
 	CodeProtocol    = 0x1

@@ -10,7 +10,7 @@ type LatePings struct {
 	// socket can let the client sleep until enough bytes have come; nil if it can't.
 	socket poller.LowWater
 	wakeAt int
-	// due is set from when a PING was acknowledged with a request until something arrives, or the
+	// due is set from when a PING was acknowledged in a request until something arrives, or the
 	// client looks after the connection. The next PING comes before the answer to that request.
 	due bool
 	// partial is set while a frame has come in part.
@@ -49,8 +49,8 @@ func (l *LatePings) Rest(may bool) {
 	l.wake(wakeAt)
 }
 
-// rouse makes any byte wake the client until another PING is acknowledged with a request: an
-// answer to a keepalive ping is shorter than the bytes the client sleeps through.
+// rouse makes any byte wake the client until another PING is acknowledged in a request: an answer
+// to a keepalive ping is shorter than the bytes the client sleeps through.
 func (l *LatePings) rouse() {
 	l.due = false
 	l.wake(1)

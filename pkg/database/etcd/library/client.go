@@ -64,8 +64,8 @@ func (c *Client) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	return resp.Kvs[0].Value, nil
 }
 
-// Range reads up to limit keys with their values, from key on in byte order. The range
-// has no end, so the server also counts all keys that follow.
+// Range reads up to limit keys and their values, from key on in byte order. The range has no end,
+// so the server also counts all keys that follow.
 func (c *Client) Range(ctx context.Context, key []byte, limit int, mode workload.ReadMode) (keys int, size int64, err error) {
 	return c.rangeOf(ctx, key, clientv3.WithFromKey(), limit, mode)
 }

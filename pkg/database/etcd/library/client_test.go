@@ -20,8 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// member is a server that counts the requests to its keys, and answers the first ones
-// with errors.
+// member is a server that counts the requests to its keys, and answers the first ones with errors.
 type member struct {
 	pb.UnimplementedKVServer
 	pb.UnimplementedMaintenanceServer

@@ -11,8 +11,8 @@ import (
 // messages cuts the bytes of a stream into messages, wherever the server has cut them into frames.
 type messages struct {
 	limit int    // of a message, in bytes
-	part  []byte // of an incomplete message, with its prefix
-	size  int    // of that message with its prefix, 0 while unknown
+	part  []byte // of an incomplete message and its prefix
+	size  int    // of that message and its prefix, 0 while unknown
 }
 
 // believed bounds the memory allocated because of a length alone, and keepPart how much is kept for

@@ -59,7 +59,7 @@ const (
 // dialTimeout bounds a dial whose context has no earlier deadline.
 const dialTimeout = 2 * time.Second
 
-// Conn is one connection with any number of streams. It is safe for concurrent use.
+// Conn is one connection for any number of streams. It is safe for concurrent use.
 type Conn struct {
 	link    *http2.Conn
 	streams streams
@@ -169,7 +169,7 @@ var errClosed = status.Error(codes.Canceled, "the stream is closed")
 
 // Open opens a stream for a method, such as "/etcdserverpb.Watch/Watch". It does not wait.
 //
-// The goroutine that reads calls receive for each message, with the time at which it was read. The
+// The goroutine that reads calls receive for each message and the time at which it was read. The
 // message may be used until receive returns, or until Config.Read is called; an error ends the
 // stream. Then, or later, ended is called once, unless [Stream.Close] was called before: with the
 // error from receive, with [io.EOF] if the server has ended the stream without an error, or with

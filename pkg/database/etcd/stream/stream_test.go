@@ -110,7 +110,7 @@ func frames(said []byte, at ...int) (b []byte) {
 	return b
 }
 
-// Whatever byte a frame or a read ends at, the same messages arrive, with one time for each read.
+// Whatever byte a frame or a read ends at, the same messages arrive, and one time for each read.
 func TestEveryCut(t *testing.T) {
 	texts := []string{"first", "", "second message", "3"}
 	said := encode(texts...)

@@ -66,7 +66,7 @@ func (m *measures) ping() {
 	}
 }
 
-// latePinger returns a client with late acknowledgements, connected to such a server.
+// latePinger returns a client that acknowledges late, connected to such a server.
 func latePinger(t *testing.T, timing timing, script func(*measures)) *Client {
 	t.Helper()
 	address := listen(t, func(s *scripted) {

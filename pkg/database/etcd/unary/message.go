@@ -37,7 +37,7 @@ func (m *Message) size() int {
 	return n
 }
 
-// appendTo appends the message, which has that size, with its prefix.
+// appendTo appends the message, which has that size, after its prefix.
 func (m *Message) appendTo(b []byte, size int) []byte {
 	b = http2.AppendPrefix(b, size)
 	if one := len(m.Before) + len(m.One); one > 0 {

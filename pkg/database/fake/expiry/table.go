@@ -143,8 +143,8 @@ func (t *Table) Attach(id int64, key string, now time.Time) bool {
 	return s != nil
 }
 
-// Take attaches like [Table.Attach] unless a session has the key. It reports whether there is a
-// session with that number, and whether it has the key now.
+// Take attaches like [Table.Attach] unless a session has the key. It reports whether a session has
+// that number, and whether it has the key now.
 func (t *Table) Take(id int64, key string, now time.Time) (there, taken bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
