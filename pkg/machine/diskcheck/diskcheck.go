@@ -48,7 +48,7 @@ type Options struct {
 	Count int64
 }
 
-// Result holds the times in one check.
+// Result holds the times of one check.
 type Result struct {
 	// Appends have a total size of Bytes. Busy is the total time for appends and syncs, without
 	// renewals.

@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// children finds a process's direct children. A kernel with CONFIG_PROC_CHILDREN lists them by the
-// thread that started each. On other kernels, the parent of every process is read, once per sample.
+// children finds the direct children of a process. A kernel with CONFIG_PROC_CHILDREN lists them by
+// the thread that started each. On other kernels, the parent of every process is read, once per
+// sample.
 type children struct {
 	files    *files
 	listed   bool

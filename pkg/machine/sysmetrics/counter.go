@@ -47,7 +47,7 @@ type threadCounts struct {
 	busiest []float64
 }
 
-// update sets the counts in running threads for a source.
+// update sets the counts of the running threads for a source.
 func (t *threadCounts) update(now map[int][]float64, s *processSource) {
 	t.busiest = busiest(t.live, now, s.Busiest)
 	ended := make([]float64, len(s.Metrics))
@@ -113,7 +113,7 @@ func busiest(before, now map[int][]float64, from int) []float64 {
 	return grown
 }
 
-// growth sums the growth in counts from an index on; before is nil for a new thread.
+// growth sums the growth of the counts from an index on; before is nil for a new thread.
 func growth(before, now []float64, from int) (sum float64) {
 	for i := from; i < len(now); i++ {
 		sum += now[i]

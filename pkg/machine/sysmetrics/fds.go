@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// openFiles counts a process's open file descriptors. Since Linux 6.2 this number is the directory
-// size. In older versions the size is 0, and the entries are listed.
+// openFiles counts the open file descriptors of a process. Since Linux 6.2 this number is the
+// directory size. In older versions the size is 0, and the entries are listed.
 func (f *files) openFiles(pid int) (int64, error) {
 	info, err := os.Stat(f.path(strconv.Itoa(pid), "fd"))
 	if err != nil {

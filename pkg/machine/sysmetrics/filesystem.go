@@ -91,7 +91,7 @@ type deviceNumber struct{ major, minor uint32 }
 
 func deviceNumberOf(dev uint64) deviceNumber { return deviceNumber{unix.Major(dev), unix.Minor(dev)} }
 
-// deviceOfMount returns a mount's device number.
+// deviceOfMount returns the device number of a mount.
 func deviceOfMount(m mounts.Mount) deviceNumber { return deviceNumber{m.Major, m.Minor} }
 
 // mountOf finds the mount by device number. File systems with subvolumes (btrfs) report different

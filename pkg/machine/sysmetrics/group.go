@@ -48,8 +48,8 @@ func (m *machine) sampleGroup(pid int, values metric.Values) error {
 	return nil
 }
 
-// findNamed finds the named group's files as soon as they exist, so that its first values are known
-// before a process runs in it.
+// findNamed finds the files of the named group as soon as they exist, so that its first values are
+// known before a process runs in it.
 func (m *machine) findNamed() {
 	for i := range m.groups {
 		if g := &m.groups[i]; len(g.paths) == 0 {

@@ -107,7 +107,7 @@ func (f *files) memory() (int64, error) {
 // bootID differs between machines and between boots on the same machine.
 func (f *files) bootID() (string, error) { return f.line("sys", "kernel", "random", "boot_id") }
 
-// netNS names this process's network namespace, such as "net:[4026531840]".
+// netNS names the network namespace of this process, such as "net:[4026531840]".
 func (f *files) netNS() (string, error) { return os.Readlink(f.path("self", "ns", "net")) }
 
 // line reads a one-line file.

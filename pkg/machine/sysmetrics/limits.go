@@ -20,8 +20,8 @@ func MemoryLimit() (int64, error) { return (&files{root: "/proc"}).memoryLimit()
 
 func (f *files) memoryLimit() (int64, error) { return leastLimit(f, "memory", memoryLimitOf) }
 
-// noMemoryLimit is below the value by which version 1 expresses no limit, and above any machine's
-// memory.
+// noMemoryLimit is below the value by which version 1 expresses no limit, and above the memory of
+// any machine.
 const noMemoryLimit = 1 << 60
 
 // memoryLimitOf returns the limit for the group at dir; 0 if it has no limit.

@@ -186,7 +186,7 @@ func (m *machine) readLines(s *machineSource, values metric.Values) error {
 	return nil
 }
 
-// store sets the source's metrics to its readings.
+// store sets the metrics of the source to its readings.
 func (s *machineSource) store(values metric.Values) {
 	for i, at := range s.index {
 		v := s.readings[i].Value

@@ -180,8 +180,9 @@ func (t *tree) hasEnded(p *proc) bool {
 	return p.ended()
 }
 
-// readThreads reads counts for each thread. The process's own files contain the first thread's
-// counts. Without these, or between two readings, the sum is unknown and keeps its last value.
+// readThreads reads counts for each thread. The files of the process itself contain the counts of
+// the first thread. Without these, or between two readings, the sum is unknown and keeps its last
+// value.
 func (t *tree) readThreads(p *proc, tids []int) {
 	for _, s := range t.threadSources {
 		counted := &p.threads[s.thread]

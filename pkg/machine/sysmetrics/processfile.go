@@ -67,7 +67,7 @@ func (s *processSource) parse(data []byte) ([]metric.Reading, error) {
 	return s.readings, parse(&s.Source, data, "", s.readings)
 }
 
-// parse sets all of a source's readings; it sets them to unknown if it fails.
+// parse sets all readings of a source; it sets them to unknown if it fails.
 func parse(s *metric.Source, data []byte, of string, into []metric.Reading) error {
 	forget(into)
 	err := s.Parse(data, of, into)
@@ -83,7 +83,7 @@ func forget(readings []metric.Reading) {
 	}
 }
 
-// threadCount returns the readings as counts in a thread, or nil if one is unknown.
+// threadCount returns the readings as the counts of a thread, or nil if one is unknown.
 func threadCount(readings []metric.Reading) []float64 {
 	c := make([]float64, len(readings))
 	for i, r := range readings {

@@ -24,9 +24,9 @@ type Options struct {
 	// PIDs returns the processes to sample, main process first, and is called for each sample.
 	// Processes may come and go between samples; it may be nil.
 	PIDs func() []int
-	// Tree also samples the descendants of PIDs, and counts CPU time in ended ones. Without it, CPU
-	// time covers only the given processes. (In either case, the kernel adds the disk bytes of a
-	// waited-for child to its parent.)
+	// Tree also samples the descendants of PIDs, and counts the CPU time of ended ones. Without it,
+	// CPU time covers only the given processes. (In either case, the kernel adds the disk bytes of
+	// a waited-for child to its parent.)
 	Tree bool
 	// Dir is the data directory, whose block device is sampled. It need not exist yet. Empty means
 	// no device.
@@ -44,8 +44,8 @@ type Options struct {
 	// other samples, the metrics from threads are unknown.
 	Period time.Duration
 	// Group holds the directories for the control group to sample, which need not exist yet.
-	// Metrics that this group lacks are unknown. If Group is empty, the main process's group is
-	// sampled.
+	// Metrics that this group lacks are unknown. If Group is empty, the group of the main process
+	// is sampled.
 	Group []string
 	// Streams is the address, HOST:PORT, at which the processes send streams to other members, with
 	// Members in all. If it is empty, or the kernel does not time them, round trips are unknown.
@@ -190,8 +190,8 @@ func (s *Sampler) readStreams(values metric.Values) (err error) {
 	return err
 }
 
-// freeBytes returns the free space on a directory's file system; unknown if the directory does not
-// exist yet.
+// freeBytes returns the free space on the file system of a directory; unknown if the directory does
+// not exist yet.
 func freeBytes(dir string) float64 {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
@@ -200,8 +200,8 @@ func freeBytes(dir string) float64 {
 	return float64(s.Bavail) * float64(s.Bsize)
 }
 
-// FreeBytes returns the space on a directory's file system that is free for unprivileged processes;
-// 0 if unknown. For a full one it returns 1.
+// FreeBytes returns the space on the file system of a directory that is free for unprivileged
+// processes; 0 if unknown. For a full one it returns 1.
 func FreeBytes(dir string) int64 { return atLeastOne(freeBytes(dir)) }
 
 // atLeastOne raises a known size to at least 1 byte, because 0 means unknown.

@@ -108,7 +108,7 @@ func (r *reading) descend(pids []int) {
 	}
 }
 
-// addBusiest adds the growth in the busiest thread.
+// addBusiest adds the growth of the busiest thread.
 func (t *tree) addBusiest(s *processSource) {
 	var most []float64
 	for _, p := range t.procs {

@@ -1,6 +1,6 @@
 // Package abtest decides whether B is better than A, worse or equivalent, or whether there are too
-// few measurements to decide. Its unit is the run: everything inside a run shares that run's
-// cluster and minute, so a run contributes one value per metric.
+// few measurements to decide. Its unit is the run: everything inside a run shares its cluster and
+// minute, so a run contributes one value per metric.
 //
 // Values are compared as natural logarithms, because a host that is 5 % slower makes both sides 5 %
 // slower. A shift of s means that B is exp(s) times A. Runs made side by side form [Pairs], and

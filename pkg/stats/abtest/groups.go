@@ -33,7 +33,7 @@ func (g Groups) Test(shift float64) (less, greater float64) {
 	return tails(drawMass(ranks, len(g.B)), sum)
 }
 
-// drawMass returns how the sum over k ranks drawn without replacement is distributed.
+// drawMass returns the distribution of the sum over k ranks drawn without replacement.
 func drawMass(ranks []int, k int) []float64 {
 	total := 0
 	for _, rank := range ranks {

@@ -19,14 +19,14 @@ const (
 
 // Rule must be fixed before the first run.
 type Rule struct {
-	// Alpha is how probable any false difference is over all deciding metrics and all looks: more
-	// than 0, less than 0.5.
+	// Alpha is the probability of any false difference over all deciding metrics and all looks:
+	// more than 0, less than 0.5.
 	Alpha float64
 	// Margin is the largest difference that does not matter, as a share: with 0.03, B is equivalent
 	// between 1/1.03 and 1.03 times A. It must be above 0.
 	Margin float64
 	// Looks are the ascending numbers of pairs at which the tests look. Empty means one look, at
-	// the samples' actual size. Groups always have one look.
+	// the actual sample size. Groups always have one look.
 	Looks []int
 }
 
@@ -51,8 +51,8 @@ type Finding struct {
 	// P is the two-sided p-value for no shift after all looks, and Adjusted is P after Holm.
 	// Outside is the p-value for a shift outside the margin.
 	P, Adjusted, Outside float64
-	// More is roughly how many more pairs, or runs per group, are needed to decide. It is 0 if the
-	// metric is decided, if the sample is smaller than [MinPlan], or if Reach is set.
+	// More is roughly the number of further pairs, or runs per group, needed to decide. It is 0 if
+	// the metric is decided, if the sample is smaller than [MinPlan], or if Reach is set.
 	More int
 	// Reach is set if more than [MaxGroup] would be needed, because the machine is too noisy for
 	// the margin. It is the margin, as a share, that the existing runs can decide.
@@ -99,7 +99,7 @@ func Judge(rule Rule, metrics []Metric) Result {
 	return result
 }
 
-// sizeText formats a size in the sample's unit.
+// sizeText formats a sample size with its unit.
 func sizeText(s Sample, n int) string {
 	if _, paired := s.(Pairs); paired {
 		return fmt.Sprintf("%d pairs", n)
@@ -185,7 +185,7 @@ func overall(findings []Finding) Verdict {
 	return Inconclusive // no metric decides
 }
 
-// Holm adjusts p-values so that with a probability of at most alpha any false one is at or below
+// Holm adjusts p-values so that, with probability at most alpha, any false one is at or below
 // alpha, whatever their dependence. It keeps their order.
 func Holm(ps []float64) []float64 {
 	order := make([]int, len(ps))
@@ -211,9 +211,9 @@ func Holm(ps []float64) []float64 {
 }
 
 // Confirm judges a [Worse] result again with one more block of pairs, found at the end of metrics.
-// A metric stays worse if the block's mean difference is also worse and the test over all pairs, at
-// the full alpha, still finds a difference. Otherwise it becomes inconclusive. A confirmation can
-// only withdraw the verdict worse, so it needs no share of alpha.
+// A metric stays worse if the mean difference in the block is also worse and the test over all
+// pairs, at the full alpha, still finds a difference. Otherwise it becomes inconclusive. A
+// confirmation can only withdraw the verdict worse, so it needs no share of alpha.
 func Confirm(rule Rule, before Result, metrics []Metric, block int) Result {
 	after := Result{Reasons: slices.Clone(before.Reasons)}
 	one := Rule{Alpha: rule.Alpha, Margin: rule.Margin}

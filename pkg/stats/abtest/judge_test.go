@@ -56,8 +56,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestHolmDecides: with two metrics, a p-value between alpha/2 and alpha finds nothing
-// unless the other metric is found first.
+// TestHolmDecides: for two metrics, a p-value between alpha/2 and alpha finds nothing unless the
+// other metric is found first.
 func TestHolmDecides(t *testing.T) {
 	between := withSum(8, 3) // two-sided p 0.039
 	if got := Judge(rule, []Metric{throughput(between)}).Verdict; got != Worse {

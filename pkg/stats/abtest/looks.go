@@ -15,7 +15,7 @@ const (
 	looksDraws = 50_000
 )
 
-// price is the smallest p-value's null distribution over several looks.
+// price is the null distribution of the smallest p-value over several looks.
 type price struct{ oneSided, twoSided []float64 } // sorted
 
 // prices caches prices by looks, because one plan judges many times.
@@ -24,8 +24,8 @@ var prices sync.Map // maps string to func() *price
 // priceOf returns the distribution for ascending numbers of pairs.
 //
 // Without a shift, the sign of a difference is a fair coin, and the rank of its size among the
-// earlier ones is uniform. So the joint distribution of all looks' p-values does not depend on how
-// the differences are distributed, and drawing signs and ranks gives it.
+// earlier ones is uniform. So the joint distribution of the p-values at all looks does not depend
+// on that of the differences, and drawing signs and ranks gives it.
 func priceOf(looks []int) *price {
 	made, _ := prices.LoadOrStore(fmt.Sprint(looks), sync.OnceValue(func() *price { return drawPrice(looks) }))
 	return made.(func() *price)()
@@ -40,7 +40,7 @@ func drawPrice(looks []int) *price {
 	p := &price{make([]float64, looksDraws), make([]float64, looksDraws)}
 	last := looks[len(looks)-1]
 	for i := range looksDraws {
-		signs := make([]bool, 0, last) // ordered by the difference's size
+		signs := make([]bool, 0, last) // ordered by size
 		one, two := 1.0, 1.0
 		for k, n := range looks {
 			for len(signs) < n {

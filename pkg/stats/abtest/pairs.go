@@ -11,8 +11,7 @@ import (
 type Sample interface {
 	// Size is the number of pairs, or of runs in the smaller group.
 	Size() int
-	// Test returns the one-sided tests' exact p-values for a true shift less than, or greater than,
-	// shift.
+	// Test returns the exact one-sided p-values for a true shift less than, or greater than, shift.
 	Test(shift float64) (less, greater float64)
 	// Shift is the Hodges-Lehmann estimate; NaN without values.
 	Shift() float64
@@ -34,7 +33,7 @@ func (d Pairs) Size() int { return len(d) }
 
 // Test performs Wilcoxon's signed rank test on the differences less the shift, with the
 // distribution over 2^n equally likely signs. Ties share their mean rank. A zero is ranked but has
-// no sign (Pratt). The p-values are exact in both cases, given the differences' sizes.
+// no sign (Pratt). The p-values are exact in both cases, given the sizes of the differences.
 func (d Pairs) Test(shift float64) (less, greater float64) {
 	sizes := make([]float64, len(d))
 	for i, v := range d {
@@ -54,8 +53,7 @@ func (d Pairs) Test(shift float64) (less, greater float64) {
 	return tails(signMass(signed), sum)
 }
 
-// signMass returns the rank sum's distribution if a fair coin decides whether each rank is
-// included.
+// signMass returns the rank sum distribution if a fair coin decides whether each rank is included.
 func signMass(ranks []int) []float64 {
 	mass := []float64{1}
 	for _, rank := range ranks {
@@ -94,7 +92,7 @@ func (d Pairs) walsh() []float64 {
 	return means
 }
 
-// Spread returns the differences' standard deviation.
+// Spread returns the standard deviation of the differences.
 func (d Pairs) Spread() float64 { return math.Sqrt(variance(d)) }
 
 // Least follows from the 2^n signs, one of which is the most extreme.

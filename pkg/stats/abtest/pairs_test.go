@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// ranked returns n differences with the sizes 1 to n. The differences with the given ranks are
-// positive.
+// ranked returns n differences, of sizes 1 to n. Those at the given ranks are positive.
 func ranked(n int, positive ...int) Pairs {
 	d := make(Pairs, n)
 	for i := range d {

@@ -2,18 +2,18 @@ package abtest
 
 import "math"
 
-// power is the probability with which plans find the stated difference.
+// power is the probability that plans find the stated difference.
 const power = .8
 
-// rankCost is how many more pairs a rank test needs than Student's test if the spread is normal:
-// its efficiency is 3 / pi.
+// rankCost is the factor by which a rank test needs more pairs than Student's test if the spread is
+// normal: its efficiency is 3 / pi.
 const rankCost = math.Pi / 3
 
 // normal returns a quantile of the standard normal distribution.
 func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
-// Detectable returns the shift that n pairs (or groups of n runs) find with a probability of 80 %,
-// given this spread. It is infinite if n runs can find no shift. metrics is how many metrics
+// Detectable returns the shift that n pairs (or groups of n runs) find with 80 % probability, given
+// this spread. It is infinite if n runs can find no shift. metrics is the number of metrics that
 // decide.
 func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 	alpha /= float64(max(metrics, 1))
@@ -27,8 +27,8 @@ func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
 const MinPlan = 5
 
 // Decidable returns the margin, as a difference between logarithms, inside which pairs (or groups)
-// of the sample's size show the shift with a probability of 80 %, given the sample's shift and
-// spread. It is 0 if the sample is smaller than [MinPlan].
+// of the sample size show the shift with 80 % probability, given its shift and spread. It is 0 if
+// the sample is smaller than [MinPlan].
 func Decidable(s Sample, alpha float64) float64 {
 	if s.Size() < MinPlan {
 		return 0
@@ -36,10 +36,10 @@ func Decidable(s Sample, alpha float64) float64 {
 	return math.Abs(s.Shift()) + (normal(1-alpha)+normal((1+power)/2))*s.Spread()*math.Sqrt(rankCost/float64(s.Size()))
 }
 
-// Planned returns roughly how many pairs (or runs per group) decide with a probability of 80 %,
-// given the sample's shift and spread. It is the smaller of two numbers: enough to find the shift,
-// and enough to show that it lies inside the margin. It is 0 if the sample is smaller than
-// [MinPlan], and at most 9,999.
+// Planned returns the approximate number of pairs (or runs per group) that decide with 80 %
+// probability, given the shift and spread in the sample. It is the smaller of two numbers: enough
+// to find the shift, and enough to show that it lies inside the margin. It is 0 if the sample is
+// smaller than [MinPlan], and at most 9,999.
 func Planned(s Sample, alpha, margin float64, metrics int) int {
 	const most = 9_999
 	spread, shift := s.Spread(), math.Abs(s.Shift())

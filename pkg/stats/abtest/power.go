@@ -13,23 +13,23 @@ type Screen struct {
 	// Pairs counts all pairwise comparisons if there are more than between these columns, because
 	// the screen also compares other columns that are not comparable with these.
 	Pairs int
-	// Metrics is how many metrics decide in each comparison; 0 means 1. Moved metrics differ
+	// Metrics counts the metrics that decide in each comparison; 0 means 1. Moved metrics differ
 	// together, including the compared one: for example the throughput in every step.
 	Metrics, Moved int
-	// Alpha is how probable any false difference is over all column pairs.
+	// Alpha is the probability of any false difference over all column pairs.
 	Alpha float64
 }
 
-// pairs returns how many pairwise comparisons there are.
+// pairs returns the number of pairwise comparisons.
 func (s Screen) pairs() int { return max(s.Pairs, s.Columns*(s.Columns-1)/2) }
 
-// Least returns with how few trials any difference can be named.
+// Least returns the fewest trials with which any difference can be named.
 func (s Screen) Least() int {
 	return Pairs(nil).Least(s.Alpha / 2 / float64(max(s.pairs(), s.Metrics)))
 }
 
 // Power returns the probability that a screen distinguishes a column from another if it differs
-// from all others by shift and a column's runs deviate by spread. Both are differences between
+// from all others by shift and runs in a column deviate by spread. Both are differences between
 // logarithms. It is simulated with normal deviations and a fixed seed; 1,000 draws leave one or two
 // percentage points of noise.
 func (s Screen) Power(shift, spread float64) float64 {
@@ -53,7 +53,7 @@ type drawing struct {
 	// twoSided has p-values by the rank sum over positive differences.
 	twoSided []float64
 	// ps are the p-values for all column pairs by the first metric, those with the first column
-	// first. metrics are one pair's.
+	// first. metrics are those for one pair.
 	ps, metrics []float64
 	sizes       []uint64
 }
@@ -79,7 +79,7 @@ func (s Screen) drawing() *drawing {
 	return d
 }
 
-// draw simulates all columns' runs. The first column differs by the shift.
+// draw simulates runs for all columns. The first column differs by the shift.
 func (d *drawing) draw(rng *rand.Rand, shift, spread float64) {
 	for c, column := range d.values {
 		for m, trials := range column {
@@ -154,8 +154,8 @@ func upTo(n int) (ranks []int) {
 	return ranks
 }
 
-// Needed returns how few interleaved runs per column let a screen find the shift with a probability
-// of 80 %. It tries up to most, and returns 0 if that is too few.
+// Needed returns the fewest interleaved runs per column that let a screen find the shift with 80 %
+// probability. It tries up to most, and returns 0 if that is too few.
 func (s Screen) Needed(shift, spread float64, most int) int {
 	for s.Trials = s.Least(); s.Trials <= most; s.Trials++ {
 		if s.Power(shift, spread) >= power {

@@ -9,20 +9,20 @@
 // The same windows always give the same rates and the same verdict.
 //
 // Windows at low rates may be longer than others, so that enough requests may miss the limit: the
-// caller decides how long, by the rate alone. Then "the share of windows that pass" at a rate is
-// the probability for windows of its length, and still falls with the rate. It need not fall where
+// caller decides the length, by the rate alone. Then "the share of windows that pass" at a rate is
+// the probability for equally long windows, and still falls with the rate. It need not fall where
 // equally long windows have few requests: at 99 %, one of 199 may be slow, but two of 200. Near the
-// final rate all windows have nearly the same length. Longer windows fail more often at any rate,
-// by an occasional pause. So a search at low rates can find more lapses or stalls than one at the
-// same server's high rates, and counts them like others.
+// final rate all windows are nearly equally long. Longer windows fail more often at any rate, by an
+// occasional pause. So a search at low rates can find more lapses or stalls than one at high rates
+// on the same server, and counts them like others.
 //
 // The model is that a window at the rate r passes with the probability
 //
 //	floor + (1 - floor - lapse) * Phi((mu - ln r) / sigma)
 //
-// and the search keeps the posterior over mu (the threshold), sigma (how much windows
-// vary) and the lapse (windows that fail at any rate), on a grid. Each window lies near
-// the rate in question, so that most windows teach something.
+// and the search keeps the posterior over mu (the threshold), sigma (the variation between windows)
+// and the lapse (windows that fail at any rate), on a grid. Each window lies near the rate in
+// question, so that most windows teach something.
 //
 // Three cases are not thresholds, and have their own answers. A failed window in which the
 // server paused for longer than the limit may have failed at any rate. Such windows are

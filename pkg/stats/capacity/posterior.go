@@ -96,7 +96,7 @@ func (p *posterior) observe(rate float64, pass bool) {
 // marginal is the distribution of the rate at which a share of windows passes.
 type marginal struct {
 	p *posterior
-	// below are the probabilities that the rate's cell is at most index - cells.
+	// below are the probabilities that the cell for the rate is at most index - cells.
 	below []float64
 	// never is the probability that no rate passes often enough.
 	never float64
@@ -152,7 +152,7 @@ func (m *marginal) above(rate float64) float64 {
 	return 1 - m.below[i]/all
 }
 
-// cramped reports whether much of the threshold's posterior lies at the grid's ends.
+// cramped reports whether much of the posterior for the threshold lies at the grid's ends.
 func (p *posterior) cramped() bool {
 	const margin = octave / 16
 	per := len(p.spreads) * len(p.lapses)

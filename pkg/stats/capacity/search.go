@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Reason explains a search's result.
+// Reason explains a search result.
 type Reason string
 
 const (
@@ -19,7 +19,7 @@ const (
 	Stalls Reason = "stalls"
 	// ClientLimited: the client was late three times in a row.
 	ClientLimited Reason = "client-limited"
-	// StoreFull: the database ran out of space.
+	// StoreFull: the database has no space left.
 	StoreFull Reason = "store full"
 	// TooLow: not even the lowest rate passes. TooHigh: the highest rate passes.
 	TooLow  Reason = "below the least rate"
@@ -29,7 +29,7 @@ const (
 // voids consecutive void windows end a search.
 const voids = 3
 
-// holds is how many rates are tried for the hold.
+// holds bounds the rates to try for the hold.
 const holds = 6
 
 // Probe is the next window to measure.
@@ -39,7 +39,7 @@ type Probe struct {
 	Hold bool
 }
 
-// Verdict is a search's result so far. Rates are in requests per second.
+// Verdict is the search result so far. Rates are in requests per second.
 type Verdict struct {
 	Reason Reason
 	// Rate is the posterior median, and Low to High its 95 % interval. They are 0 before the first
@@ -48,11 +48,11 @@ type Verdict struct {
 	// At is the rate at which the client or the store ended the search or its hold, or the bound
 	// that was reached.
 	At float64
-	// Windows is how many windows counted. Stalled among these stalled; Voided windows did not
+	// Windows is the number that counted. Stalled among these stalled; Voided windows did not
 	// count. No number includes hold windows.
 	Windows, Stalled, Voided int
 	// Held is the highest rate that passed the hold; 0 if no rate passed or no hold was requested.
-	// Holds is the number of hold windows.
+	// Holds counts the hold windows.
 	Held  float64
 	Holds int
 	// Unheld is ClientLimited or StoreFull if that ended the hold, otherwise "".
@@ -81,7 +81,7 @@ type Search struct {
 	ended     bool
 }
 
-// New returns a search. The error lists every option that is out of bounds.
+// New returns a search. The error lists every option out of bounds.
 func New(o Options) (*Search, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("capacity: %w", err)
@@ -121,8 +121,8 @@ func (s *Search) Observe(w Window) Outcome {
 func (s *Search) Verdict() Verdict { return s.state }
 
 // Fit returns posterior means. At the threshold, in requests per second, half the windows without a
-// lapse pass. The spread is the standard deviation of the threshold's logarithm, and the lapse is
-// the share of windows that fail at any rate. ok is false before the first informative window.
+// lapse pass. The spread is the standard deviation of ln threshold, and the lapse is the share of
+// windows that fail at any rate. ok is false before the first informative window.
 func (s *Search) Fit() (threshold, spread, lapse float64, ok bool) {
 	if s.p == nil {
 		return 0, 0, 0, false
@@ -317,8 +317,8 @@ func (s *Search) done(m *marginal) Reason {
 	return Searching
 }
 
-// place chooses the next window's rate: near the rate in question, spread over the middle of its
-// posterior, and every third time where half the windows pass, which says most about the spread.
+// place chooses the next rate: near the rate in question, spread over the middle of its posterior,
+// and every third time where half the windows pass, which says most about the spread.
 func (s *Search) place(m *marginal) float64 {
 	n := s.state.Windows
 	if n%3 == 0 {

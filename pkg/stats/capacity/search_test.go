@@ -84,8 +84,8 @@ func TestCoverage(t *testing.T) {
 }
 
 // TestLengthByRate: if windows are longer at lower rates, the interval holds the rate at which the
-// given share of equally long windows pass. Each request is slow independently, so a window's
-// probability follows from its number of requests.
+// given share of equally long windows pass. Each request is slow independently, so the probability
+// for a window follows from its number of requests.
 func TestLengthByRate(t *testing.T) {
 	const seeds = 12
 	o := Defaults()

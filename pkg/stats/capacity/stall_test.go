@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestThrottled: a server that pauses only when its rate is too high, like one with capped
-// processor time, has a capacity although most failed windows have pauses.
+// TestThrottled: a server that pauses only when its rate is too high, like one whose processor time
+// is capped, has a capacity although most failed windows have pauses.
 func TestThrottled(t *testing.T) {
 	const seeds = 20
 	o := Defaults()

@@ -42,7 +42,7 @@ func Defaults() Options {
 	}
 }
 
-// check returns every option that is out of bounds.
+// check returns every option out of bounds.
 func (o Options) check() error {
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
@@ -76,11 +76,11 @@ type Window struct {
 	Late, Belated int64
 	// Pause is the longest time in which requests waited and the server answered nothing.
 	Pause time.Duration
-	// StoreFull is set if the database ran out of space.
+	// StoreFull is set if the database has no space left.
 	StoreFull bool
 }
 
-// Outcome is how a window counts.
+// Outcome is the way in which a window counts.
 type Outcome string
 
 const (
@@ -102,7 +102,7 @@ func (o Options) keeps(w Window, excused int64) bool {
 	return float64(w.Over-excused) <= most(1-o.At) && float64(w.Failed-excused) <= most(o.Errors)
 }
 
-// Judge returns how a window counts.
+// Judge returns the outcome of a window.
 func (o Options) Judge(w Window) Outcome {
 	offered := float64(w.Offered)
 	switch {

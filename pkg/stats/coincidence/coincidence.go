@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Shifts is how often the stalls are moved at random.
+	// Shifts is the number of times that stalls are moved at random.
 	Shifts = 10_000
 	// Level is the p below which chance is excluded.
 	Level = 0.01
@@ -42,9 +42,9 @@ type Kind struct {
 // Test returns the result for each kind, and the same results for the same seed. In each shift, all
 // stalls in a period move by the same random number of ticks. Stalls that leave the period at its
 // end return at its beginning, so that lengths and distances between stalls stay the same, as they
-// do for events. A kind's own p is the share of shifts, including this observation, with at least
-// as much overlap. P compares that with the smallest p over all kinds in each shift (Westfall and
-// Young, 1993), so that many kinds cause no false alarms.
+// do for events. The p of one kind is the share of shifts, including this observation, that have at
+// least as much overlap. P compares that with the smallest p over all kinds in each shift (Westfall
+// and Young, 1993), so that many kinds cause no false alarms.
 func Test(periods []Period, kinds int, seed uint64) []Kind {
 	overlaps := make([][]int, kinds) // by kind and shift; the last one is the observation
 	for k := range overlaps {
@@ -81,10 +81,10 @@ func Test(periods []Period, kinds int, seed uint64) []Kind {
 	return out
 }
 
-// add adds a period's overlap to each shift's overlap.
+// add adds the overlap in a period to that for each shift.
 func add(overlaps []int, p Period, events []Stretch, by []int) {
 	moved, fixed, forward := p.Stalls, events, true
-	if len(events) < len(moved) { // shift the events back instead: fewer move, with the same overlap
+	if len(events) < len(moved) { // shift the events back instead: fewer move, the overlap is the same
 		moved, fixed, forward = events, p.Stalls, false
 	}
 	before := count(fixed, p.Ticks)
@@ -107,14 +107,14 @@ func add(overlaps []int, p Period, events []Stretch, by []int) {
 	}
 }
 
-// counts has 64 ticks in each element: which ticks lie in stretches, and how many such ticks
-// precede them. It is much smaller than a number for each tick, so that it stays in a cache.
+// counts has 64 ticks in each element: which ticks lie in stretches, and the number before them. It
+// is much smaller than a number for each tick, so that it stays in a cache.
 type counts []struct {
 	ticks  uint64
 	before int
 }
 
-// count counts a period's ticks that lie in stretches.
+// count counts the ticks in a period that lie in stretches.
 func count(list []Stretch, ticks int) counts {
 	c := make(counts, ticks/64+1)
 	for _, s := range list {
@@ -128,7 +128,7 @@ func count(list []Stretch, ticks int) counts {
 	return c
 }
 
-// at returns how many ticks before t lie in stretches.
+// at returns the number of ticks before t that lie in stretches.
 func (c counts) at(t int) int {
 	of := &c[uint(t)/64]
 	return of.before + bits.OnesCount64(of.ticks&(1<<(uint(t)%64)-1))
@@ -147,7 +147,7 @@ func shares(values []int) []float64 {
 
 // Periodic reports whether one kind's events recur periodically: the time from each to the next is
 // the same, within a tenth. A shift by that period changes nothing, so shifts do not show whether
-// stalls with the same period are related to them.
+// stalls that recur at the same period are related to them.
 func Periodic(events []Stretch) bool {
 	if len(events) < 3 {
 		return false

@@ -11,7 +11,7 @@ import (
 // So do events, except for those of the last kind, which each have a stall.
 type simulated struct {
 	stalls  int
-	kinds   []int // how many events unrelated kinds have
+	kinds   []int // the number of events in unrelated kinds
 	related bool
 }
 
@@ -89,8 +89,8 @@ func TestRelated(t *testing.T) {
 	}
 }
 
-// One kind's p equals a count over all shifts: among 100 shifts of a two-tick stall, those by -1, 0
-// and 1 overlap with a two-tick event, and only the shift by 0 overlaps fully.
+// The p of one kind equals a count over all shifts: among 100 shifts of a two-tick stall, those by
+// -1, 0 and 1 overlap with a two-tick event, and only the shift by 0 overlaps fully.
 func TestExact(t *testing.T) {
 	p := Period{Ticks: 100, Stalls: []Stretch{{98, 100}}, Events: [][]Stretch{{{98, 100}}, {{0, 1}}, {{97, 99}}, nil}}
 	got := Test([]Period{p, {Ticks: 0}, {Ticks: 50, Events: [][]Stretch{nil, nil, nil, nil}}}, 4, 1)
@@ -108,7 +108,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// Every shift's overlap equals a count tick by tick, whether stalls or events are fewer.
+// The overlap for every shift equals a count tick by tick, whether stalls or events are fewer.
 func TestShifts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1))
 	for range 300 {

@@ -1,9 +1,10 @@
 // Package drift finds out whether a series of equal intervals, such as the p99 in each minute,
-// rises or falls over its whole length, by how much, and how small a drift could have been found.
+// rises or falls over its whole length, by how much, and the smallest drift that could have been
+// found.
 //
 // Neighbouring values depend on each other, and saw-teeth (compactions, collected garbage) make
 // values rise and fall again. Tests on single values then find drifts in flat series. So the series
-// is cut into about ten parts, which are long compared with both, and only the parts' centres are
+// is cut into about ten parts, which are long compared with both, and only their centres are
 // compared. Each pair of parts has a slope. The drift is the median slope (H. Theil, 1950; P. K.
 // Sen, 1968). The test is Kendall's, with its exact distribution for so few values, and the
 // interval contains the slopes that this test does not reject. Saw-teeth about as long as one part
@@ -25,9 +26,9 @@ const (
 	Level = 0.05
 	// Least is the fewest known values that are judged: in fewer, each saw-tooth is a drift.
 	Least = 30
-	// Power is the probability with which the smallest drift would have been found.
+	// Power is the probability that the smallest drift would have been found.
 	Power = 0.9
-	// shuffles is how many orders of the parts are tried for the smallest drift.
+	// shuffles is the number of orders to try for the smallest drift.
 	shuffles = 200
 )
 
@@ -48,11 +49,11 @@ type Drift struct {
 	Smallest float64
 }
 
-// Center reduces a part's values to one: [Median] or [Mean].
+// Center reduces the values in a part to one: [Median] or [Mean].
 type Center func([]float64) float64
 
-// Find finds a series' drift. Unknown values are NaN. It returns the same for the same seed. It
-// returns false if fewer than [Least] values are known. How many measures are tested together
+// Find finds the drift in a series. Unknown values are NaN. It returns the same for the same seed.
+// It returns false if fewer than [Least] values are known. The number of measures tested together
 // affects Smallest only: P is for this series alone, see abtest.Holm.
 func Find(values []float64, center Center, measures int, seed uint64) (d Drift, ok bool) {
 	d, lines := fit(values, center)
@@ -95,10 +96,10 @@ func fit(values []float64, center Center) (d Drift, lines []line) {
 	return d, lines
 }
 
-// line has the centres of a series' parts, and their values' mean times.
+// line has the centres of the parts in a series, and their mean times.
 type line struct{ at, values []float64 }
 
-// divide cuts a series into parts with as equally many values as possible.
+// divide cuts a series into parts as equal as possible.
 func divide(at, values []float64, parts int, center Center) (l line) {
 	for i := range parts {
 		from, to := i*len(values)/parts, (i+1)*len(values)/parts
@@ -107,8 +108,8 @@ func divide(at, values []float64, parts int, center Center) (l line) {
 	return l
 }
 
-// slopes returns the slopes between all pairs, ascending, and Kendall's sum: how many rise less how
-// many fall.
+// slopes returns the slopes between all pairs, ascending, and Kendall's sum: the number that rise
+// less the number that fall.
 func (l line) slopes() (sorted []float64, sum int) {
 	for i := range l.values {
 		for j := i + 1; j < len(l.values); j++ {
@@ -126,9 +127,9 @@ func (l line) slopes() (sorted []float64, sum int) {
 	return sorted, sum
 }
 
-// smallest returns the smallest drift that would be found at a level if the values' distances from
-// the line came in any other order. Its probability is higher than [Power], so that all divisions
-// find it with Power.
+// smallest returns the smallest drift that would be found at a level if distances from the line
+// came in any other order. Its probability is higher than [Power], so that all divisions find it
+// with Power.
 func (l line) smallest(level float64, random *rand.Rand) float64 {
 	sorted, _ := l.slopes()
 	slope := order.Middle(sorted)
@@ -168,7 +169,7 @@ func critical(n int, level float64) int {
 	return sum
 }
 
-// probability returns how probable a sum at least as far from 0 is for n values in any order.
+// probability returns the probability of a sum at least as far from 0 for n values in any order.
 func probability(n, sum int) float64 { return among(inversions(n), n, sum) }
 
 // among returns the [probability] from the [inversions] of n values.

@@ -16,7 +16,7 @@ type run struct {
 	memory float64
 	// deviation is the standard deviation of p99's level, as a share. p50's is half.
 	deviation float64
-	// teeth is how long a saw-tooth is, in minutes.
+	// teeth is the saw-tooth length, in minutes.
 	teeth float64
 	// drift is the planted growth per hour, as a share.
 	drift float64
@@ -40,11 +40,11 @@ func (r run) tooth(minute, phase float64) float64 {
 	return part
 }
 
-// grown returns the planted drift's factor.
+// grown returns the factor for the planted drift.
 func (r run) grown(minute float64) float64 { return 1 + r.drift*minute/60 }
 
-// latency returns each second's quantile. Each saw-tooth from a compaction or a collector raises
-// it.
+// latency returns the quantile in each second. Each saw-tooth from a compaction or a collector
+// raises it.
 func (r run) latency(random *rand.Rand, deviation, noise, height float64) []float64 {
 	phase, levels := random.Float64(), r.levels(random, deviation)
 	for i := range levels {
@@ -54,7 +54,7 @@ func (r run) latency(random *rand.Rand, deviation, noise, height float64) []floa
 	return levels
 }
 
-// perMinute joins seconds. For this simulation a minute's quantile is about the mean over its
+// perMinute joins seconds. For this simulation the quantile in a minute is about the mean over its
 // seconds; reports merge histograms.
 func perMinute(seconds []float64) []float64 {
 	out := make([]float64, len(seconds)/60)
@@ -76,7 +76,7 @@ func (r run) gauge(random *rand.Rand, height, noise float64) []float64 {
 	return out
 }
 
-// series returns p50, p99, memory, and the store's size and used part.
+// series returns p50, p99, memory, store size and its used part.
 func (r run) series(random *rand.Rand) [][]float64 {
 	return [][]float64{
 		perMinute(r.latency(random, r.deviation/2, 0.02, 0.05)), perMinute(r.latency(random, r.deviation, 0.10, 0.15)),

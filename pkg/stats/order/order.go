@@ -10,19 +10,19 @@ import (
 // Least is the fewest values whose interval covers the median with a probability of 95 %.
 const Least = 6
 
-// Median has some values' median and its confidence interval.
+// Median is a median and its confidence interval.
 type Median struct {
 	N         int
 	Is        float64
 	Low, High float64
-	// Coverage is the probability that [Low, High] contains the median of the values' distribution.
-	// With fewer values than [Least] it is 0, and Low and High are their range.
+	// Coverage is the probability that [Low, High] contains the median of the distribution. For
+	// fewer values than [Least] it is 0, and Low and High are their range.
 	Coverage float64
 }
 
-// Of returns some values' median. Its interval goes from one value to the value at the same
-// distance from the other end; it is the shortest such interval that covers the median with at
-// least 95 %. Without values the median is NaN.
+// Of returns the median of some values. Its interval goes from one value to the one equally far
+// from the other end; it is the shortest such interval that covers the median with at least 95 %.
+// Without values the median is NaN.
 func Of(values []float64) Median {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -33,7 +33,7 @@ func Of(values []float64) Median {
 	if n < Least {
 		return m
 	}
-	// How many of n values lie below the median is binomial: outside is left out at each end.
+	// The number below the median among n values is binomial: outside is left out at each end.
 	tail := 0.0
 	for outside := 0; 2*outside < n; outside++ {
 		tail += math.Exp(logChoose(n, outside) - float64(n)*math.Ln2) // a product would underflow from 1075 values on
@@ -51,7 +51,7 @@ func Middle(sorted []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// logChoose returns the logarithm of how many ways there are to choose k from n.
+// logChoose returns the logarithm of n choose k.
 func logChoose(n, k int) float64 {
 	all, _ := math.Lgamma(float64(n + 1))
 	chosen, _ := math.Lgamma(float64(k + 1))

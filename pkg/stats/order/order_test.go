@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Intervals for small samples stand in every table of order statistics: with 6 values the range
-// covers the median with 1 - 2/64, with 10 the second to the ninth with 1 - 22/1024.
+// Intervals for small samples stand in every table of order statistics: for 6 values the range
+// covers the median with probability 1 - 2/64, for 10 the second to the ninth with 1 - 22/1024.
 func TestOf(t *testing.T) {
 	for _, tc := range []struct {
 		values []float64

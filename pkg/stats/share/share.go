@@ -7,9 +7,9 @@ import "math"
 // outside is the probability that an interval leaves out on each side.
 const outside = 0.025
 
-// Interval returns Clopper and Pearson's interval for k of n, which contains the share with a
-// probability of at least 95 %. At a share below it, k or more have a probability less than 2.5 %,
-// as have k or fewer at a share above it.
+// Interval returns Clopper and Pearson's interval for k of n, which contains the share with at
+// least 95 % probability. At a share below it, k or more have less than 2.5 % probability, as have
+// k or fewer at a share above it.
 func Interval(k, n int) (low, high float64) {
 	low, high = 0, 1
 	if k > 0 {

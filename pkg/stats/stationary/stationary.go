@@ -2,11 +2,11 @@
 // second, keeps its level.
 //
 // Pettitt's test (A. N. Pettitt, "A non-parametric approach to the change-point problem", 1979)
-// finds a change of level. It compares ranks, so that neither the values' distribution nor single
-// outliers matter. It assumes that the values are independent; a load's seconds are not quite. So a
-// change must also be large: see [Series.Change]. A series steps if two levels describe it better
-// than Theil and Sen's line, else it drifts. The steady part is the longest one in which the test
-// finds no further change.
+// finds a change of level. It compares ranks, so that neither the distribution nor single outliers
+// matter. It assumes independent values, which seconds in a load are not quite. So a change must
+// also be large: see [Series.Change]. A series steps if two levels describe it better than Theil
+// and Sen's line, else it drifts. The steady part is the longest one in which the test finds no
+// further change.
 package stationary
 
 import (
@@ -27,7 +27,7 @@ const Shortest = 22
 // one per cent of a series is not a change of its level.
 const mostBins = 120
 
-// Kind is how a series changes.
+// Kind is the way in which a series changes.
 type Kind string
 
 // The kinds.
@@ -51,7 +51,8 @@ type Finding struct {
 	// At is the first interval after the change, P its probability by chance.
 	At int
 	P  float64
-	// Before and After are the levels: for a step both sides' medians, for a drift the line's ends.
+	// Before and After are the levels: for a step the medians on both sides, for a drift the ends
+	// of the line.
 	Before, After float64
 	// From and To bound the steady part, half open; equal if no quarter of the series is
 	// steady. Median is its level.
@@ -109,8 +110,8 @@ func (s Series) split(values []float64) (at int, p float64, changed bool) {
 	return at, p, math.Abs(after-before) >= s.Change*max(math.Abs(before), math.Abs(after))
 }
 
-// pettitt returns where the ranks change most, and how probable such a change is in values from one
-// distribution.
+// pettitt returns where the ranks change most, and the probability that values from one
+// distribution change that much.
 func pettitt(values []float64) (at int, p float64) {
 	n := float64(len(values))
 	most, doubled := 0.0, 0

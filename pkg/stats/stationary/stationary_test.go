@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// noisy returns n values, each around its level with a deviation of 5 %.
+// noisy returns n values that deviate by 5 % from their levels.
 func noisy(seed uint64, n int, level func(i int) float64) []float64 {
 	random := rand.New(rand.NewPCG(seed, 1))
 	values := make([]float64, n)
@@ -90,7 +90,7 @@ func TestFewFalseFindings(t *testing.T) {
 	}
 }
 
-// The example from the method's literature: a clear step has the probability that the formula
+// The example from the literature on the method: a clear step has the probability that the formula
 // gives.
 func TestPettitt(t *testing.T) {
 	values := make([]float64, 22)
