@@ -103,8 +103,8 @@ func SessionFactsOf(i Info, driver any) *SessionFacts {
 	return i.Sessions
 }
 
-// Registrar is a driver for a database that has a service registry too, which has its own rules for
-// instances that die.
+// Registrar is a driver for a database that also has a service registry, which has its own rules
+// for instances that die.
 type Registrar interface {
 	// Registry returns the facts about registrations, which are like those about sessions.
 	Registry() SessionFacts

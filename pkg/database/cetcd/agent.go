@@ -25,7 +25,7 @@ func (p *proxy) leader(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, addr)
 }
 
-// self returns those parts of the agent description that apply here: the etcd version, and the
+// self answers with those parts of the agent description that apply here: the etcd version, and the
 // address by which others know this member.
 func (p *proxy) self(w http.ResponseWriter, r *request) error {
 	status, members, err := p.members(r)

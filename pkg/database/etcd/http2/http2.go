@@ -249,7 +249,7 @@ func (c *Conn) ping(f Frame) error {
 	return c.Out.answer(ack)
 }
 
-// windowUpdate lets more bytes be sent on the connection. The user sends updates for streams.
+// windowUpdate lets more bytes be sent on the connection. The user handles updates for streams.
 func (c *Conn) windowUpdate(f Frame) error {
 	by, err := f.Increment()
 	if err != nil || f.Stream != 0 {

@@ -17,7 +17,7 @@ import (
 // Recipe is the package whose sessions and mutexes a [Contender] uses.
 const Recipe = "go.etcd.io/etcd/client/v3/concurrency"
 
-// Contender takes locks with library sessions and mutexes.
+// Contender takes locks with a session and mutexes of the library.
 type Contender struct {
 	client    *Client
 	session   *concurrency.Session
