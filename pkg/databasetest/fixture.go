@@ -26,7 +26,7 @@ type fixture struct {
 }
 
 // apart returns a fixture with the same members for one case: it counts its own parts, and its
-// cluster reports to the test for that case.
+// cluster reports to the test of that case.
 func (f *fixture) apart() *fixture {
 	cluster := *f.Cluster
 	return &fixture{Cluster: &cluster, before: f.before, names: f.names}

@@ -20,8 +20,8 @@ import (
 // lean applies operations over one connection, one at a time. It encodes requests and
 // parses answers itself, without the Consul library and net/http, and starts no goroutines.
 type lean struct {
-	// extra and fields are the additions by the library to every request: parameters, as
-	// "name=value&", and header lines, including Host.
+	// extra and fields are added by the library to every request: parameters, as "name=value&", and
+	// header lines, including Host.
 	extra  string
 	fields string
 

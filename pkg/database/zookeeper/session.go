@@ -22,7 +22,7 @@ const (
 
 // session runs the calls of a go-zookeeper session. Library calls take no context, so one goroutine
 // makes all of them. A timed-out call keeps that goroutine busy until its answer. The next call
-// would wait for that answer anyway, because a server answers the requests in a session in order.
+// would wait for that answer anyway, because a server answers session requests in order.
 type session struct {
 	conn    *zk.Conn
 	network *network
