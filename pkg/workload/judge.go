@@ -15,7 +15,7 @@ type Bounds struct {
 	Invalid Percent `json:"invalid_percent"`
 }
 
-// Judge holds a load's bounds. The zero value stands for [DefaultJudge].
+// Judge holds the bounds for a load. The zero value stands for [DefaultJudge].
 type Judge struct {
 	// Achieved bounds the share of requests due at a rate that were answered in time. It is the
 	// only share that must not be below its bounds; the others must not be above theirs.
@@ -45,7 +45,7 @@ func DefaultJudge() Judge {
 }
 
 // Expect says what may go wrong in a load that tests failures: the shares of requests that may fail
-// or end with an unknown outcome, and how many servers may be lost.
+// or end with an unknown outcome, and the number of servers that may be lost.
 type Expect struct {
 	Failed      Percent `json:"failed_percent,omitempty"`
 	Unknown     Percent `json:"unknown_percent,omitempty"`

@@ -27,7 +27,7 @@ type Content struct {
 	Operation Op `json:"operation,omitempty"`
 	// Workload names one of [Workloads] if Mix was given by name.
 	Workload string `json:"workload,omitempty"`
-	// Mix holds operations and their weights in the file's order; empty means Operation alone.
+	// Mix holds operations and their weights in file order; empty means Operation alone.
 	Mix []Share `json:"mix,omitempty"`
 	// Read is the read mode; "" if no operation reads.
 	Read ReadMode `json:"read,omitempty"`
@@ -35,42 +35,42 @@ type Content struct {
 
 // Keyspace is the keys that requests take, and the keys that exist before the load.
 type Keyspace struct {
-	// Keys is how many keys are written before the load, for operations on keys that exist,
-	// and how many locks have names. KeyLaw decides which of these an operation takes. Both
-	// are zero with SameKey or if no operation needs a key.
+	// Keys is the number of keys that are written before the load, for operations on keys that
+	// exist, and of locks with names. KeyLaw decides which of these an operation takes. Both are
+	// zero with SameKey or if no operation needs a key.
 	Keys   int64  `json:"keys,omitempty"`
 	KeyLaw KeyLaw `json:"key_law,omitempty"`
-	// Preload, if not 0, is how many keys are written before the load, whatever it does: at
-	// least Keys.
+	// Preload, if not 0, is the number of keys written before the load, whatever it does: at least
+	// Keys.
 	Preload int64 `json:"preload_keys,omitempty"`
-	// HotKeys is how many keys are hot with [KeysHotset], HotShare the share of requests that take
-	// a hot key, and HotMoves after how many requests the hot keys move on; 0 means never.
+	// HotKeys is the number of hot keys with [KeysHotset], HotShare the share of requests that take
+	// one, and HotMoves the number of requests after which they move on; 0 means never.
 	HotKeys  int64   `json:"hot_keys,omitempty"`
 	HotShare Percent `json:"hot_share_percent,omitempty"`
 	HotMoves int64   `json:"hot_moves,omitempty"`
 	// SameKey sends every request to one key.
 	SameKey bool `json:"same_key,omitempty"`
-	// Sessions is how many sessions are granted before the load, for operations that take sessions.
-	// SessionTTL is each session's requested time to live. Both are 0 without operations on
-	// sessions.
+	// Sessions is the number granted before the load, for operations that take sessions. SessionTTL
+	// is the time to live to request for each. Both are 0 without operations on sessions.
 	Sessions   int64         `json:"sessions,omitempty"`
 	SessionTTL time.Duration `json:"session_ttl_ns,omitempty"`
 	// Locks are the locks that operations acquire; zero if they acquire no locks.
 	Locks Locks `json:"locks,omitzero"`
 }
 
-// Locks describes how requests take locks, whose names are key numbers.
+// Locks describes locks that requests take, whose names are key numbers.
 type Locks struct {
-	// Recipe is the way to take a lock, and Hold how long it is kept.
+	// Recipe is the way to take a lock, and Hold the time for which it is kept.
 	Recipe string        `json:"recipe,omitempty"`
 	Hold   time.Duration `json:"hold_ns,omitempty"`
 	// TTL is requested for each contender's session. Each client has one contender.
 	TTL time.Duration `json:"ttl_ns,omitempty"`
-	// Delay is how long no contender gets a lock whose holder died, where members have such a time.
+	// Delay is the time in which no contender gets a lock whose holder died, where members have
+	// such a time.
 	Delay time.Duration `json:"delay_ns,omitempty"`
 }
 
-// Extent is how many requests there are, for how long, and from how many clients.
+// Extent has the numbers of requests and clients, and the duration.
 type Extent struct {
 	// Requests bounds the load if not 0, Duration too. At least one is set. With Steps they are the
 	// sums over the steps.
@@ -88,8 +88,8 @@ type Extent struct {
 type Pace struct {
 	// Rate is due requests per second over all clients; 0 is a closed loop.
 	Rate float64 `json:"rate,omitempty"`
-	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over which the
-	// clients' first requests in a closed loop are spread. With Steps both are 0: each step has its
+	// RateEnd, if not 0, is the rate at the end of Duration. Ramp is the time over which the first
+	// requests from clients in a closed loop are spread. With Steps both are 0: each step has its
 	// own.
 	RateEnd float64       `json:"rate_end,omitempty"`
 	Ramp    time.Duration `json:"ramp_ns,omitempty"`
@@ -97,15 +97,15 @@ type Pace struct {
 	Arrival Arrival `json:"arrival"`
 	Backlog Backlog `json:"backlog"`
 	Bind    Bind    `json:"bind,omitempty"`
-	// Period is how long one wave takes if the rate changes in periods, and Peak the highest rate
-	// as a multiple of Rate, the mean. Burst is how long the highest rate lasts at the start of
-	// each period; 0 for a sine.
+	// Period is the length of one wave if the rate changes in periods, and Peak the highest rate as
+	// a multiple of Rate, the mean. Burst is the time at the highest rate at the start of each
+	// period; 0 for a sine.
 	Period time.Duration `json:"period_ns,omitempty"`
 	Peak   float64       `json:"peak,omitempty"`
 	Burst  time.Duration `json:"burst_ns,omitempty"`
 }
 
-// Sizing is how large keys, values and requests are.
+// Sizing has key, value and request sizes.
 type Sizing struct {
 	// KeySize and ValueSize are in bytes, and exact. A key is longer if its number
 	// has more digits.
@@ -121,13 +121,13 @@ type Sizing struct {
 	// RangeMode is what data a range reads; "" means [RangeValues] if there are ranges. A mode
 	// without a limit has a RangeLimit of 0.
 	RangeMode RangeMode `json:"range_mode,omitempty"`
-	// TxnKeys is how many keys one txn writes; 0 if no operation is a txn.
+	// TxnKeys is the number of keys that one txn writes; 0 if no operation is a txn.
 	TxnKeys int `json:"txn_keys,omitempty"`
 }
 
 // Limits bound, in time, a request, the backlog and which requests are measured.
 type Limits struct {
-	// Timeout is a request's deadline, counted from when it was sent.
+	// Timeout is the request deadline, counted from when it was sent.
 	Timeout time.Duration `json:"timeout_ns"`
 	// Drain is the time after the end in which the backlog is still sent.
 	Drain time.Duration `json:"drain_ns"`
@@ -139,21 +139,21 @@ type Limits struct {
 
 // Route says to which members requests go.
 type Route struct {
-	// Target selects the members that connections go to: all, leader, follower, a host's address,
-	// or an endpoint.
+	// Target selects the members that connections go to: all, leader, follower, a host address, or
+	// an endpoint.
 	Target string `json:"target"`
 	// Failover decides where a client goes when its member is lost.
 	Failover Failover `json:"failover,omitempty"`
 }
 
-// Validity decides whether a load's numbers are valid.
+// Validity decides whether the numbers in a load are valid.
 type Validity struct {
 	// Judge bounds single facts. Expect says which failures are expected.
 	Judge  Judge  `json:"judge,omitzero"`
 	Expect Expect `json:"expect,omitzero"`
 }
 
-// Operations returns the load's operations in the file's order.
+// Operations returns the operations in file order.
 func (l Load) Operations() []Op {
 	if len(l.Mix) == 0 {
 		return []Op{l.Operation}
@@ -168,7 +168,7 @@ func (l Load) Operations() []Op {
 // Any reports whether any operation in the load has a property: l.Any(workload.Op.Reads).
 func (l Load) Any(has func(Op) bool) bool { return slices.ContainsFunc(l.Operations(), has) }
 
-// Shares returns the load's mix; a single operation is a mix of one.
+// Shares returns the mix; a single operation is a mix of one.
 func (l Load) Shares() []Share {
 	if len(l.Mix) == 0 {
 		return []Share{{Operation: l.Operation, Weight: 1}}
@@ -188,7 +188,7 @@ func (l Load) Describe() string {
 	return l.Workload + " (" + Percents(l.Mix) + ")"
 }
 
-// Stretches returns the load's steps; a load without steps is one stretch.
+// Stretches returns the steps; a load without steps is one stretch.
 func (l Load) Stretches() []Step {
 	if len(l.Steps) > 0 {
 		return slices.Clone(l.Steps)
@@ -218,7 +218,7 @@ func (l Load) ReadsCreated() bool {
 }
 
 // CheckParts returns an error if a load cannot be issued in parts. Part g has the requests whose
-// number modulo the number of parts is g, and knows only its own requests' outcomes.
+// number modulo the number of parts is g, and knows only its own outcomes.
 func (l Load) CheckParts(parts int) error {
 	if parts <= 1 {
 		return nil
@@ -249,15 +249,15 @@ func (l Load) OwnKeys(parts int) bool {
 	return !l.SameKey && !l.Any(Op.Ranges) && (inTurn || !l.Any(Op.NeedsKey))
 }
 
-// LongestHold bounds how long requests hold a lock.
+// LongestHold bounds the time for which requests hold a lock.
 const LongestHold = time.Hour
 
 // MostSessions bounds the sessions that are granted before a load.
 const MostSessions = 10_000_000
 
-// SessionsUsed returns how many sessions granted before the load its requests use up: they end that
-// many more than they begin. Without a bound on the requests, known is false if they use up
-// sessions at all.
+// SessionsUsed returns the number of sessions granted before the load that its requests use up:
+// they end that many more than they begin. Without a bound on the requests, known is false if they
+// use up sessions at all.
 func (l Load) SessionsUsed() (n int64, known bool) {
 	mix := l.Shares()
 	perBlock := int64(0)
@@ -286,7 +286,7 @@ func (l Load) SessionsUsed() (n int64, known bool) {
 // LargestValue returns the size in bytes of the largest value that the load writes.
 func (l Load) LargestValue() int { return max(l.ValueSize, l.ValueSizeMax) }
 
-// Existing returns how many keys are written before the load.
+// Existing counts the keys written before the load.
 func (l Load) Existing() int64 {
 	switch {
 	case !l.Any(Op.NeedsKey):
@@ -297,8 +297,8 @@ func (l Load) Existing() int64 {
 	return max(l.Keys, l.Preload)
 }
 
-// KeyNumbers returns how many key numbers a load with that many requests uses. Requests
-// are mixed in blocks, so the last block may number keys for which no request is left.
+// KeyNumbers returns the number of key numbers for so many requests. Requests are mixed in blocks,
+// so the last block may number keys for which no request is left.
 func (l Load) KeyNumbers(requests int64) int64 {
 	if l.SameKey {
 		return 1
@@ -330,7 +330,7 @@ func (l Load) Recorded() Load {
 	return l
 }
 
-// DescribeArrival returns how requests at a rate are spaced and which clients send them, as text
+// DescribeArrival describes when requests at a rate arrive and which clients send them, as text
 // that follows the rate: "", ", poisson" or ", bursts of 1s each 10s at 5 times the rate, bound to
 // clients".
 func (l Load) DescribeArrival() string {

@@ -16,8 +16,8 @@ type Share struct {
 }
 
 const (
-	// Block is how many requests divide a mix exactly: every block of so many requests holds each
-	// operation by its weight.
+	// Block is the number of requests that divides a mix exactly: every block of so many requests
+	// holds each operation by its weight.
 	Block = 1000
 	// MaxMix bounds the operations in one mix: records of requests in flight have three bits for
 	// it.
@@ -71,7 +71,7 @@ func CheckMix(mix []Share) []MixProblem {
 // ValidWeight reports whether w is over 0 and at most [MaxWeight].
 func ValidWeight(w float64) bool { return w > 0 && w <= MaxWeight }
 
-// PerBlock returns how many in every [Block] requests each operation in a mix gets. It is 0 for a
+// PerBlock returns the requests in every [Block] that each operation in a mix gets. It is 0 for a
 // share below one.
 func PerBlock(mix []Share) []int64 {
 	var sum, upTo float64

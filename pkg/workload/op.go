@@ -4,7 +4,7 @@ package workload
 type Op string
 
 // The operations. Write and create create a key that did not exist. Operations on sessions take no
-// key, and a lock takes a key's number as its name. All others need a key that exists.
+// key, and a lock takes a key number as its name. All others need a key that exists.
 const (
 	OpWrite       Op = "write"
 	OpUpdate      Op = "update"       // overwrite a key
@@ -29,11 +29,11 @@ type properties struct {
 	ranges     bool // returns several keys, so it has a range limit
 	sendsValue bool
 	deletes    bool
-	contends   bool // the load's own requests can make it lose a race
+	contends   bool // requests in the same load can make it lose a race
 	guarded    bool // a transaction with the versions that its keys must have
-	sessions   int  // how many more sessions exist after it
+	sessions   int  // sessions that it adds
 	ofSessions bool // takes sessions and no keys
-	locks      bool // takes a key's number as a lock's name
+	locks      bool // takes a key number as a lock name
 }
 
 // table holds every operation once. A load lists operations in this order. Nothing
@@ -95,7 +95,7 @@ func (o Op) OfSessions() bool { return o.properties().ofSessions }
 // NeedsSession reports whether o takes a session that has begun.
 func (o Op) NeedsSession() bool { return o.OfSessions() && o.properties().sessions <= 0 }
 
-// Sessions returns how many more sessions exist after o: -1 if it ends one.
+// Sessions returns the number of sessions that o adds: -1 if it ends one.
 func (o Op) Sessions() int { return o.properties().sessions }
 
 // Reads reports whether o returns values. It then has a read mode.

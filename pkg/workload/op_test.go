@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProperties: each operation's properties agree with one another.
+// TestProperties: the properties of each operation agree.
 func TestProperties(t *testing.T) {
 	for _, op := range Ops() {
 		switch {

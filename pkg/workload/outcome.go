@@ -1,6 +1,6 @@
 package workload
 
-// Outcome is how one operation ended. There are three outcomes, because a write without an
+// Outcome is the result of one operation. There are three outcomes, because a write without an
 // answer may or may not have been applied.
 type Outcome uint8
 

@@ -60,7 +60,7 @@ func (m RangeMode) Limited() bool { return m.properties().limited }
 // Values reports whether m returns values.
 func (m RangeMode) Values() bool { return m.properties().values }
 
-// DescribeRange describes the data that the load's ranges read; "" if no operation reads ranges.
+// DescribeRange describes the data that ranges read; "" if no operation reads ranges.
 func (l Load) DescribeRange() string {
 	switch p := l.RangeMode.properties(); {
 	case p.limited && l.RangeLimit > 0:

@@ -24,13 +24,13 @@ const (
 func SizeLaws() []SizeLaw { return []SizeLaw{SizesLognormal, SizesHistogram} }
 
 // Sizes defines the law for value sizes in bytes. Apart from Sizes, a size depends only on the seed
-// and the request's number.
+// and the request number.
 type Sizes struct {
 	Law SizeLaw `json:"law,omitempty"`
-	// P50 and P99 are a lognormal law's percentiles without bounds.
+	// P50 and P99 are percentiles for a lognormal law without bounds.
 	P50 int `json:"p50,omitempty"`
 	P99 int `json:"p99,omitempty"`
-	// Bins are a histogram's sizes, ascending, and File is where they were read.
+	// Bins are the sizes in a histogram, ascending, and File is where they were read.
 	Bins []SizeBin `json:"bins,omitempty"`
 	File string    `json:"file,omitempty"`
 }
@@ -102,7 +102,7 @@ type Sizer struct {
 // z99 is the 99th percentile of the standard normal distribution.
 const z99 = 2.3263478740408408
 
-// NewSizer returns a load's sizer.
+// NewSizer returns the sizer for a load.
 func NewSizer(l *Load) Sizer {
 	s := Sizer{low: l.ValueSize, high: l.LargestValue()}
 	switch l.Sizes.Law {
@@ -146,7 +146,7 @@ func below(draw, n uint64) uint64 {
 	return hi
 }
 
-// MeanValueSize returns a load's mean value size in bytes.
+// MeanValueSize returns the mean value size in bytes.
 func (l *Load) MeanValueSize() float64 {
 	s := NewSizer(l)
 	switch {

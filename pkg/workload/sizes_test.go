@@ -13,7 +13,7 @@ func mix64(z uint64) uint64 {
 	return z ^ (z >> 31)
 }
 
-// drawn returns how often each size is drawn.
+// drawn counts the draws of each size.
 func drawn(l *Load, n uint64) map[int]float64 {
 	s := NewSizer(l)
 	hits := map[int]float64{}

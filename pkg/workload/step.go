@@ -18,10 +18,11 @@ type Step struct {
 	// RateEnd, if not 0, is the rate at the end of Duration. It changes evenly from
 	// Rate.
 	RateEnd float64 `json:"rate_end,omitempty"`
-	// Ramp is the time over which the clients' first requests in a closed loop are spread evenly.
+	// Ramp is the time over which the first requests from clients in a closed loop are spread
+	// evenly.
 	Ramp time.Duration `json:"ramp_ns,omitempty"`
-	// Down marks a step on a sweep's way back: its numbers are not pooled with the same step's on
-	// the way up.
+	// Down marks a step on the way back in a sweep: its numbers are not pooled with the same step
+	// on the way up.
 	Down bool `json:"down,omitempty"`
 }
 

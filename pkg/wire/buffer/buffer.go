@@ -1,6 +1,6 @@
 // Package buffer lends memory to connections and fibers. A connection that has nothing to send and
 // nothing half read holds no buffer, nor does a waiting fiber. Thus many idle ones take little memory,
-// and busy ones find theirs in the processor's caches.
+// and busy ones find theirs in the processor caches.
 package buffer
 
 import (

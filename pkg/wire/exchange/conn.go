@@ -1,7 +1,7 @@
 // Package exchange is one connection that carries one exchange at a time, a request and its answer,
 // for clients that encode a protocol themselves. It starts no goroutines: the caller writes and
-// reads, and the exchange ends when the caller's context does. A caller that is a fiber waits for
-// answers as a fiber if the connection is plaintext: see [Continues].
+// reads, and the exchange ends when the context of the caller does. A caller that is a fiber waits
+// for answers as a fiber if the connection is plaintext: see [Continues].
 package exchange
 
 import (
@@ -40,11 +40,11 @@ type Conn struct {
 	Unsolicited func() error
 
 	trip roundTrip
-	sent atomic.Bool // the exchange's request was written
+	sent atomic.Bool // its request was written
 
 	mu     sync.Mutex
 	net    net.Conn        // nil while not connected, and once polled is used instead
-	raw    syscall.RawConn // net's, below TLS
+	raw    syscall.RawConn // from package net, below TLS
 	polled *polled         // nil before a fiber has used the connection
 	used   time.Time       // when the running exchange began, else when the last one ended
 	busy   bool            // an exchange is running
@@ -53,7 +53,7 @@ type Conn struct {
 	watch  contextWatch
 }
 
-// idleCheck is how long a connection must be unused before Begin checks whether the
+// idleCheck is the time for which a connection must be unused before Begin checks whether the
 // server closed it. A request sent sooner could cross the server's FIN anyway.
 const idleCheck = 10 * time.Millisecond
 
@@ -147,8 +147,8 @@ func (c *Conn) abort() {
 	}
 }
 
-// Connect replaces the running exchange's connection, or makes the first one. A nil config means
-// plaintext.
+// Connect replaces the connection of the running exchange, or makes the first one. A nil config
+// means plaintext.
 func (c *Conn) Connect(ctx context.Context, addr string, config *tls.Config) error {
 	fiber.Leave(ctx)
 	c.mu.Lock()
@@ -185,14 +185,14 @@ func (c *Conn) adopt(conn net.Conn) error {
 	return nil
 }
 
-// Send writes a request in one piece. Without TLS it returns when the answer's first bytes are in
-// In.
+// Send writes a request in one piece. Without TLS it returns when the first bytes of the answer are
+// in In.
 func (c *Conn) Send(request []byte) error {
 	c.trip.memory = nil
 	return c.send(request)
 }
 
-// send also gives back the request's memory once it was written.
+// send also gives back the memory of the request once it was written.
 func (c *Conn) send(request []byte) error {
 	if c.trip.raw != nil {
 		return c.trip.do(request)
@@ -245,8 +245,8 @@ func (c *Conn) End(reusable bool) {
 
 // Keepalive lets a timer use the connection, and reports whether there is one. If no exchange is
 // running, it first handles unsolicited data. Then it calls do, except while a request is being
-// written. busy reports whether an exchange is running, and since is how long one has been running,
-// or how long the connection has been idle. An error from do closes the connection.
+// written. busy reports whether an exchange is running, and since is the time for which one has
+// been running, or the connection has been idle. An error from do closes the connection.
 //
 // Exchanges cannot begin or end while do runs. do may write little, which fails if the network does
 // not take it soon.

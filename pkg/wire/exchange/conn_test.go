@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(poller.Forever)) }
 
-// way is how tests make exchanges.
+// way is a way in which tests make exchanges.
 type way string
 
 const (
@@ -48,7 +48,7 @@ func eachWay(t *testing.T, test func(t *testing.T, w way, secure bool)) {
 // request, soon after "word".
 type echo struct {
 	addr  string
-	way   way // how it asks
+	way   way // the way in which it asks
 	asked atomic.Int64
 	tls   *tls.Config // its clients'
 	conns atomic.Int64

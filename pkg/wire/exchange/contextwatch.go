@@ -3,8 +3,8 @@ package exchange
 import "context"
 
 // contextWatch notices when a context ends. Registering for that costs more than most of a request,
-// and callers use one context for many requests, so the last registration is kept. The connection's
-// lock guards it.
+// and callers use one context for many requests, so the last registration is kept. The lock of the
+// connection guards it.
 type contextWatch struct {
 	done <-chan struct{} // the watched context's
 	over bool            // the context has ended

@@ -12,7 +12,7 @@ import (
 const connectTimeout = 5 * time.Second
 
 // Dial connects to addr within 5 seconds. With a config it uses TLS; the server name defaults to
-// addr's host. An error is a [*net.OpError] with Op "dial".
+// the host in addr. An error is a [*net.OpError] with Op "dial".
 func Dial(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 )
 
-// patience is how long anything may take on a busy machine: only a hang takes longer.
+// patience is the time that anything may take on a busy machine: only a hang takes longer.
 const patience = 2 * time.Minute
 
 // listen serves connections with a function until the test ends, and returns the address.
@@ -218,7 +218,7 @@ func TestConnectionsEnd(t *testing.T) {
 		"half closed": func(conn *net.TCPConn) { _ = conn.CloseWrite(); _, _ = io.Copy(io.Discard, conn) },
 		"reset":       func(conn *net.TCPConn) { _ = errors.Join(conn.SetLinger(0), conn.Close()) },
 	} {
-		for sent := range 4 { // how many of 4 bytes
+		for sent := range 4 { // bytes out of 4
 			t.Run(fmt.Sprintf("%s after %d bytes", name, sent), func(t *testing.T) {
 				addr := listen(t, func(number int, conn *net.TCPConn) {
 					b := make([]byte, 4)
@@ -249,8 +249,8 @@ func TestConnectionsEnd(t *testing.T) {
 	}
 }
 
-// An exchange ends with its context, whatever else happens at that moment, and the fiber's next one is
-// not disturbed.
+// An exchange ends with its context, whatever else happens at that moment, and the next one of the
+// fiber is not disturbed.
 func TestInterruptedFibers(t *testing.T) {
 	addr := listen(t, func(_ int, conn *net.TCPConn) {
 		for b := make([]byte, 2); ; {
@@ -338,7 +338,7 @@ func TestServerDoesNotRead(t *testing.T) {
 	}
 }
 
-// A read deadline ends a fiber's read, or passes after the answer.
+// A read deadline ends the read of a fiber, or passes after the answer.
 func TestFiberReadDeadline(t *testing.T) {
 	answers := make(chan struct{})
 	addr := listen(t, func(_ int, conn *net.TCPConn) {

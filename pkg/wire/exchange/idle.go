@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
-// maxUnsolicited bounds, in bytes, a server's unsolicited message.
+// maxUnsolicited bounds, in bytes, an unsolicited message from the server.
 const maxUnsolicited = 64 << 10
 
 var (
@@ -102,7 +102,7 @@ func (l little) Write(b []byte) (int, error) {
 	return n, conn.SetWriteDeadline(time.Time{})
 }
 
-// socketOf returns a connection's socket, below TLS.
+// socketOf returns the socket of a connection, below TLS.
 func socketOf(conn net.Conn) (syscall.RawConn, error) {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

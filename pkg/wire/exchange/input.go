@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/buffer"
 )
 
-// keepBytes is a buffer's first size.
+// keepBytes is the first size of a buffer.
 const keepBytes = 4 << 10
 
 // Input buffers received bytes. The buffer is as large as [Input.Expect] requested, or 4 KiB
@@ -61,7 +61,7 @@ func (in *Input) room() []byte {
 // added extends the received bytes by n that were read into room.
 func (in *Input) added(n int) { in.buf = in.buf[:len(in.buf)+n] }
 
-// Fill reads once. It returns [io.EOF] at the connection's end.
+// Fill reads once. It returns [io.EOF] at the end of the connection.
 func (in *Input) Fill() error {
 	if p, ok := in.from.(*polled); ok {
 		in.lend()

@@ -27,7 +27,7 @@ type polled struct {
 	woken  chan struct{} // nil before a goroutine waits
 }
 
-// A polled connection's states.
+// The states of a polled connection.
 const (
 	quiet    int32 = iota
 	happened       // something has, and the exchange has not seen it
@@ -173,7 +173,7 @@ func (p *polled) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// abort fails the running exchange's reads and writes. Its connection must not be used again.
+// abort fails reads and writes of the running exchange. Its connection must not be used again.
 func (p *polled) abort(reason *net.OpError) {
 	p.over.CompareAndSwap(nil, reason)
 	_ = p.socket.Shutdown() // fails only if the connection has ended

@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/socket"
 )
 
-// roundTrip writes a request and waits for its answer's first bytes in one wait in the runtime's
+// roundTrip writes a request and waits for the first bytes of its answer in one wait in the runtime
 // poller. A usual Read begins with a system call that finds nothing, because the answer cannot have
 // arrived yet.
 type roundTrip struct {
@@ -62,7 +62,7 @@ func (t *roundTrip) next(fd uintptr) bool {
 	return true
 }
 
-// written gives back the request's memory.
+// written gives back the memory of the request.
 func (t *roundTrip) written() {
 	t.memory.GiveBack()
 	t.memory = nil

@@ -1,7 +1,7 @@
 package fiber
 
 // Work is left by a function to the goroutine that runs it, such as a write. On the function's own
-// stack it would make all fibers' stacks larger, and several functions may need it just once.
+// stack it would make the stacks of all fibers larger, and several functions may need it just once.
 type Work interface {
 	// Work must not wait.
 	Work()

@@ -1,6 +1,7 @@
 // Package fiber runs functions that wait often and briefly, such as clients that wait for answers:
-// the goroutine that ends a wait, such as a connection's reader, continues the function itself.
-// That costs a stack switch, but no round of Go's scheduler, which may have to wake a thread.
+// the goroutine that ends a wait, such as the reader of a connection, continues the function
+// itself. That costs a stack switch, but no round of the Go scheduler, which may have to wake a
+// thread.
 package fiber
 
 import (
@@ -31,14 +32,14 @@ type Fiber struct {
 	until context.Context // the wait's
 }
 
-// A fiber's states.
+// The states of a fiber.
 const (
 	running int32 = iota
 	waiting
 	continued // before it had stopped to wait
 )
 
-// Go runs a function as a fiber in a group. The caller's goroutine begins it, and Go returns when
+// Go runs a function as a fiber in a group. The calling goroutine begins it, and Go returns when
 // the function first waits, leaves or has ended.
 func Go(group *sync.WaitGroup, run func(*Fiber)) {
 	f := &Fiber{ended: group.Done, borrowed: true}
@@ -80,8 +81,8 @@ func (f *Fiber) Wait() {
 }
 
 // Continue ends the present wait, or the next one. It returns when the function waits again,
-// leaves the caller's goroutine or has ended, or at once if the function has not yet
-// stopped. The caller must hold no mutex.
+// leaves the calling goroutine or has ended, or at once if the function has not yet stopped. The
+// caller must hold no mutex.
 func (f *Fiber) Continue() { f.ContinueIn(nil) }
 
 // ContinueIn continues like [Fiber.Continue], for a goroutine that continues several functions,
@@ -109,10 +110,10 @@ func (f *Fiber) Leave() {
 	f.yield(struct{}{})
 }
 
-// Interruptible ends a fiber's wait early.
+// Interruptible ends the wait of a fiber early.
 type Interruptible interface {
-	// Interrupt is called after the wait's context has ended. It returns at once, and makes another
-	// goroutine continue the fiber unless the fiber is continued anyway.
+	// Interrupt is called after the context of the wait has ended. It returns at once, and makes
+	// another goroutine continue the fiber unless the fiber is continued anyway.
 	Interrupt()
 }
 
@@ -145,8 +146,8 @@ func (f *Fiber) Waited() {
 	f.until, f.waits = nil, nil
 }
 
-// Interrupt is called after the context for one of the function's calls has ended. It has no effect
-// if the function meanwhile waits with another context. It is safe for concurrent use.
+// Interrupt is called after the context for a call by the function has ended. It has no effect if
+// the function meanwhile waits with another context. It is safe for concurrent use.
 func (f *Fiber) Interrupt() {
 	if f == nil {
 		return
@@ -163,12 +164,13 @@ type Context interface {
 	context.Context
 	// Fiber returns the fiber, or nil.
 	Fiber() *Fiber
-	// Left returns the time until the call's deadline, as of when the fiber last read the clock,
-	// just before it made the call. It is 0 without a deadline. Only the fiber may call it.
+	// Left returns the time until the deadline of the call, as of when the fiber last read the
+	// clock, just before it made the call. It is 0 without a deadline. Only the fiber may call it.
 	Left() time.Duration
 }
 
-// Key looks up a context's fiber, a *Fiber: contexts that are derived from a [Context] have it too.
+// Key looks up the fiber of a context, a *Fiber: contexts that are derived from a [Context] have it
+// too.
 type Key struct{}
 
 // Of returns the fiber that runs with a context, and the time left for the call: see [Context]. The

@@ -9,10 +9,10 @@ import (
 
 // NewAlarms returns alarms whose times are nanoseconds after zero, which must have a monotonic
 // reading. A busy user has many fibers that wait for times and for answers: while there is a busy
-// user, the goroutine hides its waits, each at most a millisecond long, from Go's scheduler. Fibers
-// that wait only for answers should not be busy: more answers arrive in one wait. NewAlarms returns
-// nil where it is impossible to wait for times: on systems other than Linux, and on a test's fake
-// clock. The caller must close the alarms.
+// user, the goroutine hides its waits, each at most a millisecond long, from the Go scheduler.
+// Fibers that wait only for answers should not be busy: more answers arrive in one wait. NewAlarms
+// returns nil where it is impossible to wait for times: on systems other than Linux, and on the
+// fake clock in tests. The caller must close the alarms.
 func NewAlarms(zero time.Time, busy bool) (*Alarms, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {
@@ -35,7 +35,7 @@ func (s *set) newAlarms(zero time.Time, busy bool) *Alarms {
 	return &Alarms{set: s, shift: int64(zero.Sub(s.clock.base)), busy: busy}
 }
 
-// Wait makes a fiber's function, which calls it, wait until a time or [Alarms.EndWaits].
+// Wait makes the function of a fiber, which calls it, wait until a time or [Alarms.EndWaits].
 func (a *Alarms) Wait(f *fiber.Fiber, until int64) {
 	if a.set.add(alarm{at: until + a.shift, of: a, fiber: f}) {
 		f.Wait()
@@ -49,8 +49,8 @@ func (a *Alarms) Call(at int64, do func() (next int64)) {
 	a.set.add(alarm{at: at + a.shift, of: a, do: do})
 }
 
-// EndWaits ends all fibers' waits and continues the fibers; later waits return at once. On nil it
-// does nothing.
+// EndWaits ends the waits of all fibers and continues the fibers; later waits return at once. On
+// nil it does nothing.
 func (a *Alarms) EndWaits() {
 	if a == nil {
 		return

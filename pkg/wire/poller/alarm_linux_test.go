@@ -60,7 +60,7 @@ func TestAlarmWakes(t *testing.T) {
 				for n := range 10 {
 					wait := time.Duration(1+n%2*5) * time.Millisecond // the longer ones let it rest
 					fiber.Go(&group, func(f *fiber.Fiber) { a.Wait(f, int64(time.Since(zero)+wait)) })
-					group.Wait() // by the test's timeout, if it does not wake
+					group.Wait() // by the test timeout, if it does not wake
 				}
 			})
 		}

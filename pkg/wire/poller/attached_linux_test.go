@@ -98,7 +98,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// The other side's end is notified, also with the last bytes and after a reset.
+// The end of the other side is notified, also with the last bytes and after a reset.
 func TestAttachedEnds(t *testing.T) {
 	for name, end := range map[string]func(server *net.TCPConn) error{
 		"half":  (*net.TCPConn).CloseWrite,

@@ -21,7 +21,7 @@ type Conn interface {
 	TryWrite(b []byte) (int, error)
 	// Write writes all of b, and waits for the network.
 	Write(b []byte) (int, error)
-	// Close ends the connection, fails writes, and returns when the reader's methods have
+	// Close ends the connection, fails writes, and returns when the methods of the reader have
 	// returned, so these must not call it. It may be called again.
 	Close() error
 }

@@ -17,7 +17,7 @@ const never = math.MaxInt64
 type kernelTimespec struct{ seconds, nanoseconds int64 }
 
 // epollPwait2 waits for events for so many nanoseconds, with [never] for ever. An announced wait is
-// known to Go's scheduler.
+// known to the Go scheduler.
 func epollPwait2(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bool) (int, syscall.Errno) {
 	limit := kernelTimespec{wait / 1e9, wait % 1e9}
 	until := &limit
@@ -50,7 +50,7 @@ func epollPwait(epoll uintptr, taken []unix.EpollEvent, wait int64, announced bo
 	return int(n), failed
 }
 
-// takeEvents takes the events that have come. It never waits, so the call is hidden from Go's
+// takeEvents takes the events that have come. It never waits, so the call is hidden from the Go
 // scheduler: see package socket.
 func takeEvents(epoll uintptr, taken []unix.EpollEvent) int {
 	for {

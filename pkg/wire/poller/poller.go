@@ -1,8 +1,8 @@
 // Package poller passes bytes that arrive on many connections to their readers. Plain TCP
 // connections share one goroutine that waits for them all. A goroutine for each connection costs a
-// round of Go's scheduler for every answer, and often wakes a thread, which took a quarter of a
-// client's processor time. On Linux the same goroutine ends waits for times (see [Alarms]), and
-// only notifies users that read themselves (see [Socket]).
+// round of the Go scheduler for every answer, and often wakes a thread, which took a quarter of
+// client processor time. On Linux the same goroutine ends waits for times (see [Alarms]), and only
+// notifies users that read themselves (see [Socket]).
 package poller
 
 import "net"

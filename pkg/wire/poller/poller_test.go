@@ -50,7 +50,7 @@ func (c *collector) received() []byte {
 	return bytes.Clone(c.all)
 }
 
-// patience is how long anything may take on a busy machine: only a hang takes longer.
+// patience is the time that anything may take on a busy machine: only a hang takes longer.
 const patience = 2 * time.Minute
 
 // wait returns when n bytes have arrived.
@@ -75,7 +75,7 @@ func (c *collector) end(t *testing.T) error {
 	}
 }
 
-// pair returns a TCP connection's two ends.
+// pair returns the two ends of a TCP connection.
 func pair(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +143,7 @@ func TestServe(t *testing.T) {
 	})
 }
 
-// A connection's end is also seen if it arrives with the last bytes.
+// The end of a connection is also seen if it arrives with the last bytes.
 func TestEnd(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)
@@ -179,7 +179,7 @@ func TestEndLater(t *testing.T) {
 	})
 }
 
-// A reader's error ends reading, with all that has arrived not yet read.
+// An error from the reader ends reading, with all that has arrived not yet read.
 func TestReaderFails(t *testing.T) {
 	each(t, func(t *testing.T, serve func(net.Conn, Reader) (Conn, error)) {
 		client, server := pair(t)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// common and separate are the process's sets for all connections from [Serve] and [Apart]. Their
-// goroutines never end: see [Forever].
+// common and separate are the sets in this process for all connections from [Serve] and [Apart].
+// Their goroutines never end: see [Forever].
 var common, separate lazySet
 
 // lazySet is a set that is opened when it is first needed, and retried after an error: a process
@@ -42,7 +42,7 @@ func (s *set) share(nc *net.TCPConn, r Reader) (Conn, error) {
 	return c, nil
 }
 
-// shareSocket makes the common set's goroutine read a connection.
+// shareSocket makes the goroutine of the common set read a connection.
 func shareSocket(nc *net.TCPConn, r Reader) (Conn, error) { return common.share(nc, r) }
 
 // shareApart shares like shareSocket, with [Apart]'s set.

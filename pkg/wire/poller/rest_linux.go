@@ -9,13 +9,13 @@ import (
 )
 
 // rest is the wait of a busy goroutine when nothing happens: in Go's own poller, which needs no
-// thread to watch it. A long system call that Go's scheduler knows of costs dozens of switches: the
-// thread that takes the processor from it checks every 20 us whether to do so.
+// thread to watch it. A long system call that the Go scheduler knows of costs dozens of switches:
+// the thread that takes the processor from it checks every 20 us whether to do so.
 type rest struct {
 	watched int // the set's epoll
 	timer   int // the set's timerfd
-	// epoll has only the set's epoll, and reports it once after each arming: Go's poller, which
-	// always waits for it, must not wake while the goroutine waits in a system call.
+	// epoll has only the epoll of the set, and reports it once after each arming: Go's poller,
+	// which always waits for it, must not wake while the goroutine waits in a system call.
 	epoll int
 	raw   syscall.RawConn
 	step  func(uintptr) bool // the method look, allocated once
@@ -42,7 +42,7 @@ func newRest(watched, timer int) (r *rest, err error) {
 	return r, err
 }
 
-// control requests one report about events in the set's epoll.
+// control requests one report about events in the epoll of the set.
 func (r *rest) control(how int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(r.epoll, how, r.watched, &unix.EpollEvent{Events: events | unix.EPOLLONESHOT}))
 }

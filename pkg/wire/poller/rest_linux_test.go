@@ -10,7 +10,7 @@ import (
 )
 
 // A rest ends with each event: one that came before it, that comes while it begins, and later. The
-// test's timeout ends one that does not.
+// test timeout ends one that does not.
 func TestRestEndsWithEvents(t *testing.T) {
 	s, err := openSet(true)
 	if err != nil {

@@ -40,7 +40,7 @@ func (s *set) ring(e *events) (next int64) {
 	return next
 }
 
-// ringAll ends waits, and then writes the fibers' requests.
+// ringAll ends waits, and then writes the requests of fibers.
 func ringAll(list []alarm, b *fiber.Batch) {
 	for _, w := range share(list, func(others []alarm) { ringAll(others, new(fiber.Batch)) }) {
 		if w.fiber != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newSet starts to wait in the way that suits how many processors Go has. Without exact, it behaves
-// as on a kernel without exact waits.
+// newSet starts to wait in the way that suits the number of processors that Go has. Without exact,
+// it behaves as on a kernel without exact waits.
 func newSet(processors int, exact bool) (*set, error) {
 	s, err := openSet(exact)
 	if err != nil {
@@ -35,7 +35,7 @@ func openSet(exact bool) (*set, error) {
 	return s, nil
 }
 
-// open opens the set's files. After an error some may be open.
+// open opens the files of the set. After an error some may be open.
 func (s *set) open() (err error) {
 	if s.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return os.NewSyscallError("epoll_create1", err)
@@ -123,7 +123,7 @@ func serveAll(sockets []*shared) {
 	}
 }
 
-// find appends the events' sockets that no goroutine serves now.
+// find appends the sockets with events that no goroutine serves now.
 func (s *set) find(taken []unix.EpollEvent, due []*shared) []*shared {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -19,7 +19,7 @@ type set struct {
 	rest  *rest
 
 	clock clock
-	busy  atomic.Int32 // how many users are busy
+	busy  atomic.Int32 // the number of busy users
 	// quiet belongs to the goroutine. It is set by a long wait in which nothing happened, until a socket
 	// is served or a fiber continued.
 	quiet bool
@@ -30,8 +30,8 @@ type set struct {
 	last  int32 // serial
 }
 
-// events holds the poller's current batch: the events taken at once, their sockets, and the due
-// alarms.
+// events holds the current batch of the poller: the events taken at once, their sockets, and the
+// due alarms.
 type events struct {
 	taken []unix.EpollEvent
 	due   []*shared
@@ -44,7 +44,7 @@ func newEvents() *events {
 	return &events{taken: make([]unix.EpollEvent, most), due: make([]*shared, 0, most)}
 }
 
-// shared is a socket that a set's goroutine reads, or its user does.
+// shared is a socket that the goroutine of a set reads, or its user does.
 type shared struct {
 	set    *set
 	slot   int32
@@ -75,19 +75,19 @@ type Alarms struct {
 
 	// ringing is held while functions run.
 	ringing sync.Mutex
-	// The lock in the set's clock guards over and closed.
+	// The lock in the clock of the set guards over and closed.
 	over, closed bool
 }
 
-// alarm is a fiber's wait, or a function to call.
+// alarm is the wait of a fiber, or a function to call.
 type alarm struct {
-	at    int64 // on the set's clock
+	at    int64 // on the clock of the set
 	of    *Alarms
 	fiber *fiber.Fiber // nil for a function
 	do    func() (next int64)
 }
 
-// clock has a set's alarms.
+// clock has the alarms of a set.
 type clock struct {
 	base time.Time
 
@@ -96,6 +96,6 @@ type clock struct {
 	rung int
 	// first is when the first alarm is due, [never] without alarms.
 	first atomic.Int64
-	// until is when the set's goroutine wakes by itself; 0 while it is awake.
+	// until is when the goroutine of the set wakes by itself; 0 while it is awake.
 	until atomic.Int64
 }

@@ -48,7 +48,7 @@ func TestSetWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// descriptors returns how many files this process has open.
+// descriptors returns the number of open files in this process.
 func descriptors(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

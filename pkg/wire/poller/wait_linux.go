@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// longest bounds, in nanoseconds, a wait that Go's scheduler does not know of. Such a wait holds
+// longest bounds, in nanoseconds, a wait that the Go scheduler does not know of. Such a wait holds
 // one of Go's processors, for which other goroutines and stopping the world wait.
 const longest = int64(time.Millisecond)
 
@@ -37,7 +37,7 @@ func (s *set) openWakers() (err error) {
 	return errors.Join(s.watch(s.waker), s.watch(s.timer))
 }
 
-// wake ends the wait of the set's goroutine. 1<<64 calls would fill the counter, which is never read.
+// wake ends the wait of the goroutine. 1<<64 calls would fill the counter, which is never read.
 func (s *set) wake() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
@@ -52,7 +52,7 @@ func (s *set) pwait2() bool {
 }
 
 // wait takes events, for which it waits for up to next nanoseconds. If the goroutine is busy, the
-// wait is hidden from Go's scheduler, which would otherwise lend the processor to another thread,
+// wait is hidden from the Go scheduler, which would otherwise lend the processor to another thread,
 // so that each event wakes both. If nothing has happened for a while, the goroutine rests.
 func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 	busy := s.busy.Load() > 0
@@ -70,7 +70,7 @@ func (s *set) wait(taken []unix.EpollEvent, next int64) int {
 		s.wakeExactly(next)
 	}
 	n, failed := call(uintptr(s.epoll), taken, wait, !busy)
-	switch failed { // errors.Is would take a hundredth of a paced request's time
+	switch failed { // errors.Is would take a hundredth of the time for a paced request
 	case 0:
 	case unix.EINTR:
 		return 0

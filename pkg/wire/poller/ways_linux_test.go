@@ -6,7 +6,7 @@ import (
 )
 
 // ways returns the ways to serve connections: by a goroutine that waits in a system call, by one
-// that waits as Go's do, and by one for each that is no socket.
+// that waits as goroutines usually do, and by one for each that is no socket.
 func ways(t *testing.T) map[string]func(net.Conn, Reader) (Conn, error) {
 	t.Helper()
 	served := map[string]func(net.Conn, Reader) (Conn, error){

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// In builds that ship the calls are raw: reads, writes and errors are the kernel's.
+// In builds that ship the calls are raw: reads, writes and errors are those of the kernel.
 func TestRaw(t *testing.T) {
 	a, b := pair(t)
 	if n, err := raw(syscall.SYS_WRITE, b, []byte("hello")); n != 5 || err != nil {

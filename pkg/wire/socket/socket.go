@@ -1,9 +1,9 @@
 // Package socket reads from and writes to sockets that never block, such as those of package
 // net below [syscall.RawConn].
 //
-// Usual system calls announce themselves to Go's scheduler, because they may block. The scheduler
+// Usual system calls announce themselves to the Go scheduler, because they may block. The scheduler
 // then lends the processor to another thread, and a monitor wakes 50,000 times a second to check
-// whether it should. On a machine whose processors servers share, that took a sixth of a client's
+// whether it should. On a machine whose processors servers share, that took a sixth of client
 // processor time. These calls last microseconds, so they are not announced.
 package socket
 

@@ -17,13 +17,13 @@ func Do(ctx context.Context, run func(ctx context.Context)) {
 	group.Wait()
 }
 
-// Go calls Do in a group. It returns when the function first waits, leaves the caller's goroutine
-// or has ended.
+// Go calls Do in a group. It returns when the function first waits, leaves the calling goroutine or
+// has ended.
 func Go(ctx context.Context, group *sync.WaitGroup, run func(ctx context.Context)) {
 	fiber.Go(group, func(f *fiber.Fiber) { run(own{ctx, f}) })
 }
 
-// own is a fiber's context.
+// own is the context of a fiber.
 type own struct {
 	context.Context
 	fiber *fiber.Fiber
