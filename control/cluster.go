@@ -219,7 +219,7 @@ func (c *cluster) recordStop(member int, how fleet.Stopped) {
 	c.run.journal.event("stop", member, "")
 }
 
-// limitText describes how many processes the kernel killed because of the memory limit.
+// limitText describes the number of processes that the kernel killed because of the memory limit.
 func limitText(record *results.DatabaseRun, u *resources.Use) string {
 	return fmt.Sprintf("the kernel killed %s because of the memory limit of %s", english.Plural(int(u.OOMKills), "process", ""), record.Resources.MemoryText())
 }

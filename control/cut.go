@@ -35,8 +35,9 @@ func outside(rows []results.Progress, run *results.DatabaseRun, cut []results.St
 }
 
 // recount replaces the counts of a step by sums over the rows in its measured window. Requests are
-// then counted when they ended, not when they were due. Counts missing in the rows are unknown: how
-// long clients had no server, how many requests found them busy, and the count for each member.
+// then counted when they ended, not when they were due. Counts missing in the rows are unknown: the
+// time that clients had no server, the requests that found them busy, and the count for each
+// member.
 func recount(s *judge.Step, rows []results.Progress, run *results.DatabaseRun, step results.Step) {
 	from, to := run.Measured(step)
 	first, last := int64(from.Sub(step.Start.Round(0))), int64(to.Sub(step.Start.Round(0)))

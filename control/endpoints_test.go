@@ -59,7 +59,7 @@ func (r *running) file(load string) string {
 		r.results, load, strings.Join(r.endpoints, "', '"))
 }
 
-// puts returns how many puts each member received, by its own count.
+// puts returns the number of puts that each member received, by its own count.
 func (r *running) puts() []int {
 	r.rig.t.Helper()
 	var all []int

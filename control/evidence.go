@@ -127,7 +127,7 @@ func stepEvidence(dir string, run *results.DatabaseRun, cut []results.Stretch) (
 	return steps, nil
 }
 
-// waiting returns how long clients in s had no server, out of all their time in the measured
+// waiting returns the time that clients in s had no server, out of all their time in the measured
 // window.
 func waiting(run *results.DatabaseRun, s results.Step) *judge.Part {
 	from, to := run.Measured(s)
@@ -192,10 +192,10 @@ func meanService(dir string) (map[int]time.Duration, error) {
 	return means, nil
 }
 
-// inFlightAtEnd returns how long before the end of a window requests are due that a system in its
-// steady state answers only after the end: a mean service time. By Little's law no more than all
-// clients are in flight, so the time in which as many requests become due bounds it. Requests that
-// wait longer are a backlog.
+// inFlightAtEnd returns the time before the end of a window from which requests are due that a
+// system in its steady state answers only after the end: a mean service time. By Little's law no
+// more than all clients are in flight, so the time in which as many requests become due bounds it.
+// Requests that wait longer are a backlog.
 func inFlightAtEnd(s results.Step, service time.Duration) time.Duration {
 	return min(service, time.Duration(float64(s.Clients)/s.Rate*float64(time.Second)))
 }
@@ -233,9 +233,9 @@ func waits(rows []results.Progress, run *results.DatabaseRun, s results.Step) (n
 	return max(n, 0)
 }
 
-// achieved returns, for steps with a rate, how many requests ended ok while requests were due,
-// without warm-up and cool-down, and how many were due in that time. Without a warm-up nothing was
-// in flight when the window began, so it leaves out requests due within inFlight of the end.
+// achieved returns, for steps with a rate, the number of requests that ended ok while requests were
+// due, without warm-up and cool-down, and the number due in that time. Without a warm-up nothing
+// was in flight when the window began, so it leaves out requests due within inFlight of the end.
 func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step, inFlight time.Duration) (answered, offered float64) {
 	first, last := dueWindow(run, s)
 	for _, row := range rows {
@@ -254,16 +254,16 @@ func achieved(rows []results.Progress, run *results.DatabaseRun, s results.Step,
 }
 
 const (
-	// timersEarliest is how late timers fire on machines with processors to spare.
+	// timersEarliest is the delay with which timers fire on machines with processors to spare.
 	timersEarliest = 100 * time.Microsecond
 	// longestLag bounds the timer lags that are certainly no stop.
 	longestLag = 10 * time.Millisecond
 )
 
-// clientDelay estimates how much of the response times in a step the client caused. It adds two
-// delays: ns, the recorded delay of its requests, which includes stops, and the delay in reading
-// answers, which it takes to be that of its timers without stops. The estimate is a lower bound,
-// because a spread holds only a few quantiles. It is nil if nothing ended ok.
+// clientDelay estimates the part of the response times in a step that the client caused. It adds
+// two delays: ns, the recorded delay of its requests, which includes stops, and the delay in
+// reading answers, which it takes to be that of its timers without stops. The estimate is a lower
+// bound, because a spread holds only a few quantiles. It is nil if nothing ended ok.
 func clientDelay(ns int64, lag *results.Spread, stops *results.Stops, measured results.Latency) *judge.Part {
 	if measured.Count == 0 {
 		return nil

@@ -80,7 +80,7 @@ func TestClientDelay(t *testing.T) {
 	for name, tc := range map[string]struct {
 		lag   *results.Spread
 		stops *results.Stops
-		sent  time.Duration // how long all requests were delayed before they were sent
+		sent  time.Duration // the delay of all requests before they were sent
 		want  time.Duration // for each request
 	}{
 		"nothing sampled":              {},

@@ -27,16 +27,16 @@ import (
 )
 
 const (
-	// faultPoints is at how many moments in a fault a process is killed in the whole matrix: from
-	// its request, over its second, until as long after it.
+	// faultPoints is the number of moments in a fault at which a process is killed in the whole
+	// matrix: from its request, over its second, until as long after it.
 	faultPoints = 20
 	faultLasts  = time.Second
-	// heals is how long after the lease everything must be undone.
+	// heals is the time after the lease within which everything must be undone.
 	heals = 5 * time.Second
 )
 
-// pointsEnv is how many moments in a fault the whole matrix has, instead of [faultPoints].
-// scripts/faults.sh sets it.
+// pointsEnv is the number of moments in a fault that the whole matrix has, instead of
+// [faultPoints]. scripts/faults.sh sets it.
 const pointsEnv = "DBTESTER_FAULT_POINTS"
 
 // faultKeys are one fault of each kind, on a fake member that shares its address with no other.

@@ -147,7 +147,7 @@ func (r *rig) connectGenerator(_ context.Context, addr string) (pb.GeneratorClie
 	return pb.NewGeneratorClient(conn), conn, nil
 }
 
-// dues returns how many requests were due in each tick of each step.
+// dues returns the number of requests due in each tick of each step.
 func dues(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))

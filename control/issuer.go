@@ -23,8 +23,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// boundedAhead is how many seconds a bound waits for a generator: a bound sees a second when all
-// parts have sent theirs, and a generator further behind is lost.
+// boundedAhead is the number of seconds that a bound waits for a generator: a bound sees a second
+// when all parts have sent theirs, and a generator further behind is lost.
 const boundedAhead = 5
 
 // newIssue returns the issuer of the load, before any connection: the generators in the experiment,
@@ -60,7 +60,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			return lost
 		},
 		LoseMember: func(member int, why string) {
-			agents.Beat(context.Background(), member) // its agent may know how it ended
+			agents.Beat(context.Background(), member) // its agent may know why it ended
 			r.losses.Suspect(member, why)
 		},
 		Event: func(e results.Event) {
@@ -130,7 +130,7 @@ func (l *loader) prepare(ctx context.Context, spec load.Spec) error {
 	return err
 }
 
-// judging returns how generators judge answers; nil without judging.
+// judging returns the settings with which generators judge answers; nil without judging.
 func (r *run) judging() (how *dbtesterpb.Judging) {
 	for _, half := range r.halves {
 		if j, ok := half.(abilities.Judger); ok && how == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// journal is how a run reports: events go to the records, texts and progress to
-// [Options.Report]. Its methods are safe for concurrent use after open.
+// journal is how a run reports: events go to the records, texts and progress to [Options.Report].
+// Its methods are safe for concurrent use after open.
 type journal struct {
 	report func(Update)
 	about  Update // the trial and the tag in every update

@@ -175,7 +175,7 @@ func (s *stage) hit(d deed, p *player, pids []int) {
 	send(syscall.SIGCONT)
 }
 
-// stopFor returns for how long to stop processes that control does not wait for: longer than
+// stopFor returns the time for which to stop processes that control does not wait for: longer than
 // leases, and for the whole matrix long enough that three heartbeats fail.
 func stopFor() time.Duration {
 	if matrix.Whole() {

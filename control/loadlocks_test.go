@@ -66,7 +66,8 @@ databases:
 	}
 }
 
-// The latency includes the wait for locks held in the same load, but not how long the lock is held.
+// The latency includes the wait for locks held in the same load, but not the time for which the
+// lock is held.
 func TestLoadLocksTimed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

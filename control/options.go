@@ -27,7 +27,7 @@ type Options struct {
 	// ConnectGenerator dials the generator in the agent at an address, like Connect; nil if this
 	// program reaches no generators.
 	ConnectGenerator func(ctx context.Context, addr string) (dbtesterpb.GeneratorClient, io.Closer, error)
-	// GeneratorLead is how long before its start a step is announced to generators; 0 is
+	// GeneratorLead is the time before its start at which a step is announced to generators; 0 is
 	// [issue.DefaultLead].
 	GeneratorLead time.Duration
 	// Upload copies a finished result folder to the place in the experiment and
@@ -63,8 +63,8 @@ type Options struct {
 	Report func(Update)
 	// Audience looks at more than the progress.
 	Audience Audience
-	// Resolver looks up hosts that are DNS names; nil is the resolver of this machine. Wait is how
-	// long their addresses may be missing.
+	// Resolver looks up hosts that are DNS names; nil is the resolver of this machine. Wait is the
+	// time for which their addresses may be missing.
 	Resolver lookup.Resolver
 	Wait     time.Duration
 	// ReadyTimeout bounds the wait for a quorum; 0 is [DefaultReadyTimeout].
@@ -72,10 +72,10 @@ type Options struct {
 	Log          *slog.Logger
 }
 
-// DefaultReadyTimeout is how long a cluster may take until it serves.
+// DefaultReadyTimeout is the time that a cluster may take until it serves.
 const DefaultReadyTimeout = 90 * time.Second
 
-// Update reports how far the run is. It sets either Text or Load.
+// Update reports the progress of a run. It sets either Text or Load.
 type Update struct {
 	Trial, Trials int
 	Tag           string

@@ -59,7 +59,7 @@ func play(args []string) error {
 	return playControl(ctx, args[1], args[2], lead)
 }
 
-// filesEnv is how many files a player may have open, if it is set.
+// filesEnv is the number of files that a player may have open, if it is set.
 const filesEnv = "DBTESTER_PLAY_FILES"
 
 // diskEnv is the disk for the member of each played agent, if it is set.

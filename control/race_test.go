@@ -141,7 +141,7 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 	return list
 }
 
-// races returns how many races make test runs. make test-long runs them all.
+// races returns the number of races that make test runs. make test-long runs them all.
 func races(all uint64) uint64 {
 	if databasetest.Long() {
 		return all

@@ -58,8 +58,8 @@ type rigAgent struct {
 	listener *bufconn.Listener
 }
 
-// usualLead is how long before its start a step is announced to generators: on a busy machine
-// they need seconds. shortLead suffices on most, and is tried where a test can run again.
+// usualLead is the time before its start at which a step is announced to generators: on a busy
+// machine they need seconds. shortLead suffices on most, and is tried where a test can run again.
 const (
 	usualLead = 4 * time.Second
 	shortLead = time.Second
@@ -257,7 +257,8 @@ func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
 	}
 }
 
-// attempts is how often tests run an experiment on a machine that stops this process.
+// attempts is the number of times that tests run an experiment on a machine that stops this
+// process.
 const attempts = 5
 
 // databases returns the database records in out.

@@ -36,8 +36,8 @@ type run struct {
 	record *results.DatabaseRun
 	// dir is the tag folder.
 	dir string
-	// target is how clients reach the members. It has no TLS and Auth before the step "read
-	// credentials".
+	// target has the addresses and credentials for clients. It has no TLS and Auth before the step
+	// "read credentials".
 	target database.Target
 	// mute reports whether the members report neither version nor leader. It is known after the
 	// step "start members".

@@ -158,8 +158,8 @@ func checkSamples(t *testing.T, path string, loadEnd time.Time) {
 	}
 }
 
-// memberFiles is how many files an agent has for a member: samples, the log of its command, and the
-// log of the agent itself.
+// memberFiles is the number of files that an agent has for a member: samples, the log of its
+// command, and the log of the agent itself.
 const memberFiles = 3
 
 // checkFiles requires every canonical file and every classic one, and nothing incomplete.

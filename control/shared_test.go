@@ -183,7 +183,7 @@ func (r *running) holdersGone(t *testing.T, unchanged func()) {
 	}
 }
 
-// leases returns how many leases the cluster has.
+// leases returns the number of leases in the cluster.
 func (r *running) leases() int {
 	t := r.rig.t
 	t.Helper()

@@ -28,7 +28,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// patience is how long anything may take on a busy machine: only a hang takes longer.
+// patience is the time that anything may take on a busy machine: only a hang takes longer.
 const patience = 5 * time.Minute
 
 // stage is where the kills are played: agents with members and with generators, in their own

@@ -28,7 +28,7 @@ type Run struct {
 	DB         *config.Database
 	Driver     database.Driver
 	Info       database.Info
-	// Target is how clients reach the members, complete when the load begins.
+	// Target has the addresses and credentials for clients, complete when the load begins.
 	Target *database.Target
 	// Agents keep the members, if the cluster has agents. Leader asks the members for the current
 	// leader.
@@ -106,8 +106,8 @@ type Preparer interface {
 // calls Record once, after Run returned.
 type Recorder interface{ Record() }
 
-// Describer describes in a dry run how a half will take part, in lines; it returns nil if the half
-// will not.
+// Describer describes the part that a half will take, in lines of a dry run; it returns nil if the
+// half will not.
 type Describer interface{ Describe() []string }
 
 // Bounder ends loads that pass a bound.
@@ -118,7 +118,7 @@ type Bounder interface {
 	// once.
 	Bound(end func(cause error))
 	Seer
-	// Longest is how long a request after the load may take, 0 for any time; see [Issued].
+	// Longest bounds the time for a request after the load, 0 for any time; see [Issued].
 	Longest() time.Duration
 	// Passed is called once, after the load. It returns the cause that end was called with,
 	// nil if it was not, and may write to the record.
@@ -145,7 +145,7 @@ type WriteWatcher interface {
 // Judger has generators judge the answers to their parts, where a [Watcher] judges those to loads
 // that this process issues itself.
 type Judger interface {
-	// Judging is how answers are judged; nil if they are not.
+	// Judging has the settings for judging answers; nil if they are not judged.
 	Judging() *dbtesterpb.Judging
 }
 
@@ -159,12 +159,12 @@ type Ender interface {
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.
 	Resent int64
-	// Longest is how long requests may take afterwards within the bounds for the load; one that
-	// takes longer or fails is the last. 0 is no bound.
+	// Longest is the time that requests may take afterwards within the bounds for the load; one
+	// that takes longer or fails is the last. 0 is no bound.
 	Longest time.Duration
-	// Waits describe how clients waited for the watch.
+	// Waits describe the time that clients waited for the watch.
 	Waits load.Waits
-	// ClockError bounds how far request times may be from the clock of this process; 0 if this
+	// ClockError bounds the error of request times against the clock of this process; 0 if this
 	// process issued the load.
 	ClockError time.Duration
 	// Judge returns reports from generators that judged something, ordered by part, and errors from

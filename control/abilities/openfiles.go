@@ -9,7 +9,7 @@ import (
 // otherFiles bounds the number of open files in a run, without connections from abilities.
 const otherFiles = 500
 
-// OpenFiles returns how many files this process may have open, 0 if not known.
+// OpenFiles returns the number of files that this process may have open, 0 if not known.
 func OpenFiles() uint64 {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

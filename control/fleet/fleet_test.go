@@ -77,7 +77,7 @@ func TestHungAgent(t *testing.T) {
 		verb string
 		hang func(*fleettest.Agent)
 		want string
-		// within is how long the run may take, to the second.
+		// within is the time that the run may take, to the second.
 		within time.Duration
 	}{
 		{"stop", func(c *fleettest.Agent) { c.OnStop = hung }, "stop member 2: agent agent-2: no answer within 1m0s", stopTimeout},

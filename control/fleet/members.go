@@ -75,7 +75,7 @@ type Stopped struct {
 	ApparentBytes, AllocatedBytes int64
 	// Error is why the member ended without a request to stop, else "".
 	Error string
-	// Use is how much of its limits the member used; nil if it had no limits.
+	// Use is the part of its limits that the member used; nil if it had no limits.
 	Use *resources.Use
 	// Problems name the records that the agent could not write.
 	Problems []string

@@ -35,15 +35,15 @@ func (s *session) hurry() {
 	}
 }
 
-// How long agents may take to answer, if not [remote.CallTimeout]. Each call has its own bound, so
-// an agent that hangs does not delay the others.
+// The time that agents may take to answer, if not [remote.CallTimeout]. Each call has its own
+// bound, so an agent that hangs does not delay the others.
 const (
 	// startTimeout is for a Start, which probes the disk and spawns processes.
 	startTimeout = 60 * time.Second
 	// stopTimeout is for a Stop: longer than agents give their processes to stop.
 	stopTimeout = 60 * time.Second
-	// silentTimeout is how long the agent of a member may refuse every probe, or its machine every
-	// connection, before the member counts as dead.
+	// silentTimeout is the time for which the agent of a member may refuse every probe, or its
+	// machine every connection, before the member counts as dead.
 	silentTimeout = 3 * time.Second
 	// stallTimeout is for the next piece of a file.
 	stallTimeout = 15 * time.Second

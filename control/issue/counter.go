@@ -85,7 +85,8 @@ var _ load.MemberSink = (*counter)(nil)
 // Counts count over all steps since [Set.Restart]. Keys are counted over all steps.
 type Counts struct {
 	Totals results.Totals
-	// Surely and Perhaps bound how many keys all steps created, like [load.Recorder.Created].
+	// Surely and Perhaps bound the number of keys that all steps created, like
+	// [load.Recorder.Created].
 	Surely, Perhaps int64
 	// Lost is why generators were lost, by part; nil for the others. Requests by a lost generator
 	// after its last second are not counted.

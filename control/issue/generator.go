@@ -29,7 +29,7 @@ func newGenerator(index int, addr, runID string) *generator {
 	return g
 }
 
-// How long a generator may take to answer.
+// The time that a generator may take to answer.
 const (
 	// prepareTimeout is for a Prepare, which may measure whether the machine can issue its part.
 	prepareTimeout = 2 * time.Minute

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// exchanges is how many times the clocks are compared before a load and before each step. The
-// exchange with the shortest round trip counts.
+// exchanges is the number of clock comparisons before a load and before each step. The exchange
+// with the shortest round trip counts.
 const exchanges = 16
 
 // compareClocks exchanges time stamps with g, one exchange after the other. Their offset holds
@@ -97,15 +97,15 @@ func (s *Set) heartbeat(ctx context.Context, g *generator) (clocks.Exchange, err
 // unix returns t on the clock of this run, in nanoseconds.
 func (s *Set) unix(t time.Time) int64 { return s.base.UnixNano() + int64(t.Sub(s.base)) }
 
-// offset returns the shortest exchange since the last comparison. Its offset is how far the clock
-// of g is ahead of this run.
+// offset returns the shortest exchange since the last comparison. Its offset is the time by which
+// the clock of g is ahead of this run.
 func (g *generator) offset() clocks.Exchange {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock.since.Best()
 }
 
-// moved returns how far the clock of g certainly moved since the last comparison.
+// moved returns the time by which the clock of g certainly moved since the last comparison.
 func (g *generator) moved() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -18,7 +18,7 @@ func (g *generator) hold(m *pb.LoadHeld) (err error) {
 	return err
 }
 
-// heldAcross compares how different generators held the same locks.
+// heldAcross compares the times when different generators held the same locks.
 func (s *Set) heldAcross(all *results.LoadLocks) {
 	if len(s.gens) < 2 {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/session"
 )
 
-// How long a generator may take for its share of the sessions held during a load.
+// The time that a generator may take for its share of the sessions held during a load.
 const (
 	grantTimeout = 10 * time.Minute
 	endTimeout   = 2 * time.Minute
 )
 
-// Number returns how many generators issue the load, 0 if this process does.
+// Number returns the number of generators that issue the load, 0 if this process does.
 func (s *Set) Number() int { return len(s.gens) }
 
 // GrantSessions has each generator begin its share of the sessions that are held during the load,

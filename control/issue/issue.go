@@ -280,7 +280,7 @@ func (s *Set) Sessions() (all *results.LoadSessions, unknown []string) {
 	return all, unknown
 }
 
-// DefaultLead is how long before its start a step is announced. At the announcement each
+// DefaultLead is the time before its start at which a step is announced. At the announcement each
 // generator has its connections open, and makes its clients.
 const DefaultLead = 2 * time.Second
 

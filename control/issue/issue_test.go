@@ -30,11 +30,11 @@ import (
 type scripted struct {
 	pb.GeneratorClient // panics in verbs that are not here
 
-	ahead    time.Duration                   // how far its clock is ahead; mu guards it
-	set      time.Duration                   // how far its wall clock was set
+	ahead    time.Duration                   // the time by which its clock is ahead; mu guards it
+	set      time.Duration                   // the time by which its wall clock was set
 	trips    []time.Duration                 // round trips of heartbeats, the last one again and again
 	refuses  *pb.RefusedConnection           // by its first Connect
-	fails    func(ctx context.Context) error // how Connect and Preload fail, if not nil
+	fails    func(ctx context.Context) error // the errors from Connect and Preload, if not nil
 	run      func(ctx context.Context, req *pb.RunRequest, send func(*pb.RunResponse)) error
 	mu       sync.Mutex
 	silent   bool // no heartbeat is answered

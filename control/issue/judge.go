@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/loadwire"
 )
 
-// judgeMargin is how much longer the reports may take to stream than the keys to read.
+// judgeMargin is the further time that reports may take to stream after the keys are read.
 const judgeMargin = time.Minute
 
 // Judge has all generators finish judging the answers to their parts, and read back their keys over

@@ -41,9 +41,9 @@ type part struct {
 type partIssuer interface {
 	// preload writes this share of the keys.
 	preload(ctx context.Context, p Preload, progress func(load.Progress)) error
-	// connect opens connections to some members, and returns how many clients of the step belong to
-	// this part. keep leaves the connections open for the next step. If a member refuses its
-	// connection, connect returns that refusal and leaves no connection open.
+	// connect opens connections to some members, and returns the number of clients in the step that
+	// belong to this part. keep leaves the connections open for the next step. If a member refuses
+	// its connection, connect returns that refusal and leaves no connection open.
 	connect(ctx context.Context, step load.Step, keep bool, members []int) (clients int, refused *refusal, err error)
 	// run runs the connected step and puts its records into out. Without an end, the error is why
 	// the part is lost.
@@ -69,7 +69,7 @@ type running struct {
 	start time.Time
 	// until ends the step.
 	until context.Context
-	// previous is how many request numbers the previous step used up.
+	// previous is the number of request numbers that the previous step used up.
 	previous int64
 	forget   bool // see [issuer.Issuer.Forget]
 }

@@ -34,9 +34,9 @@ type Options struct {
 	RunID, Owner string
 	// Version is the version of this control: generators with another version refuse.
 	Version string
-	// Lead is how long before its start a step is announced; 0 is [DefaultLead].
+	// Lead is the time before its start at which a step is announced; 0 is [DefaultLead].
 	Lead time.Duration
-	// Ahead bounds how many seconds wait for a generator before it is lost; 0 is
+	// Ahead bounds the seconds that wait for a generator before it is lost; 0 is
 	// [merge.DefaultAhead].
 	Ahead int
 	// Dir is the tag folder. Samples from each generator go to its own folder below it; "" drops
@@ -68,8 +68,8 @@ type Job struct {
 	Options []byte
 	// Spec is the whole load. Its Part is not used.
 	Spec load.Spec
-	// Target is how clients reach the members. Its TLS and Auth are not used: the generator
-	// machines read the TLS files and the password in Auth.
+	// Target has the addresses for clients. Its TLS and Auth are not used: the generator machines
+	// read the TLS files and the password in Auth.
 	Target database.Target
 	TLS    *pb.ClientTLS
 	Auth   *pb.ClientAuth
@@ -112,7 +112,7 @@ type Set struct {
 	returned error         // the error from the merger last returned by a method
 
 	counts *counter // nil before Begin
-	// previous is how many request numbers the previous step used up in all parts.
+	// previous is the number of request numbers that the previous step used up in all parts.
 	previous int64
 	forget   bool // the next step is the first with new records
 	// resent and waits count over all steps; see [Counts].

@@ -16,7 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// drainMargin is how long stopped generators may go on streaming after their last requests ended.
+// drainMargin is the time for which stopped generators may go on streaming after their last
+// requests ended.
 const drainMargin = 30 * time.Second
 
 // Step adds the end and the members to a step.
@@ -82,8 +83,8 @@ func (s *Set) Step(ctx context.Context, step Step) (load.StepResult, error) {
 	return res, errors.Join(append(errs, err)...)
 }
 
-// run has parts run a step, and calls begin when it begins. It returns how the step ended for
-// each part, nil for lost ones.
+// run has parts run a step, and calls begin when it begins. It returns how the step ended for each
+// part, nil for lost ones.
 func (s *Set) run(ctx context.Context, parts []*part, r running, begin func()) ([]*issuer.End, []error) {
 	ends, errs := make([]*issuer.End, len(parts)), make([]error, len(parts))
 	if !s.Remote() {

@@ -12,9 +12,9 @@ const (
 	maxClockError = 100 * time.Millisecond
 	// maxClockOffset is the largest clock offset with a time service.
 	maxClockOffset = 50 * time.Millisecond
-	// maxClockMove is how far an offset may move during a run: a hundredth of the second between
-	// samples. A free-running clock drifts that far in some minutes. Setting the clock during the
-	// run moves it further.
+	// maxClockMove is the most by which an offset may move during a run: a hundredth of the second
+	// between samples. A free-running clock drifts that far in some minutes. Setting the clock
+	// during the run moves it further.
 	maxClockMove = 10 * time.Millisecond
 )
 

@@ -22,7 +22,7 @@ type Evidence struct {
 	Disks []results.Disk
 	// Clients issued the load, each a part: control, or generators.
 	Clients []Client
-	// Drain is how long after the end requests that were due could still be sent.
+	// Drain is the time after the end in which requests that were due could still be sent.
 	Drain time.Duration
 	// Wrong counts the answers with a wrong value, including those outside the measured window.
 	Wrong int64
@@ -94,7 +94,7 @@ type Client struct {
 	Unsampled bool
 	// Clock compares its clock with control's; nil for control.
 	Clock *results.Clock
-	// ClockSet is how far its wall clock was set during the run.
+	// ClockSet is the time by which its wall clock was set during the run.
 	ClockSet time.Duration
 	// StepClocks are its clocks in the steps of its part.
 	StepClocks []StepClock
@@ -106,8 +106,8 @@ type Client struct {
 	Steps []Step
 }
 
-// StepClock is the clock of a generator in one step: the error of its offset at the start, and how
-// far it certainly moved against control's clock until the end.
+// StepClock is the clock of a generator in one step: the error of its offset at the start, and the
+// time by which it certainly moved against control's clock until the end.
 type StepClock struct {
 	Index        int
 	Error, Moved time.Duration
@@ -162,8 +162,8 @@ type Step struct {
 	Excused int64
 
 	// Answered counts the requests that ended ok inside the window, whenever they were due.
-	// Offered is how many could be answered: those due in the window. Only steps with a rate have
-	// both.
+	// Offered is the number that could be answered: those due in the window. Only steps with a rate
+	// have both.
 	Answered, Offered float64
 
 	// Waits are the requests that were due and not sent when the window ended.
@@ -171,8 +171,8 @@ type Step struct {
 
 	// Waiting is the time of clients without a server, out of all their time. ClientDelay is the
 	// delay caused by the client itself, out of the response times. ClientOwn is the part recorded
-	// request by request: how late requests were sent, and how long the client was stopped. Nil
-	// means not recorded.
+	// request by request: the time by which requests were sent late, and that in which the client
+	// was stopped. Nil means not recorded.
 	Waiting, ClientDelay, ClientOwn *Part
 
 	// Members are the member shares in the step, by member; nil if not known.

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// leastMemberShare is how much of its share a member must answer, in percent. With a rate that
-	// leaves clients free, healthy members answer within 2 % of their share. Where all clients are
-	// busy, followers answer up to 20 % less than their share: clients of the leader get their
+	// leastMemberShare is the part of its share that a member must answer, in percent. With a rate
+	// that leaves clients free, healthy members answer within 2 % of their share. Where all clients
+	// are busy, followers answer up to 20 % less than their share: clients of the leader get their
 	// answers sooner.
 	leastMemberShare = 85
-	// turns is how many requests a step needs for each client. With fewer, one turn more or less
-	// could be the whole difference.
+	// turns is the number of requests that a step needs for each client. With fewer, one turn more
+	// or less could be the whole difference.
 	turns = 10
-	// beyondChance is by how many standard deviations a member must miss its share, if each request
-	// goes to a random client. Clients that take turns differ less.
+	// beyondChance is the number of standard deviations by which a member must miss its share, if
+	// each request goes to a random client. Clients that take turns differ less.
 	beyondChance = 5
 )
 

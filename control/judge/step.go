@@ -113,7 +113,7 @@ func (j *stepJudge) queueing() {
 	j.above(mark.Queueing, waited, workload.Bounds{Mark: busyShare}, false)
 }
 
-// lateFrom is how late a request must be sent to be late.
+// lateFrom is the delay from which a request is late.
 const lateFrom = time.Millisecond
 
 // late marks clients that sent late although they were free.
@@ -129,14 +129,15 @@ func (j *stepJudge) late() {
 	j.above(mark.Late, late, workload.Bounds{Mark: busyShare}, false)
 }
 
-// waiting judges how long clients had no server. It is a result where the load expects to lose one.
+// waiting judges the time that clients had no server. It is a result where the load expects to lose
+// one.
 func (j *stepJudge) waiting() {
 	if w := j.step.Waiting; w != nil && w.Of > 0 {
 		j.above(mark.Waiting, w.share("waited_seconds"), j.bounds.Waiting, !j.lostAsExpected())
 	}
 }
 
-// clientDelay judges the delay caused by the client itself. Its timers show how late it read
+// clientDelay judges the delay caused by the client itself. Its timers show the delay in reading
 // answers. On a shared machine the members may have taken its processors, so that part makes the
 // run invalid only if the client used up the processors itself. The recorded delay of requests,
 // sent late or held up by a stop, does not belong to the answers of the database on any machine.

@@ -31,7 +31,7 @@ func (c *Claim) Live(now time.Time) bool { return c.Expires.After(now) }
 // Of reports whether keys from a run are here.
 func (c *Claim) Of(run string) bool { return c.Run == run || slices.Contains(c.Runs, run) }
 
-// mostRuns bounds how many runs a claim names.
+// mostRuns bounds the runs that a claim names.
 const mostRuns = 50
 
 // join adds a run with keys to an earlier claim by the same owner.

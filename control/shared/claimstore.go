@@ -27,7 +27,7 @@ const (
 	dialWithin  = 10 * time.Second
 )
 
-// counted returns how many keys the claim adds to a count below the prefix.
+// counted returns the number of keys that the claim adds to a count below the prefix.
 func (s *claimStore) counted() int64 {
 	if _, ok := s.driver.(database.Claimer); ok {
 		return 0

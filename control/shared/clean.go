@@ -13,8 +13,8 @@ import (
 // batchTimeout bounds the wait for one cleanup batch, or one count.
 const batchTimeout = 60 * time.Second
 
-// rounds is how many times keys are removed: a request whose outcome is unknown may create its key
-// after the first round.
+// rounds is the number of times that keys are removed: a request whose outcome is unknown may
+// create its key after the first round.
 const rounds = 4
 
 // Clean removes keys below the target prefix until a round finds no more. left is then 0, else -1:
@@ -69,7 +69,7 @@ func cleanOnce(ctx context.Context, driver database.Driver, t database.Target, w
 	return n, err
 }
 
-// Count returns how many keys are below the target prefix, -1 if that is not known.
+// Count returns the number of keys below the target prefix, -1 if that is not known.
 func Count(ctx context.Context, driver database.Driver, t database.Target) (int64, error) {
 	counter, ok := driver.(database.Counter)
 	if !ok {

@@ -241,7 +241,7 @@ func (h *Hold) disconnect() error {
 	return h.store.close()
 }
 
-// Count returns how many keys are below the prefix, including foreign keys, -1 if not known.
+// Count returns the number of keys below the prefix, including foreign keys, -1 if not known.
 func (h *Hold) Count(ctx context.Context) (int64, error) {
 	n, err := Count(ctx, h.store.driver, h.store.target)
 	if n > 0 {

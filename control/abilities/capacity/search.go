@@ -244,8 +244,8 @@ func (s *search) window(ctx context.Context, kind declared.Kind, rate float64) e
 	return nil
 }
 
-// budget returns how many requests in a window may miss the limit before it can no longer pass. The
-// warm-up and the windows in the run's records are never cut short: they have no budget.
+// budget returns the number of requests in a window that may miss the limit while it can still
+// pass. The warm-up and the windows in the run's records are never cut short: they have no budget.
 func (s *search) budget(rate float64, length time.Duration, whole bool) int64 {
 	if whole {
 		return -1

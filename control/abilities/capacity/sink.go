@@ -107,7 +107,7 @@ type measured struct {
 	// within kept the limit and over were answered later. slow were answered later even when
 	// timed from when they were sent.
 	due, within, over, slow, failed, declined, shed, unsent, late int64
-	// stopped is how long the client process did not run, in ns.
+	// stopped is the time in which the client process did not run, in ns.
 	stopped int64
 	full    bool
 }

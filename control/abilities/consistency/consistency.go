@@ -56,7 +56,7 @@ func (h *Half) Describe() []string {
 	return nil
 }
 
-// Judging returns how generators judge the answers to their parts.
+// Judging returns the settings with which generators judge the answers to their parts.
 func (h *Half) Judging() *dbtesterpb.Judging {
 	if !h.verdict.Form.Watched() {
 		return nil
@@ -82,8 +82,8 @@ func (h *Half) Watch(spec load.Spec) (load.Watch, error) {
 	return l.Observe, nil
 }
 
-// atOnce is how many keys are read back at the same time. On a shared cluster it is one, or one
-// for each generator.
+// atOnce is the number of keys that are read back at the same time. On a shared cluster it is one,
+// or one for each generator.
 const atOnce = 16
 
 // End judges the answers left open, and reads back the written keys.
@@ -146,8 +146,8 @@ func (h *Half) doubt(r *judging.Report, resent int64) {
 	v.Form, v.Why = consistency.Unjudged, fmt.Sprintf("the client sent %d requests again by itself, so a write may have been applied twice: only %s were looked for, and none was found", resent, kinds)
 }
 
-// back returns how written keys are read back. On a cluster shared with others, not faster than the
-// load wrote, and until one read takes longer than the load bound, or 0.
+// back returns the settings for reading written keys back. On a cluster shared with others, not
+// faster than the load wrote, and until one read takes longer than the load bound, or 0.
 func (h *Half) back(longest time.Duration) judging.Back {
 	r := h.run.Record
 	b := judging.Back{Mode: h.strongest(), Connections: atOnce, Within: h.wish.Budget(r.LoadEnd.Sub(r.LoadStart))}
@@ -232,7 +232,7 @@ func (h *Half) write() error {
 	return errors.Join(w.Write(rec.Take(1<<62)), w.Close())
 }
 
-// histogram records how stale reads in a weaker mode were.
+// histogram records the staleness of reads in a weaker mode.
 func (h *Half) histogram() error {
 	stale := h.report.Stale
 	if stale == nil {

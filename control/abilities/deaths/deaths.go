@@ -19,8 +19,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many requests for sessions run at the same time, and sharedWorkers on clusters
-// shared with others.
+// workers is the number of requests for sessions at the same time, and sharedWorkers that on
+// clusters shared with others.
 const (
 	workers       = 64
 	sharedWorkers = 8
@@ -53,7 +53,7 @@ func New(r *abilities.Run) *Half {
 // Name implements [abilities.Activity].
 func (h *Half) Name() string { return "hold sessions" }
 
-// generators returns how many hold the sessions, 0 if this process does.
+// generators returns the number that hold the sessions, 0 if this process does.
 func (h *Half) generators() int {
 	if h.run.Generators == nil {
 		return 0
@@ -61,7 +61,7 @@ func (h *Half) generators() int {
 	return h.run.Generators.Number()
 }
 
-// Describe returns how many sessions are held, and when their keys should be gone.
+// Describe returns the number of sessions to hold, and when their keys should be gone.
 func (h *Half) Describe() []string {
 	if h.plan.Held == 0 || h.facts == nil {
 		return nil

@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// workers is how many requests for sessions run at the same time, and sharedWorkers on clusters
-// shared with others.
+// workers is the number of requests for sessions at the same time, and sharedWorkers that on
+// clusters shared with others.
 const (
 	workers       = 64
 	sharedWorkers = 8
@@ -49,7 +49,7 @@ func (h *Half) Name() string { return "register instances" }
 // wanted reports whether there are instances.
 func (h *Half) wanted() bool { return h.plan.Wanted() && h.facts != nil }
 
-// Describe returns how many instances register, and when their deaths should be known.
+// Describe returns the number of instances, and when their deaths should be known.
 func (h *Half) Describe() []string {
 	if !h.wanted() {
 		return nil

@@ -63,7 +63,7 @@ func (r *Runner) noteUndo(u faults.Undo) error {
 	return r.undos.Note(u)
 }
 
-// RunCommand runs a program with its arguments and returns how it ended. It appends the output to a
+// RunCommand runs a program with its arguments and returns its outcome. It appends the output to a
 // log in dir. The program is killed with its process group after [faults.CommandWithin], and when
 // this process ends before it.
 func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err error) {
@@ -92,8 +92,8 @@ func RunCommand(ctx context.Context, argv []string, dir string) (saw string, err
 }
 
 const (
-	// killWithin is how long a killed program may take to end.
+	// killWithin is the time that a killed program may take to end.
 	killWithin = 5 * time.Second
-	// tailLines is how many lines from a failed command are quoted.
+	// tailLines is the number of lines to quote from a failed command.
 	tailLines = 5
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// settle is how long a load runs after its connections failed back, before the next fault.
+// settle is the time that a load runs after its connections failed back, before the next fault.
 const settle = time.Second
 
 // failsBack reports whether connections fail over, so that each fault begins with the load spread
@@ -45,8 +45,8 @@ func (r *Runner) planned(ctx context.Context) {
 	}
 }
 
-// failBack has connections fail back after a bout that the load has recovered from, and records with
-// its faults how many did. It returns false if ctx ended before the load could settle.
+// failBack has connections fail back after a bout that the load has recovered from, and records
+// their number in its faults. It returns false if ctx ended before the load could settle.
 func (r *Runner) failBack(ctx context.Context, bout []faults.Due) bool {
 	if !r.failsBack() {
 		return true

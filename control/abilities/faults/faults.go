@@ -205,7 +205,7 @@ func classes(counts []results.ErrorCount, in results.Stretch) map[string]int64 {
 	return n
 }
 
-// patience is how long after a fault's end the next must begin so that the load had time to
+// patience is the least time between the end of a fault and the next fault that lets the load
 // recover.
 const patience = 5 * time.Second
 

@@ -65,7 +65,8 @@ func runFor(t *testing.T, list []faults.Fault, leader func() (int, error), lengt
 	return runRepeats(t, list, faults.Repeat{}, nil, leader, length)
 }
 
-// runRepeats runs faults and their repeats. ok returns how many load requests end ok in a second.
+// runRepeats runs faults and their repeats. ok returns the number of load requests that end ok in a
+// second.
 func runRepeats(t *testing.T, list []faults.Fault, repeat faults.Repeat, ok func(second int) int64, leader func() (int, error), length time.Duration) (agents *asked, r *Runner) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

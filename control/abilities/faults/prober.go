@@ -19,7 +19,7 @@ const (
 	mostProbes = 50
 	// probeTimeout bounds a probe, including its connection.
 	probeTimeout = time.Second
-	// writeEvery is how often probes are written.
+	// writeEvery is the interval at which probes are written.
 	writeEvery = time.Second
 )
 

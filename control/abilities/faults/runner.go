@@ -21,7 +21,7 @@ type Runner struct {
 	prober *prober // nil without probes
 	repeat faults.Repeat
 	// follow follows the load for repeats that wait for it and for connections that fail back; nil
-	// without either. missing is how many repeats did not begin.
+	// without either. missing counts repeats that did not begin.
 	follow  *follow
 	missing int
 
@@ -73,7 +73,7 @@ func lasting(d time.Duration) string {
 // follow follows the load for repeats that wait for it.
 type follow struct {
 	live *recovery.Live
-	// length is how long the load takes, 0 if not known.
+	// length is the duration of the load, 0 if not known.
 	length time.Duration
 }
 

@@ -28,7 +28,7 @@ type Half struct {
 
 	mu     sync.Mutex
 	reason string        // the first; "" before
-	silent time.Duration // how long no request was answered
+	silent time.Duration // the time in which no request was answered
 	flying bool          // requests were in flight when the last second ended
 }
 

@@ -23,8 +23,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many contenders are opened or closed at the same time, and sharedWorkers on
-// clusters shared with others.
+// workers is the number of contenders that are opened or closed at the same time, and sharedWorkers
+// that on clusters shared with others.
 const (
 	workers       = 32
 	sharedWorkers = 4
@@ -54,7 +54,7 @@ func New(r *abilities.Run) *Half {
 // Name implements [abilities.Activity].
 func (h *Half) Name() string { return "contend for locks" }
 
-// stage returns how long each stage lasts.
+// stage returns the duration of each stage.
 func (h *Half) stage() time.Duration { return h.plan.Stage(h.run.DB.Load) }
 
 // Describe describes the contenders, their locks and the recipe.

@@ -51,7 +51,7 @@ func New(r *abilities.Run) *Half {
 // Name implements [abilities.Activity].
 func (h *Half) Name() string { return "read the members' own metrics" }
 
-// Describe states where and how often the members are asked.
+// Describe states where members are asked, and the interval.
 func (h *Half) Describe() []string {
 	sources, err := h.sources()
 	if len(sources) == 0 || err != nil {

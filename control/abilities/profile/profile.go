@@ -22,7 +22,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// grace is how long after the end of the load to wait for profiles that are nearly complete.
+// grace is the time after the load in which to wait for profiles that are nearly complete.
 const grace = 2 * time.Second
 
 // Profiles has every member profile itself during the load. Failures are marks and do not fail the
@@ -41,7 +41,7 @@ func New(r *abilities.Run) *Profiles { return &Profiles{run: r} }
 // Name implements [abilities.Activity].
 func (p *Profiles) Name() string { return "profile the members" }
 
-// Prepare finds out how long the profiles can be.
+// Prepare finds out the possible length of profiles.
 func (p *Profiles) Prepare(context.Context) error {
 	asked := profile.Keys().Of(p.run.Experiment.Abilities)
 	if asked.CPU == 0 {
@@ -64,8 +64,8 @@ func (p *Profiles) Prepare(context.Context) error {
 	return nil
 }
 
-// Length returns how much of a profile fits into the load after the warm-up of the first step, in
-// whole seconds. Loads with a request count may take any time.
+// Length returns the length of a profile that fits into the load after the warm-up of the first
+// step, in whole seconds. Loads with a request count may take any time.
 func Length(l workload.Load, asked time.Duration) time.Duration {
 	var all time.Duration
 	for _, s := range l.Stretches() {

@@ -47,7 +47,7 @@ func New(r *abilities.Run) *Runner {
 // Name implements [abilities.Activity].
 func (r *Runner) Name() string { return "keep up the cluster" }
 
-// Describe lists how often each kind runs.
+// Describe lists each kind and its interval.
 func (r *Runner) Describe() []string {
 	var parts []string
 	for _, k := range upkeep.Kinds() {
@@ -97,10 +97,10 @@ func (r *Runner) Run(ctx context.Context) error {
 	return nil
 }
 
-// atEnd is how close to the end of the load no upkeep begins.
+// atEnd is the time before the end of the load in which no upkeep begins.
 const atEnd = time.Second
 
-// length returns how long the load is to last, 0 if no time bounds it.
+// length returns the planned duration of the load, 0 if no time bounds it.
 func (r *Runner) length() time.Duration {
 	if r.run.Experiment.Search() != nil {
 		return 0 // it has as many windows as it needs
@@ -139,7 +139,7 @@ func (r *Runner) Between(ctx context.Context) {
 	}
 }
 
-// Finish records how the upkeep affected the latencies.
+// Finish records the effect of upkeep on latency.
 func (r *Runner) Finish() error {
 	effects, err := effect.Around(r.run.Dir, r.run.Record, upkeep.Events()...)
 	if err != nil {

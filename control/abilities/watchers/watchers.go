@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/effect"
 )
 
-// workers is how many watchers are added at the same time, and sharedWorkers on clusters shared
-// with others.
+// workers is the number of watchers that are added at the same time, and sharedWorkers that on
+// clusters shared with others.
 const (
 	workers       = 64
 	sharedWorkers = 8

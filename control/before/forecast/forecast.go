@@ -1,6 +1,6 @@
-// Package forecast computes before a run how much memory and disk the data needs on each member,
-// where that fails, and about how long the load takes. Database drivers know the cost of each byte
-// ([database.Sizer], [database.Pacer]).
+// Package forecast computes before a run the memory and disk that the data needs on each member,
+// where that fails, and about the time that the load takes. Database drivers know the cost of each
+// byte ([database.Sizer], [database.Pacer]).
 package forecast
 
 import (
@@ -23,7 +23,7 @@ type Forecast struct {
 	// least is the part of Data that depends on no guess, and sure are its needs.
 	least database.Data
 	sure  map[database.Resource]database.Need
-	// Length is how long the load and the keys before it take. It is exact if no throughput had to
+	// Length is the time for the load and the keys before it. It is exact if no throughput had to
 	// be assumed, and 0 if it is not known.
 	Length time.Duration
 	Exact  bool

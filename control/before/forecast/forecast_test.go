@@ -70,7 +70,7 @@ func TestFindings(t *testing.T) {
 	for _, tt := range []struct {
 		name, load, databases string
 		here                  *forecast.Machine
-		want                  []string // how each finding begins and a part, with "..." between
+		want                  []string // the beginning of each finding and a part, with "..." between
 	}{
 		{"room enough", "requests: 500000", quota, nil, nil},
 		{"little room", "requests: 900000", quota, nil, []string{"x.yaml:3:18: warning: requests: etcd: 900,000 keys of 256 + 1,024 bytes need about 1.9 GB of store...quota_backend_bytes is 2.0 GB"}},

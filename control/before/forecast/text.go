@@ -33,7 +33,7 @@ func (f Forecast) Lines() []string {
 	return lines
 }
 
-// LengthText describes how long the load takes; "" without a load.
+// LengthText describes the duration of the load; "" without a load.
 func (f Forecast) LengthText() string {
 	switch {
 	case f.Exact && f.Length == 0:
@@ -68,7 +68,7 @@ func Duration(d time.Duration) string {
 	return text
 }
 
-// Total describes how long all loads in an experiment take, and the pauses between trials. It
+// Total describes the duration of all loads in an experiment, and the pauses between trials. It
 // leaves out the time to start and stop members.
 func Total(e *config.Experiment, all []Forecast) string {
 	var sum time.Duration

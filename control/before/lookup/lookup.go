@@ -29,8 +29,8 @@ type Resolver interface {
 type Options struct {
 	// Resolver looks up names; nil is the resolver on this machine.
 	Resolver Resolver
-	// Wait is how long addresses may be missing: names are looked up again until then. 0 looks up
-	// once.
+	// Wait is the time for which addresses may be missing: names are looked up again until then. 0
+	// looks up once.
 	Wait time.Duration
 	// Report is called once before the first wait; nil discards the text.
 	Report func(text string)
@@ -78,7 +78,7 @@ func Hosts(ctx context.Context, e *config.Experiment, o Options) (*config.Experi
 	}
 }
 
-// mentions returns how many addresses each name needs.
+// mentions returns the number of addresses that each name needs.
 func mentions(e *config.Experiment) map[string]int {
 	want := map[string]int{}
 	for _, hosts := range lists(e) {

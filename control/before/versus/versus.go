@@ -209,7 +209,7 @@ func (p *Preparer) build(ctx context.Context, s *Side, entry database.Database) 
 	return p.Installer.Get(ctx, entry.Name, version, []recipe.Recipe{checkout})
 }
 
-// shownSum is how many digits a shown hash has.
+// shownSum is the number of digits of a shown hash.
 const shownSum = 12
 
 // executableSum returns the hash of an executable file.

@@ -24,8 +24,8 @@ type HeldError struct{ Err error }
 func (e *HeldError) Error() string { return e.Err.Error() }
 func (e *HeldError) Unwrap() error { return e.Err }
 
-// How long a run that backed off waits for an agent. Another run that backs off releases it within
-// a few calls. A run that keeps the agent is not waited for.
+// The time that a run that backed off waits for an agent. Another run that backs off releases it
+// within a few calls. A run that keeps the agent is not waited for.
 const (
 	firstPause = 50 * time.Millisecond
 	lastPause  = 800 * time.Millisecond

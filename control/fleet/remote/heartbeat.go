@@ -16,7 +16,8 @@ const (
 	HeartbeatTimeout = 5 * HeartbeatEvery
 )
 
-// heartbeatsMissed is how many heartbeats must fail in a row before the other side is lost.
+// heartbeatsMissed is the number of heartbeats that must fail in a row before the other side is
+// lost.
 const heartbeatsMissed = 3
 
 // Misses counts the failed heartbeats in a row. The zero value counts 0.
