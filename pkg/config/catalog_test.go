@@ -49,8 +49,8 @@ func (NotDriven) Plan(database.Member) (database.Plan, error)                   
 func (NotDriven) Ready(context.Context, database.Target, int) error              { panic("asked") }
 func (NotDriven) Dial(context.Context, database.Target) (database.Client, error) { panic("dialed") }
 
-// Led is a driver that finds the leader, Cleaned one that removes keys, Holding one with
-// sessions and locks, and Watched one with watches.
+// Led is a driver that finds the leader, Cleaned one that removes keys, Holding one that has
+// sessions and locks, and Watched one that has watches.
 type (
 	Led     struct{}
 	Cleaned struct{}
@@ -97,7 +97,7 @@ type bareOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 }
 
-// watchedOptions are for a driver with watches.
+// watchedOptions are for a driver that has watches.
 type watchedOptions struct {
 	NotDriven `yaml:"-" json:"-"`
 	Watched   `yaml:"-" json:"-"`
@@ -183,7 +183,7 @@ func ends(ttls int, more time.Duration) func(time.Duration, int) (earliest, late
 	}
 }
 
-// testCatalog has databases with fewer options than the real ones.
+// testCatalog has databases that have fewer options than the real ones.
 func testCatalog() Catalog {
 	common := []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"}
 	return Catalog{

@@ -67,7 +67,7 @@ func (r *reader) classicDatabase(c *classic.Database) *written[databaseSpec] {
 }
 
 // optionsThen returns a new driver with the settings that the classic tool used, and describes
-// their differences from the present defaults; "" without differences.
+// their differences from the present defaults; "" if they are the same.
 func optionsThen(entry database.Database) (options any, change string) {
 	driver := entry.New()
 	if c, ok := driver.(database.Classic); ok {
@@ -115,12 +115,12 @@ func (r *reader) classicLoad(path string, c classic.Load) written[loadSpec] {
 	return l
 }
 
-// typed returns a given word with the type of a closed set.
+// typed converts a given word to the type of a closed set.
 func typed[T ~string](g yamlfile.Given[string]) yamlfile.Given[T] {
 	return yamlfile.Given[T]{Is: T(g.Is), Key: g.Key, At: g.At}
 }
 
-// anySteps returns the steps that any database has, each with its first place.
+// anySteps returns the steps that any database has, each at its first place.
 func anySteps(list []*written[databaseSpec]) written[Steps] {
 	s := stepsSection()
 	all := s.None()

@@ -209,7 +209,7 @@ func showDatabase(c Catalog, d Database) *yamlfile.Node {
 	return databaseSection(c, nil).Show(&databaseSpec{Database: d}).Node()
 }
 
-// showOptions shows driver options with their help. Show reports options that cannot be encoded.
+// showOptions shows driver options and their help. Show reports options that cannot be encoded.
 func showOptions(d *databaseSpec) *yamlfile.Node {
 	node, err := yamlfile.ShowOptions(d.Options)
 	if err != nil {

@@ -184,8 +184,8 @@ type Database struct {
 	Defaults string `json:"defaults,omitempty"`
 	// Options is the options struct from the Catalog, decoded over its defaults.
 	Options any `json:"options,omitempty"`
-	// OptionsYAML is Options encoded again with every default filled in, as sent to
-	// agents. It is nil if the database has no options.
+	// OptionsYAML is Options encoded again, every default filled in, as sent to agents. It is nil
+	// if the database has no options.
 	OptionsYAML []byte        `json:"-"`
 	Load        workload.Load `json:"load"`
 	// Swept is the part in a sweep, nil without one.

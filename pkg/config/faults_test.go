@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// everyKind is an experiment with each kind of fault.
+// everyKind is an experiment that has each kind of fault.
 const everyKind = `faults:
   - {kind: kill,      member: leader, at: 20s, for: 10s}
   - {kind: restart,   member: each,   at: 90s, gap: 20s, version: v3.7.3}
@@ -96,8 +96,8 @@ hosts: [127.0.0.1, 127.0.0.2, 127.0.0.3]
 databases: {etcd: {version: v3.6.16}}
 `
 
-// A file with every kind is refused at impossible requests: members that are upgraded twice, and a
-// command that does not say whether it is undone. Without these the file is accepted.
+// A file that has every kind is refused at impossible requests: members that are upgraded twice,
+// and a command that does not say whether it is undone. Without these the file is accepted.
 func TestFaultsOfEveryKind(t *testing.T) {
 	_, _, err := Parse("test.yaml", []byte(everyKind), testCatalog())
 	if err == nil || !strings.Contains(err.Error(), "test.yaml:3:67: members are upgraded once") || !strings.Contains(err.Error(), "test.yaml:9:86: a command needs undo") || strings.Count(err.Error(), "\n") != 1 {

@@ -95,7 +95,7 @@ func machineFields() []field[fileSpec] {
 	}
 }
 
-// accessFields declares the keys for connections to clusters, and for clusters with other users.
+// accessFields declares the keys for connections to clusters, and for clusters that others use.
 func accessFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		part[fileSpec, TLS]{

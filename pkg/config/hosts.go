@@ -207,7 +207,7 @@ func loopback(addr string) bool {
 
 // sameAgent reports whether two hosts have the same agent.
 func (h Host) sameAgent(other Host) bool {
-	named := h.DNS != "" && other.DNS != "" // hosts with the same name stand for different addresses
+	named := h.DNS != "" && other.DNS != "" // hosts of the same name stand for different addresses
 	return !named && address.Canonical(h.Addr) == address.Canonical(other.Addr) && h.AgentPort == other.AgentPort
 }
 

@@ -82,7 +82,7 @@ func workloadNames() []string {
 	return names
 }
 
-// showWorkload shows the name of a workload with its mix as a comment.
+// showWorkload shows a workload name, and its mix as a comment.
 func showWorkload(l *loadSpec) *yamlfile.Node {
 	if l.Workload == "" {
 		return nil

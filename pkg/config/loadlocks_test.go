@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// The settings for requests with locks are complete after reading, and impossible ones are refused
-// at their place.
+// The settings for requests that take locks are complete after reading, and impossible ones are
+// refused at their place.
 func TestLoadLocks(t *testing.T) {
 	const whole = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\nseed: 1\n"
 	for _, test := range []struct {

@@ -33,7 +33,7 @@ func plotSection() section[Plot] {
 	}
 }
 
-// plotKind is a column, or a mapping with a column and axis titles.
+// plotKind is a column, or a mapping of a column and axis titles.
 func plotKind() kind[Plot] {
 	section := plotSection()
 	return kind[Plot]{

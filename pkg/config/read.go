@@ -69,7 +69,7 @@ func (r *reader) experiment(name string, root *yamlfile.Node) *Experiment {
 	}
 }
 
-// mixed reports a file with keys from both schemas, at the later key.
+// mixed reports a file that has keys from both schemas, at the later key.
 func (r *reader) mixed(compact, classic *yamlfile.Node) {
 	later, is, earlier, was := compact, "compact", classic, "classic"
 	if compact.Line < classic.Line {

@@ -60,7 +60,7 @@ func (r *databaseResolver) steps(steps Steps) Steps {
 }
 
 // members resolves the machines for the database: its own hosts, else those at the top of the file.
-// A database with endpoints has only its own hosts.
+// A database that gives endpoints has only its own hosts.
 func (r *databaseResolver) members() []Host {
 	specs, at := r.spec.hosts, r.db.NodeOf("hosts")
 	own := at != nil
@@ -112,8 +112,7 @@ func (r *databaseResolver) size(hosts int) int {
 	return hosts
 }
 
-// isEmpty reports whether a node is an empty list. Problems with other nodes were
-// already reported.
+// isEmpty reports whether a node is an empty list. Other nodes were already reported.
 func isEmpty(node *yamlfile.Node) bool {
 	return yamlfile.IsNull(node) || yamlfile.IsList(node) && len(node.Content) == 0
 }
@@ -146,7 +145,7 @@ func (r *databaseResolver) roleOfAny(role string) bool {
 	})
 }
 
-// samePorts reports roles with the same port on one member.
+// samePorts reports roles that share a port on one member.
 func (r *databaseResolver) samePorts(spec written[hostSpec], h Host) {
 	roles := slices.Sorted(maps.Keys(h.Ports))
 	for i, role := range roles {

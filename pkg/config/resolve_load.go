@@ -74,7 +74,7 @@ func (r *loadResolver) plain(l *workload.Load) {
 	r.changes(l.Stretches()[0], r.spec.NodeOf("rate_end"), r.spec.NodeOf("ramp"))
 }
 
-// pace reports keys that matter only for requests with due times.
+// pace reports keys that matter only if requests have due times.
 func (r *loadResolver) pace(l workload.Load) {
 	if !l.Rated() {
 		if l.Arrival != workload.ArrivalConstant {

@@ -54,7 +54,7 @@ func (r *loadResolver) at(keys ...string) *yamlfile.Node {
 	return r.db.id
 }
 
-// counted is a mapping with a number of clients: a load or a step.
+// counted is a mapping that gives a number of clients: a load or a step.
 type counted interface {
 	Place(key string) yamlfile.Place
 	Called(key string) string

@@ -195,8 +195,8 @@ func (r *reader) scenarioOf(pairs []yamlfile.Pair, value *yamlfile.Node) (scenar
 	return scenario{}, false
 }
 
-// mappingOf returns a mapping with some pairs and the presets that they lack, in alphabetical
-// order, at a node's place. A preset is left out if a key is given instead.
+// mappingOf returns a mapping of some pairs and the presets that they lack, in alphabetical order,
+// at a node's place. A preset is left out if a key is given instead.
 func mappingOf(at *yamlfile.Node, pairs []yamlfile.Pair, presets map[string]string, instead map[string][]string) *yamlfile.Node {
 	m := placed(yamlfile.Mapping{}.Node(), at)
 	given := map[string]bool{}

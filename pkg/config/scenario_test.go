@@ -17,7 +17,7 @@ import (
 const threeStores = "hosts: [10.0.0.1, 10.0.0.2, 10.0.0.3]\ndatabases: {etcd: , zookeeper: , consul: }\n"
 
 // A scenario is its expansion: the file that config show prints is the same experiment. Each
-// database gets the longest TTL with which its rule keeps the promise.
+// database gets the longest TTL for which its rule keeps the promise.
 func TestScenario(t *testing.T) {
 	e, warnings, err := Parse("x.yaml", []byte("scenario: {name: service-discovery, instances: 100, consumers: 7, notice: 20s, deaths: 3}\n"+threeStores), testCatalog())
 	if err != nil || len(warnings) > 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSchema checks files by the JSON Schema: it accepts every example and refuses misspelled keys
-// and values with a wrong type.
+// and values of a wrong type.
 func TestSchema(t *testing.T) {
 	data, err := Schema(testCatalog())
 	if err != nil {

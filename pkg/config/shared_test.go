@@ -94,7 +94,7 @@ func TestMaintain(t *testing.T) {
 	}
 }
 
-// wantPlan wants a file to give its first database an ability's plan, or to be refused with a
+// wantPlan wants a file to give its first database an ability's plan, or to be refused for a
 // problem. It returns the experiment with that plan, or nil.
 func wantPlan[P comparable](t *testing.T, keys ability.Section[P], c Catalog, name, text string, want P, problem string) *Experiment {
 	t.Helper()

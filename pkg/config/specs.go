@@ -35,7 +35,7 @@ type fileSpec struct {
 	uploadKey string
 }
 
-// fileKey is a top-level key with values of type T.
+// fileKey is a top-level key whose values are of type T.
 type fileKey[T any] = key[fileSpec, T]
 
 // databaseSpec is one database before its values are checked against one another. Its Database
@@ -84,7 +84,7 @@ type loadSpec struct {
 // loadKey has values of type T.
 type loadKey[T any] = key[loadSpec, T]
 
-// shareSpec is one operation in a mix with its place.
+// shareSpec is one operation in a mix, and its place.
 type shareSpec struct {
 	workload.Share
 	at *yamlfile.Node

@@ -82,7 +82,7 @@ func amountKind() kind[amount] {
 // size is the number by which amounts in a sweep are compared.
 func (a amount) size() int64 { return max(a.keys, a.bytes) }
 
-// checkSweep reports a sweep unless it has exactly one list, with rising values.
+// checkSweep reports a sweep unless it has exactly one list, whose values rise.
 func checkSweep(r *yamlfile.Reader, w *written[sweepSpec]) {
 	s, places := &w.Is, []yamlfile.Place{}
 	for _, k := range workload.SweepKeys() {

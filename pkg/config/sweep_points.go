@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
-// points returns the databases in a file, expanded by a sweep: each database once with its part in
+// points returns the databases in a file, expanded by a sweep: each database once, for its part in
 // a sweep over steps, or once for each point. At each point all databases run one after another, so
 // they are compared under the same conditions.
 func (r *reader) points(f *fileSpec) []*written[databaseSpec] {

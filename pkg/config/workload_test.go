@@ -93,7 +93,7 @@ func TestRamps(t *testing.T) {
 	step := func(rate, end float64, ramp time.Duration) workload.Step {
 		return workload.Step{Clients: 10, Connections: 10, Duration: 10 * time.Second, Rate: rate, RateEnd: end, Ramp: ramp}
 	}
-	// A step with its own rate ignores rate_end of the load.
+	// A step that has its own rate ignores rate_end of the load.
 	want := []workload.Step{step(100, 900, 0), step(50, 0, 0), step(50, 5, 0), step(0, 0, 4*time.Second)}
 	stepped := e.Databases[4].Load
 	if diff := cmp.Diff(want, stepped.Stretches()); diff != "" {
@@ -366,7 +366,7 @@ func TestWhatADatabaseLacks(t *testing.T) {
 	}
 }
 
-// TestTooManyOperations needs a catalog with more operations than exist.
+// TestTooManyOperations needs a catalog of more operations than exist.
 func TestTooManyOperations(t *testing.T) {
 	catalog := testCatalog()[:1]
 	catalog[0].Info.Operations = []workload.Op{"write", "o2", "o3", "o4", "o5", "o6", "o7", "o8", "o9"}

@@ -10,8 +10,8 @@ type Counts struct {
 	// Operations counts all requests given to the judge. Each is in Judged, Unjudged or Unnumbered.
 	Operations int64 `json:"operations"`
 	Judged     int64 `json:"judged"`
-	// Unjudged requests were late, on a key with a late request or beyond the judged keys, or had
-	// another kind.
+	// Unjudged requests were late, on a key that had a late request or beyond the judged keys, or
+	// had another kind.
 	Unjudged int64 `json:"unjudged"`
 	// Late requests were sent before a moment that an earlier call had declared complete.
 	Late int64 `json:"late"`
@@ -29,8 +29,8 @@ type Counts struct {
 	// Unrecognised reads, in a weaker mode, returned a value that was replaced too long ago to be
 	// remembered, or that no request wrote.
 	Unrecognised int64 `json:"unrecognised,omitempty"`
-	// Forgotten reads are not judged, because the value may come from a write with an unknown
-	// outcome that is not remembered. They are among Judged.
+	// Forgotten reads are not judged, because the value may come from a write of unknown outcome
+	// that is not remembered. They are among Judged.
 	Forgotten int64 `json:"forgotten,omitempty"`
 
 	// Staleness is that of the stalest read, in nanoseconds.
@@ -42,7 +42,7 @@ type Counts struct {
 	UnknownWrites int64 `json:"unknown_writes,omitempty"`
 }
 
-// Violations count requests with answers that no register would have given.
+// Violations count answers that no register would have given.
 type Violations struct {
 	// Stale reads returned a value although a later one was surely in its place.
 	Stale int64 `json:"stale"`
@@ -72,7 +72,7 @@ func (v Violations) AppliedTwice(deletes bool) Violations {
 	return certain
 }
 
-// String lists the classes that occurred with their numbers: "stale read 3, phantom 1".
+// String lists the classes that occurred and their numbers: "stale read 3, phantom 1".
 func (v Violations) String() string {
 	var parts []string
 	for _, c := range Classes() {

@@ -77,7 +77,7 @@ func of(o *Op, v *Value) bool {
 	return o.Request == v.Number && o.Kind != Read || o.Known && o.Read == v.Number
 }
 
-// exactRecipe draws a recipe with writes and reads.
+// exactRecipe draws a recipe for writes and reads.
 func exactRecipe(r *rand.Rand) recipe {
 	return recipe{
 		clients: 2 + r.IntN(5), requests: 4 + r.IntN(26),
@@ -85,7 +85,7 @@ func exactRecipe(r *rand.Rand) recipe {
 	}
 }
 
-// soundRecipe draws a recipe with swaps and deletes.
+// soundRecipe draws a recipe for swaps and deletes.
 func soundRecipe(r *rand.Rand) recipe {
 	c := exactRecipe(r)
 	c.swaps, c.deletes = 0.3*float64(r.IntN(2)), 0.2*float64(r.IntN(2))

@@ -32,8 +32,8 @@ type rare struct {
 	last        int64
 	overwritten zoneBound
 	versions    versions
-	unknowns    int  // unread writes with unknown outcomes
-	forgot      bool // a write with an unknown outcome
+	unknowns    int  // unread writes of unknown outcome
+	forgot      bool // a write of unknown outcome
 	unstated    bool // its first value is not known
 }
 
@@ -86,7 +86,7 @@ func (k *key) before(missing *zone) (found *zone) {
 	return found
 }
 
-// openValue returns the open value with a number, or nil.
+// openValue returns the open value for a number, or nil.
 func (k *key) openValue(number int64) *zone {
 	if at, found := search(k.zones, number); found {
 		return &k.zones[at]

@@ -15,7 +15,7 @@ const memoryBlock = 1024
 // held returns the number of values that are remembered.
 func (m *memory) held() uint64 { return min(m.total, uint64(m.most)) }
 
-// at returns the record with a number.
+// at returns a record by number.
 func (m *memory) at(number uint64) *remembered {
 	n := number % uint64(m.most)
 	return &m.blocks[n/memoryBlock][n%memoryBlock]

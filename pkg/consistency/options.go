@@ -5,8 +5,8 @@ type Options struct {
 	// Initial returns the number of the value that a key has before the first request, Absent or
 	// Unstated. Nil means Absent.
 	Initial func(key int64) int64
-	// Wrote reports whether the request with a number wrote its value to a key, if the load knows.
-	// It only distinguishes values that were replaced long ago from values that no request wrote.
+	// Wrote reports whether a request, by number, wrote its value to a key, if the load knows. It
+	// only distinguishes values that were replaced long ago from values that no request wrote.
 	Wrote func(key, number int64) bool
 	// Deletes is set if requests may delete keys.
 	Deletes bool

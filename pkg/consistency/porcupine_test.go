@@ -19,8 +19,8 @@ func model(initial int64) porcupine.Model {
 	}
 }
 
-// byPorcupine decides with Porcupine. Requests with unknown outcomes never end, and their clients
-// send no other.
+// byPorcupine decides with Porcupine. Requests of unknown outcome never end, and their clients send
+// no other.
 func byPorcupine(h []Op, initial int64) bool {
 	var operations []porcupine.Operation
 	for n, o := range h {

@@ -140,7 +140,7 @@ func (c recipe) write(r *rand.Rand, o *Op, lie bool, value *int64) {
 	}
 }
 
-// deliver passes a history to a judge in batches with random sizes, in the order in which requests
+// deliver passes a history to a judge in batches of random sizes, in the order in which requests
 // ended, and returns its counts. The moment of a batch is when the first request in a later batch
 // was sent, or somewhat earlier.
 func deliver(r *rand.Rand, j *Judge, h []Op) Counts {

@@ -16,7 +16,7 @@ type History struct {
 	Missing int64
 }
 
-// Whole is the Until of a history with all requests on its key.
+// Whole is the Until of a history that has all requests on its key.
 const Whole = never
 
 const (

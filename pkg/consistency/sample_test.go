@@ -42,7 +42,7 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// TestSampledWhole: a key with few requests has all of them.
+// TestSampledWhole: for a key with few requests, all are recorded.
 func TestSampledWhole(t *testing.T) {
 	s := &store{clients: 16, keys: 4, writes: 0.5, lie: stepBack, every: 20}
 	j := s.judge(Options{Sampled: 9})

@@ -5,7 +5,7 @@ import "math/bits"
 const (
 	// keyBlock is the number of keys that are allocated at once.
 	keyBlock = 256
-	// roomy is the number of zones that the smallest list has room for. Lists with the sizes roomy,
+	// roomy is the number of zones that the smallest list has room for. Lists of the sizes roomy,
 	// twice as much, and so on are kept for other keys.
 	roomy = 4
 	sizes = 5
@@ -28,7 +28,7 @@ type table struct {
 	read  uint64          // see load
 }
 
-// newTable returns a table with a load's keys in their places.
+// newTable returns a table that has a load's keys in their places.
 func newTable(o Options) table {
 	t := table{opts: o, dense: max(min(o.Keys, int64(o.MostKeys)), 0)}
 	t.heads = make([]int32, 0, t.dense)
@@ -115,7 +115,7 @@ func (t *table) room(k *key) []zone {
 // it.
 func sizeFor(zones int) int { return bits.Len(uint(zones-1) / roomy) }
 
-// list returns an empty list with a size.
+// list returns an empty list of a size.
 func (t *table) list(size int) []zone {
 	last := len(t.spare[size]) - 1
 	if last < 0 {

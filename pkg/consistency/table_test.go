@@ -23,7 +23,7 @@ func TestListsAreUsedAgain(t *testing.T) {
 		}
 	}
 	grow()
-	// 300 zones need lists with 128, 256 and 512 places. The largest is kept.
+	// 300 zones need lists of 128, 256 and 512 places. The largest is kept.
 	if got := testing.AllocsPerRun(10, grow); got > 0 {
 		t.Errorf("the same zones need %v lists more, want none", got)
 	}

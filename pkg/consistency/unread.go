@@ -23,7 +23,7 @@ func (j *Judge) keep(k *key, group []touch) {
 	j.remember(k, *o)
 }
 
-// remember keeps a write with an unknown outcome until it is read, if there is room.
+// remember keeps a write of unknown outcome until it is read, if there is room.
 func (j *Judge) remember(k *key, o Op) {
 	if len(j.unknown) >= j.opts.MostUnknown {
 		k.made().forgot = true

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Witness is a violation: requests with answers that no register gives.
+// Witness is a violation: requests whose answers no register gives.
 type Witness struct {
 	Class Class `json:"class"`
 	Key   int64 `json:"key"`

@@ -151,7 +151,7 @@ func (w *sweeper) conflict(zones []zone) (a, b int, found bool) {
 // by number, and so roughly by time.
 const mostSteps = 16
 
-// begunBefore returns the number of forward zones with an f before a moment. near is the last
+// begunBefore returns the number of forward zones whose f is before a moment. near is the last
 // result.
 func (w *sweeper) begunBefore(moment int64, near int) int {
 	for range mostSteps {

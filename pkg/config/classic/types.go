@@ -2,7 +2,8 @@ package classic
 
 import "github.com/coreos/dbtester/pkg/yamlfile"
 
-// File is a file as it was written. Values with a key and a place have the type [yamlfile.Given].
+// File is a file as it was written. Values that have a key and a place are of type
+// [yamlfile.Given].
 type File struct {
 	Title, Description yamlfile.Given[string]
 	// Databases are in the order in all_database_id_list. At is the mapping that holds them.
