@@ -14,8 +14,8 @@ import (
 )
 
 // losing runs a step with one client for ten seconds on a fake clock. After the first second its
-// member, the first, is down, and from then on members accept connections after the times in
-// slow. It returns the result, and the client's member at the end.
+// member, the first, is down, and from then on members accept connections after the times in slow.
+// It returns the result, and the member of the client at the end.
 func losing(t *testing.T, cluster *servers, failover workload.Failover, slow ...time.Duration) (StepResult, int) {
 	t.Helper()
 	return losingBy(t, cluster, cluster.reconnect(), failover, slow...)
@@ -132,7 +132,7 @@ func (g *greeted) Close() error { return g.Conn.Close() }
 
 func (g *greeted) Put(context.Context, []byte, []byte) error { return nil }
 
-// A paused member's kernel accepts connections without an answer, like a listener that no
+// The kernel of a paused member accepts connections without an answer, like a listener that no
 // goroutine serves. The client is at the next member while its attempt there still lasts, unless
 // something stops this test for seconds.
 func TestListenerWithoutGreeting(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// behind is a member that applies key n's write after n seconds. Until then the key is missing,
-// or has an earlier run's value.
+// behind is a member that applies the write of key n after n seconds. Until then the key is
+// missing, or has the value from an earlier run.
 type behind struct {
 	null
 	began   time.Time

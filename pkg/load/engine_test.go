@@ -321,7 +321,7 @@ func TestShedAndUnsent(t *testing.T) {
 	})
 }
 
-// A rate far above the database's throughput leaves billions of requests unsent; they are
+// A rate far above the throughput of the database leaves billions of requests unsent; they are
 // counted at once, each in its phase.
 func TestUnsentAtOnce(t *testing.T) {
 	for name, step := range map[string]Step{
@@ -463,7 +463,7 @@ func TestStepsContinueKeys(t *testing.T) {
 	}
 }
 
-// TestForget: the client's delays in earlier steps are forgotten, and the counts continue.
+// TestForget: client delays in earlier steps are forgotten, and the counts continue.
 func TestForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := script(func(context.Context, []byte, []byte) error { return nil })

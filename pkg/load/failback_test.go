@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestFailBack: a dead member's connections go to the next one, and back on request once the
+// TestFailBack: the connections of a dead member go to the next one, and back on request once the
 // member serves again. Requests then go to all members alike, and no request fails by it.
 func TestFailBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type versioned struct {
 	*store
 	versions map[string]int64
 	reads    atomic.Int64
-	// tells makes answers to conflicts have the key's version.
+	// tells makes answers to conflicts have the version of the key.
 	tells bool
 	// lose, if not 0, makes the answer to one in so many transactions get lost.
 	lose, txns int
@@ -136,8 +136,8 @@ func TestTxnNeedsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTxnConflicts: clients that write one key lose races, which count as declined and not
-// as errors, and the key's version counts the won races.
+// TestTxnConflicts: clients that write one key lose races, which count as declined and not as
+// errors, and the version of the key counts the won races.
 func TestTxnConflicts(t *testing.T) {
 	for name, tells := range map[string]bool{"answers with versions": true, "answers without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestTxnConflicts(t *testing.T) {
 	}
 }
 
-// TestTxnWithRate: reading a version before a request takes the client's time, but neither
-// makes the client late nor adds to the service time.
+// TestTxnWithRate: reading a version before a request takes time of the client, but neither makes
+// the client late nor adds to the service time.
 func TestTxnWithRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newVersioned()
@@ -242,7 +242,7 @@ func (m *together) Versions(ctx context.Context, keys [][]byte, versions []int64
 }
 
 // TestVersionsTogether: if the database can read many versions at once, a thousandth of the
-// requests reads all keys' versions, and every version is right.
+// requests reads the versions of all keys, and every version is right.
 func TestVersionsTogether(t *testing.T) {
 	v := &together{versioned: newVersioned()}
 	spec := guardedSpec(workload.OpTxn)

@@ -11,8 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keeping is a client that loses every second answer, and then keeps the keys' and values'
-// memory.
+// keeping is a client that loses every second answer, and then keeps the memory of keys and values.
 type keeping struct {
 	null
 	mu    sync.Mutex
@@ -46,7 +45,7 @@ func (k *keeping) Txn(_ context.Context, puts []database.GuardedPut) error {
 
 func (k *keeping) Version(context.Context, []byte) (int64, error) { return 1, nil }
 
-// TestKeptMemory: a database client may keep a failed call's keys and values, as libraries do
+// TestKeptMemory: a database client may keep the keys and values of a failed call, as libraries do
 // whose own goroutines still send them.
 func TestKeptMemory(t *testing.T) {
 	for _, op := range []workload.Op{workload.OpWrite, workload.OpTxn} {

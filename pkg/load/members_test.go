@@ -21,8 +21,8 @@ type at struct {
 
 func (a *at) Member() int { return int(a.member.Load()) }
 
-// TestMembersAreRecorded: one client's requests take 1 ms and every tenth fails; the
-// other's take 4 ms, and after 2 s they go to another member.
+// TestMembersAreRecorded: the requests of one client take 1 ms and every tenth fails; those of the
+// other take 4 ms, and after 2 s they go to another member.
 func TestMembersAreRecorded(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

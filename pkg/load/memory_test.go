@@ -11,9 +11,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestSecondsLeaveLittleGarbage: a second with failures, written to files, leaves
-// little garbage. Otherwise the heap would grow with the load's length, because the
-// rest of a load hardly ever causes a collection.
+// TestSecondsLeaveLittleGarbage: a second with failures, written to files, leaves little garbage.
+// Otherwise the heap would grow with the duration of the load, because the rest of a load hardly
+// ever causes a collection.
 func TestSecondsLeaveLittleGarbage(t *testing.T) {
 	const seconds, atMost = 10, 8 << 10
 	files, err := NewFiles(t.TempDir(), time.Now())
@@ -53,7 +53,7 @@ func TestSecondsLeaveLittleGarbage(t *testing.T) {
 	}
 }
 
-// TestRequestsLeaveNoGarbage: the engine allocates nothing for a request: only the database's client
+// TestRequestsLeaveNoGarbage: the engine allocates nothing for a request: only the database client
 // may.
 func TestRequestsLeaveNoGarbage(t *testing.T) {
 	const requests = 10_000
@@ -72,7 +72,7 @@ func TestRequestsLeaveNoGarbage(t *testing.T) {
 // appending is a store that reads into buffers.
 type appending struct {
 	*store
-	largest int // bytes for which a buffer had room; the store's lock guards it
+	largest int // bytes for which a buffer had room; the store lock guards it
 }
 
 func (a *appending) AppendGet(ctx context.Context, to, key []byte, mode workload.ReadMode) ([]byte, error) {
@@ -102,7 +102,7 @@ func TestReadsIntoBuffers(t *testing.T) {
 	}
 }
 
-// TestReadsLeaveNoGarbage: a read needs no memory if the database's client reads into buffers.
+// TestReadsLeaveNoGarbage: a read needs no memory if the database client reads into buffers.
 func TestReadsLeaveNoGarbage(t *testing.T) {
 	const requests = 10_000
 	spec := Spec{Load: workload.Load{

@@ -94,8 +94,8 @@ func mixed() Spec {
 	}}
 }
 
-// checkEnded compares the requests that an observer saw with the load: each of the part's
-// requests once, with its operation and its key, and outcomes that sum to the totals.
+// checkEnded compares the requests that an observer saw with the load: each request of the part
+// once, with its operation and its key, and outcomes that sum to the totals.
 func checkEnded(t *testing.T, spec Spec, sink *observing, rec *Recorder, clients, conns int) {
 	t.Helper()
 	work, err := spec.sequence(clients)
@@ -264,8 +264,8 @@ func TestObserverSeesTransactions(t *testing.T) {
 	}
 }
 
-// Clients wait while the observer is behind: at most the pages' requests and one for each client
-// are held. No request is lost.
+// Clients wait while the observer is behind: at most the requests in the pages and one for each
+// client are held. No request is lost.
 func TestClientsWaitForTheObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const clients, total, most = 10, 100_000, 8
@@ -302,7 +302,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 }
 
 // TestMomentsHoldForClientsOfTheEngine: clients are descheduled for seconds after they have read
-// the clock, while other clients' requests are delivered.
+// the clock, while requests of other clients are delivered.
 func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 2000
@@ -331,10 +331,10 @@ type deferred struct {
 	flight flight
 	shard  *shard
 	sent   int64 // the time it read
-	at     int   // how many steps of the request it has made
+	at     int   // number of steps of the request that it has made
 }
 
-// step makes one step of a request as the engine's clients do.
+// step makes one step of a request as clients of the engine do.
 func (d *deferred) step(h *history) (ended bool) {
 	switch d.at {
 	case 0:

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// pace sends a rate to an idle client. It returns how late the requests were sent, and
-// the processors used.
+// pace sends a rate to an idle client. It returns the lateness of the requests, and the processors
+// used.
 func pace(t testing.TB, clients int, rate float64, d time.Duration) (p50, p99 time.Duration, processors float64) {
 	t.Helper()
 	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}
@@ -76,8 +76,8 @@ func quiet(t *testing.T) bool {
 	return len(late) > 10 && late[len(late)/2] < 150*time.Microsecond
 }
 
-// BenchmarkPace measures how exactly a rate is kept and what that costs, with an idle client for
-// one second.
+// BenchmarkPace measures the exactness with which a rate is kept and what that costs, with an idle
+// client for one second.
 func BenchmarkPace(b *testing.B) {
 	for _, rate := range []float64{100, 1000, 10_000, 50_000} {
 		for _, clients := range []int{10, 1000} {

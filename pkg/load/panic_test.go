@@ -33,8 +33,8 @@ func (c fragile) Get(context.Context, []byte, workload.ReadMode) ([]byte, error)
 
 func (c fragile) Close() error { return nil }
 
-// TestPanicEndsStep: a client that panics ends the step with an error that names where.
-// The others' requests complete, and every request is counted.
+// TestPanicEndsStep: a client that panics ends the step with an error that names where. The
+// requests of others complete, and every request is counted.
 func TestPanicEndsStep(t *testing.T) {
 	for name, step := range map[string]workload.Step{
 		"closed loop": {Clients: 4, Duration: time.Minute},
@@ -71,8 +71,8 @@ func (older) List(context.Context, workload.RangeMode, []byte, int, workload.Rea
 	return 0, 0, database.NotApplied(database.ClassOther, fmt.Errorf("%w: a later release is needed", database.ErrNoRangeMode))
 }
 
-// TestMissingRangeModeEndsStep: a server without the load's range mode ends the step at the first
-// answer, and the error names the remedy.
+// TestMissingRangeModeEndsStep: a server without the range mode of the load ends the step at the
+// first answer, and the error names the remedy.
 func TestMissingRangeModeEndsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpRange}, Keyspace: workload.Keyspace{Keys: 10}, Sizing: workload.Sizing{KeySize: 8, ValueSize: 8, RangeMode: workload.RangeStream}, Limits: workload.Limits{Timeout: time.Second}}}

@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// ledger is a store that notes each request: its operation, key, value and, if a step is
-// timed, when it was sent after the step's start. A value has the request's number.
+// ledger is a store that notes each request: its operation, key, value and, if a step is timed,
+// when it was sent after the start of the step. A value has the request's number.
 type ledger struct {
 	*versioned
 	holds time.Duration // each write

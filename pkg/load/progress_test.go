@@ -12,7 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Callers keep a progress to show it, so it must not hold its step's functions, which hold the
+// Callers keep a progress to show it, so it must not hold the functions of its step, which hold the
 // load.
 func TestProgressHoldsNoLoad(t *testing.T) {
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestProgressHoldsNoLoad(t *testing.T) {
 	}
 }
 
-// A second's progress has its ticks, which count from the step's start.
+// The progress of a second has its ticks, which count from the start of the step.
 func TestProgressOfTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}}

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// A second in which a step begins or ends belongs to it in part: a step's parts last as long as
-// the step, and a steady rate is the same in each.
+// A second in which a step begins or ends belongs to it in part: the parts of a step last as long
+// as the step, and a steady rate is the same in each.
 func TestProgressSpan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []Progress

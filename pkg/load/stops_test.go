@@ -50,7 +50,7 @@ func (s *stalled) Put(ctx context.Context, key, value []byte) error {
 	return s.prompt.Put(ctx, key, value)
 }
 
-// gapSink adds up the seconds' gaps.
+// gapSink adds up the gaps of all seconds.
 type gapSink struct {
 	discard
 	ns int64
@@ -64,11 +64,11 @@ func (g *gapSink) Second(s Second) error {
 }
 
 const (
-	// stopFor is for how long processes are stopped.
+	// stopFor is the time for which processes are stopped.
 	stopFor = 1500 * time.Millisecond
 	// stoppedRate is the rate, in requests per second, for loads with one.
 	stoppedRate = 400
-	// answerIn is how long a prompt database takes to answer.
+	// answerIn is the time that a prompt database takes to answer.
 	answerIn = 3 * time.Millisecond
 )
 
@@ -106,14 +106,14 @@ func runStopped(t *testing.T, step workload.Step, stall bool, check func(t *test
 	})
 }
 
-// dueInStop returns how many requests became due while a load with a rate was stopped, less one
-// that may be on the edge.
+// dueInStop returns the number of requests that became due while a load with a rate was stopped,
+// less one that may be on the edge.
 func (l *stoppedLoad) dueInStop() int64 {
 	return int64(stoppedRate*l.stops.Longest.Length.Seconds()) - 1
 }
 
-// TestStoppedRate: requests that became due while the process was stopped are late by the
-// client's fault, and the database was always fast enough.
+// TestStoppedRate: requests that became due while the process was stopped are late by fault of the
+// client, and the database was always fast enough.
 func TestStoppedRate(t *testing.T) {
 	runStopped(t, workload.Step{Clients: 8, Rate: stoppedRate}, false, func(t *testing.T, out stoppedLoad) {
 		if out.lateness.N != out.totals.Sent || out.totals.Sent != 4*stoppedRate {

@@ -18,13 +18,13 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recordedStep is a step written to files and summed up from them, as in a report, and when its
-// ok requests ended by the test's own clock.
+// recordedStep is a step written to files and summed up from them, as in a report, and when its ok
+// requests ended by the clock of the test.
 type recordedStep struct {
 	*results.Summary
 	step     results.Step
 	progress []results.Progress
-	from, to time.Duration // the measured window, after the step's start
+	from, to time.Duration // the measured window, after the start of the step
 	ended    []time.Duration
 }
 
@@ -71,7 +71,7 @@ func recordStep(t *testing.T, ctx context.Context, dir string, spec Spec, s Step
 	return out
 }
 
-// inside counts the requests that ended in the window, by the test's own clock.
+// inside counts the requests that ended in the window, by the clock of the test.
 func (r *recordedStep) inside() (n int64) {
 	for _, at := range r.ended {
 		if at >= r.from && at < r.to {
@@ -91,7 +91,7 @@ func within(t *testing.T, what string, got, want float64) {
 
 // server answers one request at a time, each after a while.
 type server struct {
-	turn  chan struct{} // a mutex would keep a bubble's time from passing
+	turn  chan struct{} // a mutex would keep the time in a bubble from passing
 	takes time.Duration
 }
 
@@ -288,7 +288,7 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// checkServed compares the records with the test's own clock.
+// checkServed compares the records with the clock of the test.
 func checkServed(t *rapid.T, r *recordedStep) {
 	if got, want := r.Served.OK, r.inside(); got != want {
 		t.Fatalf("%d requests were served in [%v, %v), want %d", got, r.from, r.to, want)

@@ -179,7 +179,8 @@ func TestRampOfClients(t *testing.T) {
 	})
 }
 
-// TestMergedRecordersEqualOne: N recorders' merged histograms equal the union's, bit for bit.
+// TestMergedRecordersEqualOne: the merged histograms of N recorders equal those of the union, bit
+// for bit.
 func TestMergedRecordersEqualOne(t *testing.T) {
 	union := histogram.New()
 	parts := []*summary{{}, {}, {}}

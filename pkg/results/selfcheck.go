@@ -23,8 +23,8 @@ type SelfCheck struct {
 	// MissedRates are the rates tried and not kept. Other programs on the machine may have
 	// disturbed a rate below HighestRate.
 	MissedRates []float64 `json:"missed_rates_per_second,omitempty"`
-	// TimerLateness and ClientLateness are the times by which waits of a millisecond overshoot:
-	// waits for a Go runtime timer, and waits by one client.
+	// TimerLateness and ClientLateness are the overshoots of waits a millisecond apart: waits for
+	// a Go runtime timer, and waits by one client.
 	TimerLateness  Spread `json:"timer_lateness"`
 	ClientLateness Spread `json:"client_lateness"`
 }

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// How a client without a server backs off: its pauses before it tries to open a connection. They
-// grow from the first by doubling to the longest, and each is drawn within the jitter around
-// that, so that a lost member's clients do not return all at once.
+// How a client without a server backs off: it pauses before it tries to open a connection. The
+// pauses grow from the first by doubling to the longest, and each is drawn within the jitter around
+// that, so that the clients of a lost member do not return all at once.
 //
-// The first is long compared with a request and short compared with an election, which takes
-// about a second. The longest is how long ZooKeeper's clients pause between two rounds, and far
-// less than the two minutes in gRPC's connection back-off: a benchmark must see a member soon
-// after it returns. The jitter is gRPC's.
+// The first is long compared with a request and short compared with an election, which takes about
+// a second. The longest is the pause of ZooKeeper clients between two rounds, and far less than the
+// two minutes in gRPC's connection back-off: a benchmark must see a member soon after it returns.
+// The jitter is gRPC's.
 const (
 	First   = 10 * time.Millisecond
 	Longest = time.Second
 	Jitter  = 0.2
 )
 
-// Overtake is how long an attempt to open a connection holds up the next one, at another member,
-// before both continue. It is the Connection Attempt Delay from RFC 8305: longer than a handshake
-// takes in most networks, and short compared with an election.
+// Overtake is the time by which an attempt to open a connection holds up the next one, at another
+// member, before both continue. It is the Connection Attempt Delay from RFC 8305: longer than a
+// handshake takes in most networks, and short compared with an election.
 const Overtake = 250 * time.Millisecond
 
 // Pauses yields the pauses before attempts. Its zero value begins with the first.

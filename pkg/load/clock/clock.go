@@ -1,4 +1,4 @@
-// Package clock keeps a load's time.
+// Package clock keeps the time of a load.
 package clock
 
 import (
@@ -21,7 +21,7 @@ func New() Clock {
 	return Clock{base: base, unix: base.UnixNano()}
 }
 
-// At returns a clock that begins now, at a given unix time, such as another machine's.
+// At returns a clock that begins now, at a given unix time, such as that of another machine.
 func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
 // Missing returns a clock that begins now. It is ahead of the process by ns, which must only grow,
@@ -54,8 +54,8 @@ func (c *Clock) Moment(t time.Time) int64 { return t.UnixNano() - c.unix }
 // Time converts a moment to the wall clock, in UTC.
 func (c *Clock) Time(ns int64) time.Time { return time.Unix(0, c.unix+ns).UTC() }
 
-// Since converts a time read from this process's clock to a moment. Wall clock steps do not move
-// it.
+// Since converts a time read from the clock of this process to a moment. Wall clock steps do not
+// move it.
 func (c *Clock) Since(t time.Time) int64 {
 	ns := int64(t.Sub(c.base))
 	if c.missed != nil {

@@ -1,5 +1,5 @@
-// Package connect opens a load's connections, whichever machine issues it: to some members of a
-// cluster in turn, many at once, each within a time.
+// Package connect opens the connections of a load, whichever machine issues it: to some members of
+// a cluster in turn, many at once, each within a time.
 package connect
 
 import (
@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// AtOnce is how many connections are opened at the same time: enough to be quick, few
-	// enough not to overrun a server's accept queue.
+	// AtOnce is the number of connections opened at the same time: enough to be quick, few enough
+	// not to overrun the accept queue of a server.
 	AtOnce = 32
 	// timeout bounds opening one connection.
 	timeout = 10 * time.Second
-	// bulkTimeout bounds opening a connection that may create all keys' parents.
+	// bulkTimeout bounds opening a connection that may create the parents of all keys.
 	bulkTimeout = time.Minute
 )
 
@@ -33,8 +33,8 @@ type Dialer struct {
 	Target database.Target
 	// Members are the members that connections go to, as indexes in Target; at least one.
 	Members []int
-	// Part is the connections' share of the load. Together the parts spread their connections
-	// over the members as one machine would.
+	// Part is the share of the load that the connections have. Together the parts spread their
+	// connections over the members as one machine would.
 	Part schedule.Part
 	// Failover sends a single connection refused by its member to another member.
 	Failover workload.Failover
@@ -75,8 +75,8 @@ func (d *Dialer) Open(ctx context.Context, n int) ([]database.Client, error) {
 	return conns, nil
 }
 
-// member returns the member to which this part's connection n goes. It depends on the
-// connection's number in the whole load.
+// member returns the member to which connection n of this part goes. It depends on the number of
+// the connection in the whole load.
 func (d *Dialer) member(n int) int {
 	return d.Members[d.Part.Number(int64(n))%int64(len(d.Members))]
 }

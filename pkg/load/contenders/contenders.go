@@ -1,4 +1,4 @@
-// Package contenders takes locks for a load's requests and judges the holdings: whether two
+// Package contenders takes locks for the requests of a load and judges the holdings: whether two
 // contenders ever held one lock, and whether fences rise.
 package contenders
 
@@ -21,14 +21,14 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Clock is a load's time, in nanoseconds.
+// Clock is the time of a load, in nanoseconds.
 type Clock interface {
 	Now() int64
-	// Since converts a time read from this process's clock to a moment.
+	// Since converts a time read from the clock of this process to a moment.
 	Since(t time.Time) int64
 }
 
-// Stops returns this process's long stops, also one ending now: since is when the calling
+// Stops returns the long stops of this process, also one ending now: since is when the calling
 // goroutine last ran.
 type Stops func(since int64) stops.List
 
@@ -62,7 +62,7 @@ type name struct {
 
 // holding is the time in which a holder believed that it held a lock.
 type holding struct {
-	number         int64 // the lock's
+	number         int64 // for the lock
 	acquired, sent int64 // sent is 0 before the end
 	fence          int64
 	deceived       bool // the session ended before, because this process was stopped
@@ -80,17 +80,17 @@ func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	return p
 }
 
-// Begin declares the load's clock, and the record of this process's long stops.
+// Begin declares the clock of the load, and the record of long stops of this process.
 func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 
-// Over declares the members' locks, which make contenders in turn.
+// Over declares the locks of the members, which make contenders in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
 
 // Remember makes the pool remember up to most locks that were held, for [Pool.Take].
 func (p *Pool) Remember(most int) { p.room = most }
 
 // Take returns the remembered locks given up since its previous call. Their times are moments on
-// the load's clock.
+// the load clock.
 func (p *Pool) Take() []across.Holding {
 	now := p.clock.Now()
 	long := p.stops(now)
@@ -127,7 +127,7 @@ func (p *Pool) Open(ctx context.Context, n int, within time.Duration) error {
 	return nil
 }
 
-// open begins a contender's session.
+// open begins the session of a contender.
 func (p *Pool) open(ctx context.Context, within time.Duration) (database.Contender, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -154,7 +154,7 @@ func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	return group.Wait()
 }
 
-// close ends a contender's session. An already ended session is not an error.
+// close ends the session of a contender. An already ended session is not an error.
 func (p *Pool) close(ctx context.Context, c database.Contender, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -281,7 +281,7 @@ func (p *Pool) note(number int64, is *holding, asked int64) *name {
 	return n
 }
 
-// stopped reports whether this process's stops until now may be why two seem to overlap. The
+// stopped reports whether stops of this process until now may be why two seem to overlap. The
 // caller last ran at since.
 func (p *Pool) stopped(a, b *holding, since int64) bool {
 	return p.stops(since).MayEnd(min(a.acquired, b.acquired), p.clock.Now(), p.risky)
@@ -295,7 +295,7 @@ func (p *Pool) deceive(h *holding) {
 	}
 }
 
-// Keep holds the lock for the load's holding time, or until the holder learns that it has lost
+// Keep holds the lock for the holding time of the load, or until the holder learns that it has lost
 // it.
 func (t *Turn) Keep() {
 	hold := t.pool.plan.Hold
@@ -310,7 +310,7 @@ func (t *Turn) Keep() {
 	}
 }
 
-// Release gives the lock up. The outcome is counted, and is not the request's error.
+// Release gives the lock up. The outcome is counted, and is not an error of the request.
 func (t *Turn) Release(ctx context.Context) {
 	p := t.pool
 	p.over(t)

@@ -55,7 +55,7 @@ func (o *one) Close(context.Context) error   { o.open.Add(-1); return nil }
 
 const within = 2 * time.Minute
 
-// newPool returns a pool with open contenders. *long are this process's stops.
+// newPool returns a pool with open contenders. *long are the stops of this process.
 func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {
 	t.Helper()
 	c := clock.New()
@@ -83,7 +83,7 @@ func acquire(t *testing.T, p *Pool, number int64) *Turn {
 	return turn
 }
 
-// counts fails unless the pool has these counts, apart from the recipe's facts.
+// counts fails unless the pool has these counts, apart from the facts of the recipe.
 func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	t.Helper()
 	got := p.Counts()
@@ -129,7 +129,7 @@ func TestOverlaps(t *testing.T) {
 	})
 }
 
-// An overlap that this process's own stop may explain does not count against the store.
+// An overlap that a stop of this process may explain does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(9500 * time.Millisecond)}}
@@ -196,7 +196,7 @@ func TestStopEndsWithAnswer(t *testing.T) {
 	})
 }
 
-// A fence must be greater than the previous holder's.
+// A fence must be greater than that of the previous holder.
 func TestFences(t *testing.T) {
 	s, long := &store{}, stops.List(nil)
 	p := newPool(t, s, 1, &long)
@@ -248,7 +248,7 @@ func TestReplaced(t *testing.T) {
 	counts(t, p, results.LoadLocks{Opened: 1, Replaced: 3, Acquired: 3, Released: 1, Lost: 1, Unclear: 1, Why: "no answer"})
 }
 
-// A holder keeps its lock for the load's holding time, and gives it up when it learns that the
+// A holder keeps its lock for the holding time of the load, and gives it up when it learns that the
 // lock is lost.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package issuer issues one part of a load from this process: it writes the part's keys before
-// the load, opens each step's connections, and runs it. Control has one for a load that it issues
-// itself, and an agent for its part of a load on several machines.
+// Package issuer issues one part of a load from this process: it writes the keys of the part before
+// the load, opens the connections for each step, and runs it. Control has one for a load that it
+// issues itself, and an agent for its part of a load on several machines.
 package issuer
 
 import (
@@ -23,10 +23,10 @@ import (
 
 // Options are the inputs of an issuer. They do not change after [New].
 type Options struct {
-	// Database is the database's name for people, and Driver makes its clients.
+	// Database is the database name for people, and Driver makes its clients.
 	Database string
 	Driver   database.Driver
-	// Locks are the facts about the database's locks; nil without locks.
+	// Locks are the facts about locks in the database; nil without locks.
 	Locks *database.LockFacts
 	// Spec is the whole load, with the part that this process issues.
 	Spec load.Spec
@@ -51,7 +51,7 @@ type Issuer struct {
 	next   load.Step
 	keep   bool
 	kept   bool // an earlier step left the connections
-	// out passes on all steps' records; rec and engine are nil before Begin.
+	// out passes on the records of all steps; rec and engine are nil before Begin.
 	out    redirect
 	rec    *load.Recorder
 	engine *load.Engine
@@ -86,7 +86,7 @@ func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 // Begun reports whether the load is declared.
 func (i *Issuer) Begun() bool { return i.engine != nil }
 
-// Continue notes how many request numbers the last step used up over all parts; see
+// Continue notes the count of request numbers that the last step used up over all parts; see
 // [load.Engine.Continue].
 func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(requests) }
 
@@ -94,11 +94,11 @@ func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(reque
 // step.
 func (i *Issuer) Forget() { i.rec.Forget() }
 
-// Clients returns how many clients this part has in the last connected step. It is safe for
-// concurrent use.
+// Clients returns the number of clients that this part has in the last connected step. It is safe
+// for concurrent use.
 func (i *Issuer) Clients() int64 { return i.clients.Load() }
 
-// Connect opens this part's connections for a step. Keep leaves them open after the step: the
+// Connect opens the connections of this part for a step. Keep leaves them open after the step: the
 // next Connect uses them if it needs as many and none was lost. After an error no connection is
 // open; a [*connect.RefusedError] names the member.
 func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step, keep bool) error {
@@ -121,14 +121,14 @@ func (i *Issuer) Connect(ctx context.Context, d *connect.Dialer, step load.Step,
 	return nil
 }
 
-// share returns how many of the whole load's clients or connections belong to this part, at least
-// one.
+// share returns the number of clients or connections in the whole load that belong to this part, at
+// least one.
 func (i *Issuer) share(n int) int64 { return max(i.opts.Spec.Part.Count(int64(n)), 1) }
 
 // Next returns the connected step.
 func (i *Issuer) Next() load.Step { return i.next }
 
-// Connections returns how many connections the last Connect left open.
+// Connections returns the number of connections that the last Connect left open.
 func (i *Issuer) Connections() int { return len(i.conns) }
 
 // Disconnect closes the connections, and the contenders for locks.
@@ -138,13 +138,13 @@ func (i *Issuer) Disconnect() error {
 	return errors.Join(i.disband(), database.CloseAll(conns))
 }
 
-// End is how a part's step ended.
+// End describes how a step of a part ended.
 type End struct {
-	// Result is the engine's. Its Start is zero if the step did not begin.
+	// Result comes from the engine. Its Start is zero if the step did not begin.
 	Result load.StepResult
-	// FirstSent is when the first request was sent, after the agreed start; negative if nothing
-	// was sent, or if no start was agreed. With a rate, part p's first request is due p/rate
-	// after the start.
+	// FirstSent is when the first request was sent, after the agreed start; negative if nothing was
+	// sent, or if no start was agreed. With a rate, the first request of part p is due p/rate after
+	// the start.
 	FirstSent time.Duration
 	// Totals, the surely and the perhaps created keys, SchedulingLag, Lateness and Stops cover
 	// all steps so far; the last three since [Issuer.Forget].
@@ -152,7 +152,7 @@ type End struct {
 	CreatedSurely, CreatedPerhaps int64
 	SchedulingLag, Lateness       results.Spread
 	Stops                         results.Stops
-	// CPU is this process's CPU time during the step, user and system; negative if it is not
+	// CPU is the CPU time of this process during the step, user and system; negative if it is not
 	// known.
 	CPU time.Duration
 	// Error is why the step did not end by itself, "" if it did. Stopped reports that
@@ -161,9 +161,9 @@ type End struct {
 	Stopped, MembersGone bool
 }
 
-// Run runs the connected step, from an agreed start on or, if that is the zero time, at once.
-// It closes the step's connections unless they are kept. The records go to a sink. The end
-// has no Error; the error comes from [load.Engine.Step].
+// Run runs the connected step, from an agreed start on or, if that is the zero time, at once. It
+// closes the connections unless they are kept. The records go to a sink. The end has no Error; the
+// error comes from [load.Engine.Step].
 func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (End, error) {
 	step := i.next
 	step.Start, step.Dial, step.Reconnect = start, i.dialer.Single, i.reconnect()
@@ -185,9 +185,9 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	return end, err
 }
 
-// FailBack makes the running step's connections that failed over return to their first members, and
-// counts them. Without a running step it waits for the next one. It returns the cause of ctx's end if
-// no step ran. It is safe for concurrent use.
+// FailBack makes the connections of the running step that failed over return to their first
+// members, and counts them. Without a running step it waits for the next one. It returns the cause
+// of ctx if no step ran. It is safe for concurrent use.
 func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	result := make(chan load.FailedBack, 1)
 	select {
@@ -198,7 +198,7 @@ func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	return <-result, nil
 }
 
-// reconnect returns the way to replace a step's connections. The first loss and the first
+// reconnect returns the way to replace the connections of a step. The first loss and the first
 // replacement are events; the step counts all losses and replacements.
 func (i *Issuer) reconnect() *load.Reconnect {
 	var lost, opened sync.Once
@@ -216,7 +216,7 @@ func (i *Issuer) reconnect() *load.Reconnect {
 	}
 }
 
-// processorTime returns this process's user and system time so far, or -1 if unknown.
+// processorTime returns the user and system time of this process so far, or -1 if unknown.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -225,7 +225,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// redirect is the recorder's sink: each step has its own behind it.
+// redirect is the sink of the recorder: each step has its own behind it.
 type redirect struct{ load.MemberSink }
 
 // watched is a redirect whose requests are observed.

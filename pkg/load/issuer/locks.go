@@ -27,7 +27,7 @@ func (i *Issuer) newContenders() *contenders.Pool {
 	return p
 }
 
-// lockFacts returns the facts about the driver's locks, nil without locks.
+// lockFacts returns the facts about locks in the driver, nil without locks.
 func (i *Issuer) lockFacts() *database.LockFacts {
 	if i.opts.Locks == nil {
 		return nil
@@ -68,8 +68,8 @@ func (i *Issuer) disband() error {
 	return i.contenders.Close(context.Background(), i.opts.Spec.Timeout)
 }
 
-// Held returns which locks this part, one of several, held in the last step, in nanoseconds since
-// a time read from this process's clock.
+// Held returns the locks that this part, one of several, held in the last step, in nanoseconds
+// since a time read from the clock of this process.
 func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	if i.contenders == nil || i.rec == nil {
 		return nil, time.Time{}
@@ -77,7 +77,7 @@ func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	return i.contenders.Take(), i.rec.Clock().Instant(0)
 }
 
-// locks counts the locks that this part's requests acquired, nil in other loads.
+// locks counts the locks that requests of this part acquired, nil in other loads.
 func (i *Issuer) locks() *results.LoadLocks {
 	if i.contenders == nil {
 		return nil

@@ -10,12 +10,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Preload describes how keys are written before a load. Clients and Connections are numbers
-// over all parts; a request has up to PerRequest keys.
+// Preload describes the way in which keys are written before a load. Clients and Connections are
+// numbers over all parts; a request has up to PerRequest keys.
 type Preload struct{ Clients, Connections, PerRequest int }
 
-// Preload grants this part's sessions and writes its keys. Any goroutine may call progress: once
-// a second if a request writes one key, else with each request and only with the number of
+// Preload grants the sessions of this part and writes its keys. Any goroutine may call progress:
+// once a second if a request writes one key, else with each request and only with the number of
 // written keys.
 func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {
 	spec := i.opts.Spec

@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// leased holds this part's sessions that operations take, with the way to reach the members that
-// grant and end them.
+// leased holds the sessions of this part that operations take, with the way to reach the members
+// that grant and end them.
 type leased struct {
 	pool        *pool.Pool
 	dialer      *connect.Dialer // nil before the first connection
@@ -23,10 +23,10 @@ type leased struct {
 	took        time.Duration // until the sessions before the load were granted
 }
 
-// over notes how many connections grant or end sessions: as many as the load has.
+// over notes the number of connections that grant or end sessions: as many as the load has.
 func (l *leased) over(d *connect.Dialer, connections int) { l.dialer, l.connections = d, connections }
 
-// fill grants this part's sessions before the load.
+// fill grants the sessions of this part before the load.
 func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
 	n := spec.Part.Count(spec.Sessions)
 	if n == 0 {
@@ -60,9 +60,9 @@ func leasers(conns []database.Client) (list []database.Leaser, err error) {
 // EndTimeout bounds ending all sessions. The remaining sessions end after their TTL.
 const EndTimeout = 2 * time.Minute
 
-// EndSessions ends this part's sessions left over from the load, also after ctx is over. It
-// returns counts for sessions and for the locks that requests acquired, nil for a load without
-// such operations. It is called after [Issuer.Disconnect].
+// EndSessions ends the sessions of this part left over from the load, also after ctx is over. It
+// returns counts for sessions and for the locks that requests acquired, nil for a load without such
+// operations. It is called after [Issuer.Disconnect].
 func (i *Issuer) EndSessions(ctx context.Context) *results.LoadSessions {
 	spec, locks := &i.opts.Spec, i.locks()
 	switch {

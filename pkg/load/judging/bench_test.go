@@ -18,7 +18,7 @@ type unjudged struct{}
 func (unjudged) Second(load.Second) error { return nil }
 func (unjudged) Total(load.Total) error   { return nil }
 
-// last is a store that keeps only each key's last value.
+// last is a store that keeps only the last value of each key.
 type last struct{ store }
 
 func (l *last) Put(_ context.Context, key, value []byte) error {
@@ -28,8 +28,8 @@ func (l *last) Put(_ context.Context, key, value []byte) error {
 	return nil
 }
 
-// BenchmarkEngine measures a request's CPU time on a store in memory, without and with a judge.
-// The store is the same, so the difference is the judge with its request pages.
+// BenchmarkEngine measures the CPU time of a request on a store in memory, without and with a
+// judge. The store is the same, so the difference is the judge with its request pages.
 func BenchmarkEngine(b *testing.B) {
 	for _, keys := range []int64{1, 100_000} {
 		for _, judging := range []bool{false, true} {
@@ -72,7 +72,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// processorTime returns this process's CPU time so far, in nanoseconds.
+// processorTime returns the CPU time of this process so far, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {

@@ -15,7 +15,7 @@ import (
 // forger is a store that answers some reads with invented values, with a right or wrong checksum.
 type forger struct {
 	store
-	own, other *requests.Sequence // the load's, and another run's
+	own, other *requests.Sequence // from the load, and from another run
 
 	update int // index of the operation writing the values
 
@@ -49,8 +49,8 @@ func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 	return make([]byte, 1<<20), nil
 }
 
-// TestHostile: values with another run's numbers, with negative or huge numbers, and far too long
-// values are violations. Each read is counted once, and the judge uses no more memory than for
+// TestHostile: values with numbers from another run, with negative or huge numbers, and far too
+// long values are violations. Each read is counted once, and the judge uses no more memory than for
 // honest values.
 func TestHostile(t *testing.T) {
 	spec := registers(false)

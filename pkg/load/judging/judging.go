@@ -1,4 +1,4 @@
-// Package judging judges a load's requests by package consistency while the engine sends them,
+// Package judging judges the requests of a load by package consistency while the engine sends them,
 // and reads back the written keys when the load is over.
 package judging
 
@@ -19,13 +19,13 @@ type Options struct {
 	Spec load.Spec
 	// Clients is the largest number of concurrent clients.
 	Clients int
-	// Weaker is set if the load's reads promise less than linearizability. Such reads get a
+	// Weaker is set if reads in the load promise less than linearizability. Such reads get a
 	// staleness and no verdict.
 	Weaker bool
 	// MostKeys bounds the judged keys, and the memory for them; requests for later keys are only
 	// counted. 0 means the most that a judge allows.
 	MostKeys int
-	// Sampled is how many keys have their requests recorded.
+	// Sampled is the number of keys that have their requests recorded.
 	Sampled int
 }
 
@@ -45,20 +45,20 @@ func Check(spec load.Spec) error {
 // atOnce is the number of keys for which a judge allocates memory at the start: 16 MiB.
 const atOnce = 1 << 17
 
-// atOnceEnded is how many requests there is room for at once: 1.5 MB of addresses, backed by
-// memory only where used. A list that grew when the judge was first late would leave its old
-// places as garbage.
+// atOnceEnded is the number of requests for which there is room at once: 1.5 MB of addresses,
+// backed by memory only where used. A list that grew when the judge was first late would leave its
+// old places as garbage.
 const atOnceEnded = 1 << 15
 
-// Load judges a load's requests. One goroutine at a time calls its methods.
+// Load judges the requests of a load. One goroutine at a time calls its methods.
 type Load struct {
 	opts  Options
 	judge *consistency.Judge
 	work  *requests.Sequence
 	kinds []consistency.Kind // by operation
 	batch []consistency.Op
-	// deletes is set if an operation deletes: some databases restart a deleted key's versions, so
-	// versions are not judged.
+	// deletes is set if an operation deletes: some databases restart the versions of a deleted key,
+	// so versions are not judged.
 	deletes bool
 	highest int64 // number of an ended request
 	seconds []Second
@@ -91,8 +91,8 @@ func New(o Options) (*Load, error) {
 	return l, nil
 }
 
-// wrote reports whether one of the load's requests wrote the value with a number. A value's
-// checksum covers its key, so a request that wrote it wrote this key. The key is not computed
+// wrote reports whether one of the requests in the load wrote the value with a number. The checksum
+// of a value covers its key, so a request that wrote it wrote this key. The key is not computed
 // again: by the law latest it depends on which keys existed when the request was sent.
 func (l *Load) wrote(_, number int64) bool {
 	return number >= 0 && number <= l.highest && l.work.Sends(requests.Request{Op: l.work.Op(number)})
@@ -115,7 +115,7 @@ func (l *Load) Observe(ended []load.Ended, before int64) error {
 	return nil
 }
 
-// add adds a call's counts to its second's.
+// add adds the counts of a call to those of its second.
 func (l *Load) add(until int64, c consistency.Counts) {
 	if n := len(l.seconds) - 1; n >= 0 && unixSecond(l.seconds[n].Until) == unixSecond(until) {
 		l.seconds[n].Counts.Add(&c)
@@ -152,7 +152,7 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 	return o
 }
 
-// kindOf returns how an operation uses its key.
+// kindOf returns the way in which an operation uses its key.
 func kindOf(op workload.Op) consistency.Kind {
 	switch op {
 	case workload.OpRead, workload.OpReadOneshot:

@@ -348,8 +348,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestPlanned: the operations that a run's plan calls judged are those whose requests the judge
-// takes, and the values it finds too small are those without room for a request number.
+// TestPlanned: the operations that the plan of a run calls judged are those whose requests the
+// judge takes, and the values it finds too small are those without room for a request number.
 func TestPlanned(t *testing.T) {
 	if verdict.LeastValue != requests.LeastNumbered {
 		t.Errorf("a plan judges values from %d bytes on, and those from %d on have the number of a request", verdict.LeastValue, requests.LeastNumbered)

@@ -15,11 +15,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Back describes how written keys are read back.
+// Back describes the way in which written keys are read back.
 type Back struct {
-	// Mode is the database's strongest read mode.
+	// Mode is the strongest read mode of the database.
 	Mode workload.ReadMode
-	// Connections is how many keys are read at the same time, and Within bounds the total time.
+	// Connections is the number of keys read at the same time, and Within bounds the total time.
 	Connections int
 	Within      time.Duration
 	// Rate is the most reads in a second over all connections; 0 is no bound.
@@ -29,7 +29,7 @@ type Back struct {
 	Longest time.Duration
 }
 
-// exceeded returns why a key's read is the last one, nil if it is not.
+// exceeded returns why the read of a key is the last one, nil if it is not.
 func (b *Back) exceeded(key int64, took time.Duration, err error) error {
 	switch {
 	case b.Longest <= 0:
@@ -56,7 +56,7 @@ func newPace(rate float64) *pace {
 	return &pace{every: time.Duration(min(float64(time.Second)/rate, float64(time.Hour)))}
 }
 
-// await waits for a read's turn, and returns false if ctx ended first. Unused time is not made up
+// await waits until a read is due, and returns false if ctx ended first. Unused time is not made up
 // for.
 func (p *pace) await(ctx context.Context) bool {
 	if p.every == 0 {

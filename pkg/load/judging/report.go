@@ -27,20 +27,20 @@ type Report struct {
 	Counts    consistency.Counts    `json:"counts"`
 	Seconds   []Second              `json:"-"`
 	Witnesses []consistency.Witness `json:"witnesses,omitempty"`
-	// Stale holds the staleness, in nanoseconds, of a weaker mode's stale reads; nil without any.
+	// Stale holds the staleness, in nanoseconds, of stale reads in a weaker mode; nil without any.
 	Stale *hdrhistogram.Histogram `json:"-"`
 	// Sampled are the recorded requests in a load issued by one process.
 	Sampled []consistency.History `json:"-"`
 	// Held counts the written keys by their values after the load; nil if no key was read back.
-	// BackNS is how long that took, NotRead why some keys were not read.
+	// BackNS is the time that this took, NotRead why some keys were not read.
 	Held    *consistency.HeldKeys `json:"held,omitempty"`
 	NotRead string                `json:"not_read,omitempty"`
 	BackNS  int64                 `json:"back_ns,omitempty"`
-	// TookNS is how long the judge worked.
+	// TookNS is the time that the judge worked.
 	TookNS int64 `json:"took_ns"`
 }
 
-// MostWitnesses is how many witnesses are kept for a load.
+// MostWitnesses is the number of witnesses kept for a load.
 const MostWitnesses = 100
 
 // End judges the open rest after the load, and reads the written keys back over connections
@@ -75,7 +75,7 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	return r
 }
 
-// Merge makes one report from the parts' reports, each about its own keys.
+// Merge makes one report from the reports of all parts, each about its own keys.
 func Merge(parts []Report) Report {
 	if len(parts) == 1 {
 		return parts[0]
@@ -106,14 +106,15 @@ func Merge(parts []Report) Report {
 	return all
 }
 
-// addPart adds another part's counts, for other keys.
+// addPart adds the counts of another part, for other keys.
 func addPart(to, c *consistency.Counts) {
 	keys, open, unknown := to.Keys, to.OpenZones, to.UnknownWrites
 	to.Add(c)
 	to.Keys, to.OpenZones, to.UnknownWrites = keys+c.Keys, open+c.OpenZones, unknown+c.UnknownWrites
 }
 
-// mergeSeconds adds up the parts' seconds. A part without a second has the same keys as before.
+// mergeSeconds adds up the seconds of all parts. A part without a second has the same keys as
+// before.
 func mergeSeconds(parts []Report) (all []Second) {
 	var seconds []int64
 	for n := range parts {

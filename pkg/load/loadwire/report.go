@@ -11,13 +11,13 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// secondsAtOnce is how many seconds one message has: some 200 KB. mostSeconds is a month.
+// secondsAtOnce is the number of seconds in one message: some 200 KB. mostSeconds is a month.
 const (
 	secondsAtOnce = 1000
 	mostSeconds   = 31 * 24 * 3600
 )
 
-// ReportMessages encodes a part's judgement.
+// ReportMessages encodes the judgement of a part.
 func ReportMessages(r judging.Report) (list []*pb.JudgeResponse, err error) {
 	for some := range slices.Chunk(r.Seconds, secondsAtOnce) {
 		data, err := encode(&some)
@@ -38,7 +38,7 @@ func ReportMessages(r judging.Report) (list []*pb.JudgeResponse, err error) {
 	return append(list, &pb.JudgeResponse{Record: &pb.JudgeResponse_Report{Report: data}}), err
 }
 
-// Report is a part's judgement, assembled from messages.
+// Report is the judgement of a part, assembled from messages.
 type Report struct{ judging.Report }
 
 // Take takes a message, and reports whether it was the last.

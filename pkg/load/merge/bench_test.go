@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// encode returns a generator's second as a message: 50,000 writes, each with both timings.
-// Generators' latencies differ a little, so that not all their buckets are the same.
+// encode returns a second of a generator as a message: 50,000 writes, each with both timings.
+// Latencies differ a little between generators, so that not all their buckets are the same.
 func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 	b.Helper()
 	s := made(0, 1, 0)
@@ -39,9 +39,9 @@ func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 	return m
 }
 
-// BenchmarkSecond measures what one generator's second costs a merger of four: its message is
-// marshalled, decoded and merged, with its share of the common cost. Connections and the sink are
-// left out. 1 % of a core is 10 ms.
+// BenchmarkSecond measures the cost of a second from one generator for a merger of four: its
+// message is marshalled, decoded and merged, with its share of the common cost. Connections and the
+// sink are left out. 1 % of a core is 10 ms.
 func BenchmarkSecond(b *testing.B) {
 	const generators = 4
 	m := writes(discard{}, 0, "a", "b", "c", "d")
@@ -75,9 +75,9 @@ func BenchmarkSecond(b *testing.B) {
 	b.ReportMetric(100*perSecond, "%core/generator")
 }
 
-// BenchmarkGenerators measures one second from many generators, whose seconds come at once and
-// are decoded, merged and written: what a load costs control each second, and how many processors
-// are in use. 100 % of a processor is 1 s.
+// BenchmarkGenerators measures one second from many generators, whose seconds come at once and are
+// decoded, merged and written: what a load costs control each second, and the number of processors
+// in use. 100 % of a processor is 1 s.
 func BenchmarkGenerators(b *testing.B) {
 	for _, generators := range []int{8, 100, 1000} {
 		b.Run(strconv.Itoa(generators), func(b *testing.B) { benchmarkGenerators(b, generators) })

@@ -103,8 +103,8 @@ func steps() []workload.Step {
 	}
 }
 
-// issue runs all parts of a load at once, in virtual time and always at the same time.
-// Each part records into a sink, and its step's end is passed on.
+// issue runs all parts of a load at once, in virtual time and always at the same time. Each part
+// records into a sink, and the end of its step is passed on.
 func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink func(part int) load.Sink, ended func(part int, r load.StepResult)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,8 +154,8 @@ func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink fun
 	})
 }
 
-// TestMergeIsTheRecordOfTheWhole: several generators' merged files are byte for byte those from
-// one generator that issues the whole load, in any order of arrival. One may be lost.
+// TestMergeIsTheRecordOfTheWhole: the merged files of several generators are byte for byte those
+// from one generator that issues the whole load, in any order of arrival. One may be lost.
 func TestMergeIsTheRecordOfTheWhole(t *testing.T) {
 	var gap *results.Gap // in the last step
 	want := files(t, func(out load.Sink) {
@@ -211,7 +211,7 @@ func same(t *testing.T, want, got map[string][]byte) {
 func files(t *testing.T, write func(out load.Sink)) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := load.NewFiles(dir, time.Unix(946684800, 0)) // the virtual time's start
+	out, err := load.NewFiles(dir, time.Unix(946684800, 0)) // where virtual time starts
 	if err != nil {
 		t.Fatalf("open the record: %v", err)
 	}

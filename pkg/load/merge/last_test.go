@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// trace is a sink that writes its step's letter for each second, and a bar after the last
-// one. A second without rows has no letter.
+// trace is a sink that writes the letter of its step for each second, and a bar after the last one.
+// A second without rows has no letter.
 type trace struct {
 	text    string
 	answers int64 // in ticks
@@ -35,8 +35,8 @@ func (x *trace) Second(s load.Second) error {
 
 func (x *trace) Total(load.Total) error { return nil }
 
-// twoSteps returns a generator's records for two steps with these numbers of seconds. Each second
-// has two ticks. A step's last tick is shorter than other generators'.
+// twoSteps returns the records of a generator for two steps with these numbers of seconds. Each
+// second has two ticks. The last tick of a step is shorter than that of other generators.
 func twoSteps(seconds ...int64) (list []event) {
 	for step, n := range seconds {
 		from := int64(100 * (step + 1))
@@ -67,7 +67,7 @@ func TestOneLastSecond(t *testing.T) {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		x := &trace{}
 		m := writes(x, 0, "a", "b", "c")
-		limit, at := make([]int, len(all)), make([]int, len(all)) // each one's events, and those that came
+		limit, at := make([]int, len(all)), make([]int, len(all)) // the events of each, and those that came
 		losses, want := 0, int64(0)
 		for g, events := range all {
 			if limit[g] = len(events); draw.IntN(3) > 0 { // one event more is the loss

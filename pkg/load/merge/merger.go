@@ -14,16 +14,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// DefaultAhead is how many seconds wait for a generator before it counts as lost.
+// DefaultAhead is the number of seconds that wait for a generator before it counts as lost.
 const DefaultAhead = 60
 
-// Options describe a load's generators.
+// Options describe the generators of a load.
 type Options struct {
-	// Operations are the load's operations, in its order.
+	// Operations are the operations of the load, in its order.
 	Operations []workload.Op
-	// Generators are the generators' names, in part order.
+	// Generators are the generator names, in part order.
 	Generators []string
-	// Ahead bounds how many seconds wait for a generator; 0 means [DefaultAhead].
+	// Ahead bounds the number of seconds that wait for a generator; 0 means [DefaultAhead].
 	Ahead int
 	// Lost is called with each part that counts as lost because more seconds than Ahead wait
 	// for it, and with the cause. It is not called for parts that [Part.Lost] names. It runs in
@@ -32,7 +32,7 @@ type Options struct {
 	Lost func(part int, cause error)
 }
 
-// Merger merges several generators' seconds. It is safe for concurrent use, and its sink is
+// Merger merges the seconds of several generators. It is safe for concurrent use, and its sink is
 // called by one goroutine at a time.
 type Merger struct {
 	mu      sync.Mutex
@@ -49,15 +49,15 @@ type Merger struct {
 	err     error // of the sink
 }
 
-// Part takes one generator's records, in the order in which its recorder makes them. Parts are
-// safe for concurrent use with each other. An error is the generator's: it sent a record that
+// Part takes the records of one generator, in the order in which its recorder makes them. Parts are
+// safe for concurrent use with each other. An error is about the generator: it sent a record that
 // cannot be merged, which changes nothing, or it is lost.
 type Part struct {
 	merger *Merger
 	index  int
 	name   string
 
-	// The merger's lock guards the fields below.
+	// The merger lock guards the fields below.
 	begun bool   // it has sent a second
 	at    moment // the last second it sent
 	last  bool   // its step has no later second
@@ -69,7 +69,7 @@ type Part struct {
 	members map[results.MemberSeries]bool
 }
 
-// New returns a merger that writes to a sink: also members' totals if it is a [load.MemberSink].
+// New returns a merger that writes to a sink: also member totals if it is a [load.MemberSink].
 func New(out load.Sink, o Options) *Merger {
 	if o.Ahead == 0 {
 		o.Ahead = DefaultAhead
@@ -84,19 +84,19 @@ func New(out load.Sink, o Options) *Merger {
 	return m
 }
 
-// Part returns the part that takes the n-th generator's records, n from 0.
+// Part returns the part that takes the records of the n-th generator, n from 0.
 func (m *Merger) Part(n int) *Part { return m.parts[n] }
 
-// Err returns the sink's errors. They do not stop the merge.
+// Err returns the errors of the sink. They do not stop the merge.
 func (m *Merger) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.err
 }
 
-// LongestGap returns the longest time without an ok answer to any generator in the measured
-// window of the last step that all generators ended. The window begins and ends at from and to
-// after the step's start.
+// LongestGap returns the longest time without an ok answer to any generator in the measured window
+// of the last step that all generators ended. The window begins and ends at from and to after the
+// step started.
 func (m *Merger) LongestGap(from, to time.Duration) results.Gap {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (m *Merger) second(at moment) *second {
 	return s
 }
 
-// step returns a step's record, and adds it if it is missing.
+// step returns the record of a step, and adds it if it is missing.
 func (m *Merger) step(number int) *stepRecord {
 	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
 	if !found {
@@ -188,7 +188,7 @@ func (m *Merger) write(s *second) {
 		if c.last {
 			p.done = s.at.step
 		}
-		// Later seconds in a lost generator's step may still be written.
+		// Later seconds in the step of a lost generator may still be written.
 		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
 		running = running || own
 		w.add(c, own)
@@ -215,13 +215,13 @@ func (m *Merger) write(s *second) {
 	m.keep(m.out.Second(out))
 }
 
-// closeStep writes the oldest step's totals if all generators have ended it.
+// closeStep writes the totals of the oldest step if all generators have ended it.
 func (m *Merger) closeStep() bool {
 	st := m.open[0]
 	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
 		return false
 	}
-	if !st.closed { // the last generator was lost after the step's last second was written
+	if !st.closed { // the last generator was lost after the last second of the step was written
 		m.keep(m.out.Second(load.Second{Start: st.last, Progress: m.rows.ticks.take(math.MaxInt64), Last: true}))
 	}
 	start, end := st.bounds()
@@ -271,7 +271,7 @@ func (p *Part) covers(at moment) bool {
 // through reports whether the generator sends nothing more for a step.
 func (p *Part) through(step int) bool { return p.lost != nil || p.ended >= step }
 
-// next returns a second's moment, or an error if it cannot follow the one before.
+// next returns the moment of a second, or an error if it cannot follow the one before.
 func (p *Part) next(s *load.Second) (moment, error) {
 	if p.lost != nil {
 		return moment{}, fmt.Errorf("%w: %w", ErrLost, p.lost)

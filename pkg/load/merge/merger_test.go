@@ -31,7 +31,7 @@ func made(step int, sec int64, n int) load.Second {
 	return s
 }
 
-// last marks a second as its step's last.
+// last marks a second as the last of its step.
 func last(s load.Second) load.Second {
 	s.Last = true
 	return s
@@ -99,7 +99,7 @@ func TestSilentGeneratorIsLost(t *testing.T) {
 	}
 }
 
-// TestPercentilesAreOfAll: percentiles come from merged histograms. The parts' own percentiles
+// TestPercentilesAreOfAll: percentiles come from merged histograms. The percentiles of single parts
 // do not count.
 func TestPercentilesAreOfAll(t *testing.T) {
 	x := newText()
@@ -203,8 +203,8 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTicksEndTogether: a generator's row whose step ends within a tick waits for the others'
-// rows. The client's gap is the longest among all.
+// TestTicksEndTogether: a row of a generator whose step ends within a tick waits for the rows of
+// others. The client gap is the longest among all.
 func TestTicksEndTogether(t *testing.T) {
 	x := newText()
 	m := writes(x, 0, "a", "b")

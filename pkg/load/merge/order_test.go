@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// event is one call to a generator's part.
+// event is one call to the part of a generator.
 type event struct {
 	second *load.Second
 	member *load.MemberTotal
@@ -28,7 +28,7 @@ type event struct {
 	end    time.Time
 }
 
-// tape is a sink that keeps a generator's records.
+// tape is a sink that keeps the records of a generator.
 type tape struct {
 	mu     sync.Mutex
 	events []event
@@ -66,7 +66,7 @@ func (p *tape) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// tapes records a load's parts.
+// tapes records the parts of a load.
 func tapes(t *testing.T, of int) []*tape {
 	t.Helper()
 	all := make([]*tape, of)
@@ -190,7 +190,7 @@ func testArrival(t *testing.T, all []*tape) {
 	}
 }
 
-// testLoss: a lost generator's earlier records stay, the others' records are complete, and
+// testLoss: the earlier records of a lost generator stay, the records of others are complete, and
 // the loss is named.
 func testLoss(t *testing.T, all []*tape) {
 	t.Helper()
@@ -221,7 +221,7 @@ type row struct {
 	operation string
 }
 
-// compare adds up the generators' records, without the merger's code.
+// compare adds up the records of generators, without the code of the merger.
 func compare(t *testing.T, all []*tape, lost, after int, got *text) {
 	t.Helper()
 	rows, ticks := map[row]*results.Interval{}, int64(0)

@@ -41,10 +41,10 @@ func (p *Part) second(s *load.Second) ([]Loss, error) {
 	return m.limit(), nil
 }
 
-// Total ignores a series' total: the merger makes totals from the seconds.
+// Total ignores the total of a series: the merger makes totals from the seconds.
 func (p *Part) Total(load.Total) error { return nil }
 
-// Member takes a member's histogram for the step whose last second was sent, once for each
+// Member takes the histogram of a member for the step whose last second was sent, once for each
 // series, and does not keep it.
 func (p *Part) Member(t load.MemberTotal) error {
 	m := p.merger
@@ -91,8 +91,8 @@ func (p *Part) End(start, end time.Time) error {
 	return nil
 }
 
-// Lost notes that the generator sends nothing more. It is not called for a generator that has
-// ended its load's last step. Only the first cause counts.
+// Lost notes that the generator sends nothing more. It is not called for a generator that has ended
+// the last step of its load. Only the first cause counts.
 func (p *Part) Lost(cause error) {
 	m := p.merger
 	m.mu.Lock()

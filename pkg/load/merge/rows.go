@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// rowWriter makes one second's records from all generators' records. They are valid until the
+// rowWriter makes the records of one second from those of all generators. They are valid until the
 // next second.
 type rowWriter struct {
 	shape shape
@@ -51,8 +51,8 @@ func (w *rowWriter) begin() {
 	w.list, w.listMembers, w.latencies, w.failures = w.list[:0], w.listMembers[:0], w.latencies[:0], w.failures[:0]
 }
 
-// add adds one generator's records, whose rows and ticks were checked. Continues reports
-// whether the generator's step continues.
+// add adds the records of one generator, whose rows and ticks were checked. Continues reports
+// whether the step of the generator continues.
 func (w *rowWriter) add(c *share, continues bool) {
 	for i := range c.rows {
 		r := &c.rows[i]
@@ -77,7 +77,7 @@ func (w *rowWriter) add(c *share, continues bool) {
 	}
 }
 
-// addRow adds a row's counts and latencies. Gauges are added up by operation.
+// addRow adds the counts and latencies. Gauges are added up by operation.
 func addRow(to, from *results.Interval) {
 	to.Clients = max(to.Clients, from.Clients)
 	to.Due += from.Due
@@ -99,7 +99,7 @@ func addRow(to, from *results.Interval) {
 	}
 }
 
-// keysOf returns how many keys a generator had created when a second ended.
+// keysOf returns the number of keys that a generator had created when a second ended.
 func (w *rowWriter) keysOf(c *share) (keys int64) {
 	for i := range c.rows {
 		keys = max(keys, c.rows[i].KeysCumulative)
@@ -107,7 +107,7 @@ func (w *rowWriter) keysOf(c *share) (keys int64) {
 	return keys
 }
 
-// histograms adds a second's histograms to the second, to its step's totals and, as
+// histograms adds the histograms of a second to the second, to its step's totals and, as
 // percentiles, to its rows.
 func (w *rowWriter) histograms(s *second, st *stepRecord, out *load.Second) {
 	for i, h := range s.latency {
@@ -138,7 +138,7 @@ func (w *rowWriter) dense(i int, h *packed) *hdrhistogram.Histogram {
 	return w.unpacked[i]
 }
 
-// intervals returns a second's rows; keys is the number of keys created by its end.
+// intervals returns the rows of a second; keys is the number of keys created by its end.
 func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	for n := range w.merged {
 		if w.used[n] {
@@ -167,7 +167,7 @@ func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	return w.list
 }
 
-// lastOf returns an operation's last row, or nil.
+// lastOf returns the last row of an operation, or nil.
 func lastOf(rows []results.Interval, operation string) *results.Interval {
 	for i := len(rows) - 1; i >= 0; i-- {
 		if rows[i].Operation == operation {
@@ -177,7 +177,7 @@ func lastOf(rows []results.Interval, operation string) *results.Interval {
 	return nil
 }
 
-// allAnswers returns when any generator's requests in a second were answered, in order.
+// allAnswers returns when requests of any generator in a second were answered, in order.
 func (w *rowWriter) allAnswers(s *second) []load.Answers {
 	w.answers = w.answers[:0]
 	for n := range s.from {
@@ -205,7 +205,8 @@ type errorKey struct {
 	class, message string
 }
 
-// errorCounts returns the errors of a second. Each class's first error in a step keeps its text.
+// errorCounts returns the errors of a second. The first error of each class in a step keeps its
+// text.
 func (w *rowWriter) errorCounts(s *second, st *stepRecord) (list []results.ErrorCount) {
 	type example struct {
 		at   int

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Limit is how many distinct messages a [Set] has, without each class's first message.
+	// Limit is the number of distinct messages in a [Set], without the first message of each class.
 	Limit = 100
 	// Others stands for messages beyond the limit.
 	Others = "others"
@@ -55,8 +55,8 @@ func Normal(text string) string {
 	return strings.ToValidUTF8(b.String()[:min(b.Len(), maxText)], "")
 }
 
-// wordAt returns the length of the word at a text's beginning. Punctuation inside a word belongs
-// to it, as in an address.
+// wordAt returns the length of the word at the beginning of a text. Punctuation inside a word
+// belongs to it, as in an address.
 func wordAt(text string) int {
 	end := 0
 	for n := 0; n < len(text); n++ {
@@ -149,7 +149,7 @@ type Set struct {
 	classes  map[string]bool
 }
 
-// maxKnown is how many texts a [Set] recognizes without reading them again.
+// maxKnown is the number of texts that a [Set] recognizes without reading them again.
 const maxKnown = 1000
 
 // NewSet returns an empty set.
@@ -157,9 +157,9 @@ func NewSet() *Set {
 	return &Set{normal: map[string]string{}, messages: map[string]bool{}, classes: map[string]bool{}}
 }
 
-// Of returns the message by which an error is counted: its text as [Normal] returns it, or
-// [Others] if there are too many messages. Each class's first message always counts separately,
-// and the class stands for an empty text.
+// Of returns the message by which an error is counted: its text as [Normal] returns it, or [Others]
+// if there are too many messages. The first message of each class always counts separately, and the
+// class stands for an empty text.
 func (s *Set) Of(class, text string) string {
 	normal, known := s.normal[text]
 	if !known {

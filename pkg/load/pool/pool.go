@@ -1,4 +1,4 @@
-// Package pool keeps the sessions that a load's requests begin, renew and end. Sessions are all
+// Package pool keeps the sessions that requests in a load begin, renew and end. Sessions are all
 // alike, so they have no numbers: a request takes the one granted or renewed longest ago.
 package pool
 
@@ -25,15 +25,15 @@ type Pool struct {
 	counts  Counts
 }
 
-// Counts counts a part's sessions.
+// Counts counts the sessions of a part.
 type Counts struct {
 	// Before sessions were granted before the load, Begun ones to its requests. Doubtful counts
 	// requests for a session whose answer was lost: that session cannot be named, and ends after
 	// its TTL.
 	Before, Begun, Doubtful int64
-	// The load's requests ended the Revoked sessions; the Ended ones were ended after the load.
-	// The Expired ones had ended by themselves before their renewal or end, and the Left ones
-	// could not be ended.
+	// Requests in the load ended the Revoked sessions; the Ended ones were ended after the load.
+	// The Expired ones had ended by themselves before their renewal or end, and the Left ones could
+	// not be ended.
 	Revoked, Ended, Expired, Left int64
 }
 
@@ -169,7 +169,7 @@ func (p *Pool) End(ctx context.Context, conns []database.Leaser, within time.Dur
 	return p.counts, first
 }
 
-// Waiting returns how many sessions no request has.
+// Waiting returns the number of sessions that no request has.
 func (p *Pool) Waiting() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,7 +179,7 @@ func (p *Pool) Waiting() int64 {
 // queue is sessions in their order.
 type queue struct {
 	ring  []database.SessionID // a power of two long
-	first int                  // the first one's place in the ring
+	first int                  // the place of the first one in the ring
 	n     int
 }
 
@@ -204,7 +204,7 @@ func (q *queue) take() (id database.SessionID, ok bool) {
 	return id, true
 }
 
-// clear empties the queue and returns how many there were.
+// clear empties the queue and returns the number that it had.
 func (q *queue) clear() int64 {
 	n := q.len()
 	*q = queue{}

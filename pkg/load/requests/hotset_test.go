@@ -58,7 +58,7 @@ func TestHotsetMoves(t *testing.T) {
 	}
 }
 
-// TestSizesByLaw: a value has its request's size, which its reader knows.
+// TestSizesByLaw: a value has the size of its request, which its reader knows.
 func TestSizesByLaw(t *testing.T) {
 	for _, sizes := range []workload.Sizes{
 		{Law: workload.SizesLognormal, P50: 100, P99: 400},

@@ -7,19 +7,19 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// block is how many requests divide a mix exactly: each block holds every operation by its
-// weight, in its own order. So how many keys are created before a request follows from its number
-// alone, and everything a request does is a function of (seed, number).
+// block is the number of requests that divides a mix exactly: each block holds every operation by
+// its weight, in its own order. So the number of keys created before a request follows from its
+// number alone, and everything a request does is a function of (seed, number).
 const block = workload.Block
 
-// layout distributes a mix's operations over request blocks.
+// layout distributes the operations of a mix over request blocks.
 type layout struct {
 	seed uint64
 	ops  []workload.Op
-	// from[o] is operation o's first place in a block. It has one more entry, which is block.
+	// from[o] is the first place of operation o in a block. It has one more entry, which is block.
 	from []int64
 	// creates is the operation that creates keys, as an index in ops, -1 without one. perBlock is
-	// how many keys a block creates.
+	// the number of keys that a block creates.
 	creates  int
 	perBlock int64
 	sends    []bool // by operation: it sends a value
@@ -52,14 +52,14 @@ func newLayout(mix []workload.Share, seed uint64) (layout, error) {
 // any reports whether an operation has a property.
 func (l *layout) any(has func(workload.Op) bool) bool { return slices.ContainsFunc(l.ops, has) }
 
-// Op returns request i's operation, as an index in the load's mix.
+// Op returns the operation of request i, as an index in the mix.
 func (l *layout) Op(i int64) int {
 	o, _ := l.op(i)
 	return o
 }
 
-// op returns the index of request i's operation, and the request's rank among those in its block
-// with the same operation.
+// op returns the index of the operation in request i, and its rank among those in its block with
+// the same operation.
 func (l *layout) op(i int64) (o int, rank int64) {
 	if len(l.ops) == 1 {
 		return 0, i % block

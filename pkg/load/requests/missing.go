@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// missingKeys tracks keys whose write failed or is still in flight. A load that
-// reads its newest keys skips these keys: a miss on one is not the database's
-// fault. It is safe for concurrent use.
+// missingKeys tracks keys whose write failed or is still in flight. A load that reads its newest
+// keys skips these keys: a miss on one is not the fault of the database. It is safe for concurrent
+// use.
 type missingKeys struct {
-	// reach is how far below the newest key a read may go.
+	// reach is the distance below the newest key that a read may go.
 	reach int64
 
 	mu   sync.RWMutex

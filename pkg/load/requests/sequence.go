@@ -49,8 +49,8 @@ func New(load workload.Load, seed uint64, firstKey int64, clients int) (*Sequenc
 		if load.Bind == workload.BindClient {
 			return nil, errors.New("a load that reads the keys it creates must not bind their writes to clients")
 		}
-		// A request may be older than the newest key's by as many blocks as lie between a write
-		// and its reads.
+		// A request may be older than that of the newest key by as many blocks as lie between a
+		// write and its reads.
 		g.absent = &missingKeys{reach: load.Keys + 2*(g.lag+1)*g.perBlock}
 	}
 	return g, nil
@@ -64,11 +64,11 @@ func (g *Sequence) Carry(earlier *Sequence) {
 	}
 }
 
-// Request holds what a request's number determines.
+// Request holds what the number of a request determines.
 type Request struct {
 	Number int64 // over all steps
-	Op     int   // index in the load's mix
-	Key    int64 // the key's number; 0 with one key for all requests, and without a key
+	Op     int   // index in the mix
+	Key    int64 // the number of the key; 0 with one key for all requests, and without a key
 }
 
 // Request returns the request with a number.
@@ -90,7 +90,7 @@ func (g *Sequence) Neighbor(r Request, n int) Request {
 	return r
 }
 
-// Operation returns a request's operation.
+// Operation returns the operation of a request.
 func (g *Sequence) Operation(r Request) workload.Op { return g.ops[r.Op] }
 
 // Sends reports whether a request writes a value.
@@ -173,7 +173,7 @@ func (g *Sequence) latest(i, rank int64) int64 {
 	return max(g.load.Keys-1-(rank-created), 0)
 }
 
-// hotset returns the rank that request i takes: a hot one by the load's share. Hot ranks are
+// hotset returns the rank that request i takes: a hot one by the share in the load. Hot ranks are
 // adjacent, and all move on by the number of hot ranks.
 func (g *Sequence) hotset(i int64, draw uint64) int64 {
 	load := &g.load

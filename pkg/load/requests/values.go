@@ -27,7 +27,7 @@ const (
 	minChecked    = 2 * valueHeader
 )
 
-// LeastNumbered is the size in bytes of the smallest value that holds its writer's number.
+// LeastNumbered is the size in bytes of the smallest value that holds the number of its writer.
 const LeastNumbered = minChecked
 
 // castagnoli is the polynomial for which processors have an instruction: 1 KiB takes
@@ -49,8 +49,8 @@ func (g *Sequence) AppendValue(dst []byte, r Request) []byte {
 	return g.appendValue(dst, r.Key, r.Number)
 }
 
-// Check returns an error if a value that a request read was not written to its key. It checks
-// every value's length and content, by checksum if the value has one, and compares one in a
+// Check returns an error if a value that a request read was not written to its key. It checks the
+// length and the content of every value, by checksum if the value has one, and compares one in a
 // thousand byte by byte. Scratch is a buffer to compute in; it is returned grown.
 func (g *Sequence) Check(scratch, value []byte, r Request) (grown []byte, by Writer, err error) {
 	return g.verify(scratch, value, r.Key, g.verifies(r.Number))
@@ -79,7 +79,7 @@ func (g *Sequence) appendValue(dst []byte, key, number int64) []byte {
 	return binary.LittleEndian.AppendUint32(dst, g.checksum(dst[start:], key))
 }
 
-// checksum returns the checksum over a value's other bytes. Equal bytes under two keys below
+// checksum returns the checksum over the other bytes of a value. Equal bytes under two keys below
 // 1<<32 always have different checksums: CRC maps its start value one to one.
 func (g *Sequence) checksum(value []byte, key int64) uint32 {
 	start := uint32(Mix64(g.seed)) ^ uint32(key) ^ uint32(Mix64(uint64(key)>>32))
@@ -122,8 +122,8 @@ func (g *Sequence) verify(scratch, value []byte, key int64, whole bool) (grown [
 
 var errAltered = errors.New("the value read was altered, or not written to this key")
 
-// verifyEvery is how many reads there are, on average, for each read whose value is compared byte
-// by byte, in case a wrong value has a right checksum.
+// verifyEvery is the number of reads, on average, for each read whose value is compared byte by
+// byte, in case a wrong value has a right checksum.
 const verifyEvery = 1000
 
 // verifies reports whether a request compares the value it reads byte by byte. It draws at
@@ -133,9 +133,9 @@ func (g *Sequence) verifies(number int64) bool {
 	return Mix64(g.seed^Mix64(uint64(number)+3))%verifyEvery == 0
 }
 
-// verifyRange checks how many keys a range from key on read, and how many bytes in their values.
-// All keys that existed before the load are there unless the load deletes; others may have been
-// created behind them.
+// verifyRange checks the number of keys that a range from key on read, and the number of bytes in
+// their values. All keys that existed before the load are there unless the load deletes; others may
+// have been created behind them.
 func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	exist := g.load.Keys
 	if g.load.SameKey {
@@ -163,7 +163,7 @@ func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 		return nil
 	}
 	if g.firstKey > 0 {
-		return nil // an earlier load's keys may lie between, with other value sizes
+		return nil // keys from an earlier load may lie between, with other value sizes
 	}
 	low, high := int64(g.load.ValueSize), int64(g.load.LargestValue())
 	if size < int64(keys)*low || size > int64(keys)*high {

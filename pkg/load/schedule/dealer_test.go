@@ -62,7 +62,8 @@ func TestDealer(t *testing.T) {
 	})
 }
 
-// TestDealerKeepsRoom: a hand's memory depends on its waiting requests, not on how many it took.
+// TestDealerKeepsRoom: the memory of a hand depends on its waiting requests, not on the number that
+// it took.
 func TestDealerKeepsRoom(t *testing.T) {
 	d := NewDealer(New(Options{Rate: 1000, Requests: 1_000_000}), 3)
 	for range 300_000 {

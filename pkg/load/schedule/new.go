@@ -22,8 +22,8 @@ type Options struct {
 	Seed    uint64
 	// Wave makes the rate change in periods; Rate is then its mean.
 	Wave Wave
-	// Part, if not the zero value, leaves out other parts' requests. The remaining requests are
-	// numbered from 0 without gaps: [Part.Number] gives their numbers in the whole, which all
+	// Part, if not the zero value, leaves out the requests of other parts. The remaining requests
+	// are numbered from 0 without gaps: [Part.Number] gives their numbers in the whole, which all
 	// other options describe.
 	Part Part
 }

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Part is one machine's share of a schedule that several machines divide: the requests whose
+// Part is the share of one machine of a schedule that several machines divide: the requests whose
 // number modulo Of is Index. The zero value is the whole.
 type Part struct{ Index, Of int }
 
@@ -31,10 +31,10 @@ func (p Part) From(first int64) Part {
 	return Part{Index: int(((int64(p.Index)-first)%of + of) % of), Of: p.Of}
 }
 
-// Number returns the part's n-th number, n from 0.
+// Number returns the n-th number of the part, n from 0.
 func (p Part) Number(n int64) int64 { return int64(p.Index) + n*int64(max(p.Of, 1)) }
 
-// Count returns how many numbers in the half-open range from 0 to n belong to the part.
+// Count returns the count of numbers in the half-open range from 0 to n that belong to the part.
 func (p Part) Count(n int64) int64 {
 	switch {
 	case p.Whole():
@@ -45,8 +45,8 @@ func (p Part) Count(n int64) int64 {
 	return (n-1-int64(p.Index))/int64(p.Of) + 1
 }
 
-// divisible is a schedule that has parts. Parts number their own requests without gaps. Due
-// times, and the last one that Due returns, are the whole schedule's, so that all parts end
+// divisible is a schedule that has parts. Parts number their own requests without gaps. Due times,
+// and the last one that Due returns, are those of the whole schedule, so that all parts end
 // together.
 type divisible interface {
 	Schedule
@@ -63,10 +63,10 @@ func (c *computed) part(p Part) Schedule {
 	return &share{part: p, at: c.at, before: c.before, last: c.last, limit: c.limit, end: c.end}
 }
 
-// share is a part of a schedule whose due times follow from the request's number alone.
+// share is a part of a schedule whose due times follow from the number of the request alone.
 type share struct {
 	part Part
-	// at is when request i of the whole is due, before how many requests in the whole are due
+	// at is when request i of the whole is due, before the number of requests in the whole due
 	// before a time, and last when its last request is due.
 	at, before func(int64) int64
 	last       func() int64
@@ -97,7 +97,7 @@ func (s *share) due(t int64) int64 { return s.part.Count(s.before(min(t, s.end))
 
 func (s *share) Used() int64 { return used(&s.taken, s.part.Count(s.limit), s.end, s.due) }
 
-// part draws all arrivals and hands out the part's arrivals, at one draw for each request in the
+// part draws all arrivals and hands out those of the part, at one draw for each request in the
 // whole.
 func (s *poisson) part(p Part) Schedule {
 	h := &poissonShare{part: p, whole: s, hand: s.hand}
@@ -113,13 +113,13 @@ type poissonShare struct {
 	whole *poisson
 
 	mu   sync.Mutex // guards the fields below
-	next int64      // number of the part's next request
+	next int64      // number of the next request in the part
 	hand arrivals   // its arrival
 }
 
 var _ Leaver = (*poissonShare)(nil)
 
-// Next draws the gaps up to the part's next request.
+// Next draws the gaps up to the next request in the part.
 func (s *poissonShare) Next() (int64, int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *poissonShare) Next() (int64, int64, bool) {
 	return n, due, true
 }
 
-// advance goes to the part's next request. The lock is held.
+// advance goes to the next request in the part. The lock is held.
 func (s *poissonShare) advance() {
 	s.next++
 	for range s.part.Of {

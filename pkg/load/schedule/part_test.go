@@ -64,7 +64,7 @@ func drawSmall(t *rapid.T) Options {
 	return o
 }
 
-// TestPartsAreTheWhole: all parts' requests, their due times, and how many are due before any
+// TestPartsAreTheWhole: the requests of all parts, their due times, and the number due before any
 // time, are the same as in the schedule without parts.
 func TestPartsAreTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -153,7 +153,7 @@ func TestPartsLeaveTheWhole(t *testing.T) {
 	})
 }
 
-// TestClosedLoopParts: a closed loop's requests are divided equally exactly.
+// TestClosedLoopParts: the requests of a closed loop are divided equally exactly.
 func TestClosedLoopParts(t *testing.T) {
 	for _, n := range []int64{1, 2, 3, 100, 101} {
 		sum := int64(0)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Schedule numbers one step's requests and decides when each is due. All times are nanoseconds
-// after the step's start.
+// Schedule numbers the requests of one step and decides when each is due. All times are nanoseconds
+// after the start of the step.
 //
 // Numbers start at 0 and have no gaps. A request is never due before one with a
 // smaller number.
@@ -20,14 +20,14 @@ type Schedule interface {
 	// Next takes the next request. Once ok is false, it stays false. Any number of
 	// goroutines may call it.
 	Next() (number, due int64, ok bool)
-	// Due returns how many requests are due before t, and when the very last one is due. Last is
+	// Due returns the number of requests due before t, and when the very last one is due. Last is
 	// exact once t is less than [Foresight] before it. Until then it is an upper bound, [Never]
 	// while there is no bound. One goroutine at a time calls Due, with a t that never decreases;
 	// Next may be called meanwhile.
 	Due(t int64) (before, last int64)
-	// Used returns how many requests Next and Leave have handed out, without the calls that found
-	// no request left. How many an exhausted schedule has used does not depend on how many
-	// goroutines took them. Any goroutine may call it.
+	// Used returns the number of requests that Next and Leave have handed out, without the calls
+	// that found no request left. The number that an exhausted schedule has used does not depend on
+	// the number of goroutines that took them. Any goroutine may call it.
 	Used() int64
 }
 
@@ -42,12 +42,13 @@ type Leaver interface {
 // Never is later than every due time.
 const Never = math.MaxInt64
 
-// Foresight is how early a schedule must know its end: more than the seconds between two calls to
-// Due. Bounded, because a Poisson schedule finds its end only by generating every arrival.
+// Foresight is the time by which a schedule must know its end ahead: more than the seconds between
+// two calls to Due. Bounded, because a Poisson schedule finds its end only by generating every
+// arrival.
 const Foresight = 3 * time.Second
 
-// used returns how many requests a schedule that counts the calls to Next has handed out: the
-// first ones due before its end.
+// used returns the number of requests that a schedule which counts calls to Next has handed out:
+// the first ones due before its end.
 func used(taken *atomic.Int64, limit, end int64, before func(int64) int64) int64 {
 	n := min(taken.Load(), limit)
 	if end != Never {

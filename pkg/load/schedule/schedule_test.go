@@ -165,8 +165,8 @@ func TestPoissonLooksAheadOnlyAsFarAsItMust(t *testing.T) {
 	}
 }
 
-// TestWave compares due times with those from the rate's integral, and each period's requests
-// with the mean rate.
+// TestWave compares due times with those from the integral of the rate, and the requests in each
+// period with the mean rate.
 func TestWave(t *testing.T) {
 	const rate, periods = 1000.0, 7
 	for name, w := range map[string]Wave{

@@ -7,7 +7,7 @@ import (
 
 // Wave is a rate that changes in periods around its mean. The zero value is a constant rate.
 type Wave struct {
-	// Period is how long one wave takes, Peak the highest rate as a multiple of the mean.
+	// Period is the duration of one wave, Peak the highest rate as a multiple of the mean.
 	Period time.Duration
 	Peak   float64
 	// Burst, if not 0, is the time at the beginning of each period in which the rate is
@@ -19,7 +19,7 @@ type Wave struct {
 // newWave makes request i due when the integral of a rate in waves reaches i. The mean rate over
 // each period is exact.
 func newWave(rate float64, w Wave, limit, end int64) *computed {
-	// until returns the share of a period's requests due in a part of the period, both from 0 to
+	// until returns the share of requests in a period due in a part of the period, both from 0 to
 	// 1, and when is its inverse.
 	until, when := sine(w.Peak - 1)
 	if w.Burst > 0 {
@@ -44,7 +44,7 @@ func newWave(rate float64, w Wave, limit, end int64) *computed {
 // burst returns the integral of a rate that peaks for a share of a period, and its inverse. The
 // peak is a multiple of the mean.
 func burst(share, peak float64) (until, when func(float64) float64) {
-	inside := min(share*peak, 1) // the requests' share during the burst
+	inside := min(share*peak, 1) // the share of requests during the burst
 	outside := 1 - inside
 	until = func(t float64) float64 {
 		if t < share {

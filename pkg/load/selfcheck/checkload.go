@@ -22,36 +22,36 @@ import (
 type LoadOptions struct {
 	// Server is the command line that runs [ServeMirror]; CheckLoad appends arguments.
 	Server []string
-	// Database is the database's name in the server's registry.
+	// Database is the name of the database in the server registry.
 	Database string
 	Driver   database.Driver
 	Load     workload.Load
 	Seed     uint64
-	// Duration is how long the load is applied; 0 is [LoadDuration].
+	// Duration is the time for which the load is applied; 0 is [LoadDuration].
 	Duration time.Duration
-	// Secured means that the load's connections use TLS or credentials, which the server lacks.
+	// Secured means that connections of the load use TLS or credentials, which the server lacks.
 	Secured bool
 }
 
 const (
-	// LoadDuration is how long a load is applied to the mirror by default.
+	// LoadDuration is the time for which a load is applied to the mirror by default.
 	LoadDuration = 3 * time.Second
-	// usualDelay is the mirror's delay: as long as a quick commit to a disk.
+	// usualDelay is the delay of the mirror: as long as a quick commit to a disk.
 	usualDelay = 2 * time.Millisecond
 	// mostClosed bounds the requests per second that a closed loop with many clients
 	// sends to the mirror.
 	mostClosed = 10_000
-	// mostKeys bounds how many keys are written before the load, and keyBytes their
-	// values' sum.
+	// mostKeys bounds the number of keys written before the load, and keyBytes the sum of their
+	// values.
 	mostKeys, keyBytes = 1000, 64 << 20
-	// dialers is how many connections are opened at once.
+	// dialers is the number of connections opened at once.
 	dialers = 32
 )
 
-// CheckLoad applies a load's heaviest step to a server on this machine, which speaks the
-// database's own protocol and answers after a known delay, and measures the latency added by the
-// client. It takes about four seconds. If the load cannot be checked or the check fails, the
-// result has the reason. The error is why ctx ended.
+// CheckLoad applies the heaviest step of a load to a server on this machine, which speaks the
+// protocol of the database and answers after a known delay, and measures the latency added by the
+// client. It takes about four seconds. If the load cannot be checked or the check fails, the result
+// has the reason. The error is why ctx ended.
 func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
 	check, err := o.check(ctx)
 	switch {
@@ -125,7 +125,7 @@ func heaviest(steps []workload.Step, d time.Duration) workload.Step {
 	return s
 }
 
-// delayOf returns the mirror's delay: short enough that a rate keeps no more than half the
+// delayOf returns the delay of the mirror: short enough that a rate keeps no more than half the
 // clients busy, long enough that a closed loop sends at most mostClosed requests per second.
 func delayOf(s workload.Step) time.Duration {
 	if s.Rate > 0 {
@@ -144,7 +144,7 @@ func (o LoadOptions) spec() load.Spec {
 	return spec
 }
 
-// apply runs the load on the mirror at an address. It sets c's rate and lateness.
+// apply runs the load on the mirror at an address. It sets rate and lateness in c.
 func (o LoadOptions) apply(ctx context.Context, step workload.Step, address string, c *results.LoadCheck) (*recorded, error) {
 	target := database.Target{Endpoints: []string{address}, MaxBytes: o.Load.KeySize + o.Load.LargestValue()}
 	single := func(ctx context.Context) (database.Client, error) { return o.Driver.Dial(ctx, target) }
@@ -188,7 +188,7 @@ func (o LoadOptions) apply(ctx context.Context, step workload.Step, address stri
 	return sink, nil
 }
 
-// compareLoad sets c's percentiles. The load's requests are the last ones in the log; the
+// compareLoad sets the percentiles in c. The requests of the load are the last ones in the log; the
 // requests before them wrote its keys.
 func compareLoad(c *results.LoadCheck, measured *recorded, entries []entry) error {
 	n := measured.latency[results.TimingService].Count

@@ -37,8 +37,8 @@ func drivers() map[string]database.Driver {
 	return list
 }
 
-// Writes in a closed loop and reads with a rate: the server's delay is known, and the client's
-// added latency is positive.
+// Writes in a closed loop and reads with a rate: the delay of the server is known, and the latency
+// that the client adds is positive.
 func TestCheckLoad(t *testing.T) {
 	t.Parallel()
 	for name, driver := range drivers() {

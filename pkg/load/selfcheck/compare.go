@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Comparison compares one load's latencies, by one timing, with the true ones.
+// Comparison compares the latencies of one load, by one timing, with the true ones.
 type Comparison struct {
 	Timing  results.Timing `json:"timing"`
 	Clients int            `json:"clients"`
@@ -16,7 +16,7 @@ type Comparison struct {
 	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
 	Law      Law           `json:"law"`
-	// N is the number of requests, recorded and in the server's log alike.
+	// N is the number of requests, recorded and in the server log alike.
 	N    int64 `json:"n"`
 	Rows []Row `json:"rows"`
 }
@@ -25,10 +25,10 @@ type Comparison struct {
 type Row struct {
 	Name     string  `json:"name"`
 	Quantile float64 `json:"quantile"`
-	// Measured is the engine's value.
+	// Measured is the value that the engine recorded.
 	Measured int64 `json:"measured_ns"`
-	// True follows from the server's own log. It contains neither the network nor this
-	// machine's scheduling.
+	// True follows from the server log. It contains neither the network nor scheduling on this
+	// machine.
 	True int64 `json:"true_ns"`
 	// Theory follows from the schedule and the law alone; 0 for a closed loop, which
 	// has no schedule.
@@ -66,7 +66,7 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 	}
 }
 
-// p99 returns the row with that name in the form used by a run's manifest.
+// p99 returns the row with that name in the form used by the manifest of a run.
 func (c *Comparison) p99() results.Compared {
 	for _, row := range c.Rows {
 		if row.Quantile == 0.99 {

@@ -1,9 +1,9 @@
 // Package selfcheck checks the load engine against a server whose delays are
 // known.
 //
-// The server runs in its own process, delays every reply by a [Law], stalls once in
-// the middle, and logs when it received and answered each request. The engine's
-// measurements over TCP are compared with that log: service times directly, response times with a
-// replay of the schedule and the clients' queue. The check also measures how fast, and how
-// exactly, this machine can pace requests.
+// The server runs in its own process, delays every reply by a [Law], stalls once in the middle, and
+// logs when it received and answered each request. What the engine measures over TCP is compared
+// with that log: service times directly, response times with a replay of the schedule and the queue
+// of clients. The check also measures the speed and the exactness with which this machine can pace
+// requests.
 package selfcheck

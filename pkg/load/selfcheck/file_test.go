@@ -50,7 +50,7 @@ func TestReadWrite(t *testing.T) {
 	if diff := cmp.Diff(small(), got); diff != "" {
 		t.Errorf("the report must be read as it was written (-want +got):\n%s", diff)
 	}
-	// A run reads its manifest's part.
+	// A run reads the part in its manifest.
 	var part results.SelfCheck
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Law decides when the server answers a request, from the request's number and when it was
+// Law decides when the server answers a request, from the number of the request and when it was
 // received.
 type Law struct {
 	// Delays are distributed over every thousand requests; their counts must sum to
@@ -23,7 +23,7 @@ type Delay struct {
 	Delay time.Duration `json:"delay_ns"`
 }
 
-// thousand is how many requests pass before a law repeats.
+// thousand is the number of requests that pass before a law repeats.
 const thousand = 1000
 
 // scatter has no factor in common with a thousand. Its multiples visit every place
@@ -55,7 +55,7 @@ func (l Law) check() error {
 	return nil
 }
 
-// delay returns a request's delay without the stall.
+// delay returns the delay of a request without the stall.
 func (l Law) delay(number int64) time.Duration {
 	place := int(number % thousand * scatter % thousand)
 	for _, d := range l.Delays {

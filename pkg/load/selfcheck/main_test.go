@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// serveArg makes this test binary the server, mirrorArg a database's mirror.
+// serveArg makes this test binary the server, mirrorArg the mirror of a database.
 const (
 	serveArg  = "serve-selfcheck"
 	mirrorArg = "mirror-selfcheck"

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Pace reports how well a rate was kept by clients that answer at once.
+// Pace describes whether a rate was kept by clients that answer at once.
 type Pace struct {
 	Rate    float64 `json:"rate_per_second"`
 	Clients int     `json:"clients"`
@@ -36,7 +36,7 @@ func (p Pace) Accurate() bool {
 
 const (
 	paceClients = 1000
-	// paceTries is how often a rate is tried until it is kept: other load on the
+	// paceTries is the number of times that a rate is tried until it is kept: other load on the
 	// machine may disturb a single try.
 	paceTries = 3
 	// leastPaced is the fewest requests in a try: twice as many as a p99 needs, because a request
@@ -44,7 +44,7 @@ const (
 	leastPaced = 2000
 )
 
-// paceFor returns how long a try takes: d, or longer for leastPaced requests.
+// paceFor returns the duration of a try: d, or longer for leastPaced requests.
 func paceFor(rate float64, d time.Duration) time.Duration {
 	return max(d, time.Duration(leastPaced/rate*float64(time.Second)))
 }

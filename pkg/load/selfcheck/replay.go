@@ -3,9 +3,8 @@ package selfcheck
 import "container/heap"
 
 // replay returns the response times that ideal clients measure at a rate, in request order. The
-// first free client takes the next request and sends it when it is due, or at once if that time
-// has passed. End returns when a request is answered. All times are nanoseconds after the load's
-// start.
+// first free client takes the next request and sends it when it is due, or at once if that time has
+// passed. End returns when a request is answered. All times are nanoseconds after the load started.
 func replay(n int64, rate float64, clients int, end func(number, sent int64) int64) []int64 {
 	free := make(moments, clients)
 	responses := make([]int64, n)

@@ -55,7 +55,7 @@ func (s scenario) run(ctx context.Context, argv []string) (c Comparison, err err
 	return s.compare(recorded, entries)
 }
 
-// A server's files.
+// The files of a server.
 const (
 	logFile     = "delays.csv"
 	addressFile = "address"
@@ -89,7 +89,7 @@ func startServer(ctx context.Context, argv []string, dir string, more ...string)
 	return child, text, nil
 }
 
-// await waits for the file with the server's address and reads it.
+// await waits for the file with the server address and reads it.
 func await(ctx context.Context, child *process.Handle, path string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errors.New("it must write its address within "+timeout.String()))
 	defer cancel()
@@ -110,7 +110,7 @@ func await(ctx context.Context, child *process.Handle, path string) (string, err
 	}
 }
 
-// load applies the scenario's load to the server at an address.
+// load applies the load of the scenario to the server at an address.
 func (s scenario) load(ctx context.Context, address string) (*recorded, error) {
 	clients, err := dial(ctx, address, s.clients)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s scenario) apply(ctx context.Context, clients []database.Client) (*record
 	return recorded, nil
 }
 
-// compare compares the recorded latencies with those that follow from the server's log.
+// compare compares the recorded latencies with those that follow from the server log.
 func (s scenario) compare(r *recorded, entries []entry) (Comparison, error) {
 	c := Comparison{
 		Timing: results.TimingService, Clients: s.clients, Rate: s.rate, Duration: s.duration, Law: s.law, N: int64(len(entries)),

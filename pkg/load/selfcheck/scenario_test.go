@@ -92,7 +92,7 @@ func TestStallOverTCP(t *testing.T) {
 	}
 }
 
-// wakeups watches how late this process wakes up. The result returns the median.
+// wakeups watches the lateness with which this process wakes up. The result returns the median.
 func wakeups(ctx context.Context) func() time.Duration {
 	ctx, cancel := context.WithCancel(ctx)
 	late := make(chan []time.Duration, 1)
@@ -119,7 +119,7 @@ func wakeups(ctx context.Context) func() time.Duration {
 	}
 }
 
-// piped runs a scenario in this process over pipes, on a test's fake clock.
+// piped runs a scenario in this process over pipes, on the fake clock of a test.
 func piped(t *testing.T, s scenario) Comparison {
 	t.Helper()
 	server := newServer(s.law)
@@ -148,7 +148,7 @@ func piped(t *testing.T, s scenario) Comparison {
 	return c
 }
 
-// wantExact fails unless measurements equal the truth within a histogram's bucket width.
+// wantExact fails unless measurements equal the truth within the bucket width of a histogram.
 func wantExact(t *testing.T, c Comparison) {
 	t.Helper()
 	for _, r := range c.Rows {

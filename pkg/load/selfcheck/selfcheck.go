@@ -12,21 +12,21 @@ import (
 type Options struct {
 	// Server is the command line that runs [Serve]; Run appends arguments.
 	Server []string
-	// Duration is how long each of the two loads over TCP runs, at least a second. Each rate is
-	// tried for a tenth of it, or longer if a p99 needs more requests. How waits are measured
+	// Duration is the duration of each of the two loads over TCP, at least a second. Each rate is
+	// tried for a tenth of it, or longer if a p99 needs more requests. The measurement of waits
 	// does not depend on it.
 	Duration time.Duration
 	// Tool and Host are copied to the report.
 	Tool results.Tool
 	Host results.Host
-	// Progress, if not nil, is called with the next part's name.
+	// Progress, if not nil, is called with the name of the next part.
 	Progress func(what string)
 }
 
 // DefaultDuration gives enough requests for every printed percentile.
 const DefaultDuration = 10 * time.Second
 
-// Report holds a check's results, beginning with the part kept in a run's manifest.
+// Report holds the results of a check, beginning with the part kept in the manifest of a run.
 type Report struct {
 	results.SelfCheck
 	// Service are service times in a closed loop.
@@ -38,8 +38,8 @@ type Report struct {
 	Paces []Pace `json:"paces"`
 }
 
-// The loads over TCP: the law's mean delay keeps ten clients a quarter busy, so
-// requests that queue during a stall are sent soon after the stall.
+// The loads over TCP: the mean delay by the law keeps ten clients a quarter busy, so requests that
+// queue during a stall are sent soon after the stall.
 const (
 	clients = 10
 	rate    = 1000

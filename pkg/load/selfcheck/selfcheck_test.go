@@ -14,8 +14,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// TestRun runs a whole check with loads a second long. Its measurements depend on the machine,
-// but the server's log bounds them from below.
+// TestRun runs a whole check with loads a second long. Its measurements depend on the machine, but
+// the server log bounds them from below.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("parts %q with %d requests at a rate and %d in a closed loop, want 5 parts, 1000 and at least 100", parts, r.Response.N, r.Service.N)
 	}
 	for _, row := range r.Service.Rows {
-		// The engine's call contains the server's delay; 0.1 % is a histogram's bucket.
+		// A call by the engine contains the delay of the server; 0.1 % is the bucket width.
 		if float64(row.Measured) < 0.998*float64(row.True) {
 			t.Errorf("service %s: measured %d ns, want at least the %d that the server took", row.Name, row.Measured, row.True)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// Serve runs the server until ctx ends, then writes its log. [Run] appends its arguments to
-// the server's command line.
+// Serve runs the server until ctx ends, then writes its log. [Run] appends its arguments to the
+// command line of the server.
 func Serve(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("selfcheck serve", flag.ContinueOnError)
 	law := flags.String("law", "", "the law of delays, as JSON")
@@ -46,11 +46,11 @@ func Serve(ctx context.Context, args []string) error {
 	return writeLog(*log, s.entries)
 }
 
-// server answers requests by a law. Request and reply are the request's number in eight
-// bytes. A connection carries one request at a time.
+// server answers requests by a law. Request and reply are the number of the request in eight bytes.
+// A connection carries one request at a time.
 type server struct {
 	law  Law
-	base time.Time // its clock's zero
+	base time.Time // zero of its clock
 
 	once  sync.Once
 	first int64 // when the first request was received
@@ -74,8 +74,7 @@ func (s *server) serveExactly(conn io.ReadWriter) error {
 	return s.serve(conn, t.sleep)
 }
 
-// serve answers one connection's requests until it is closed. Sleep gets positive
-// durations.
+// serve answers the requests on one connection until it is closed. Sleep gets positive durations.
 func (s *server) serve(conn io.ReadWriter, sleep func(time.Duration) error) error {
 	var own []entry
 	defer func() {

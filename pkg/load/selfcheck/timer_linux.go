@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timerfd watched by the runtime's poller. A Go timer may be a millisecond late, and a
+// timer is a timerfd watched by the runtime poller. A Go timer may be a millisecond late, and a
 // goroutine that sleeps in a system call occupies its processor for a while.
 type timer struct {
 	file *os.File

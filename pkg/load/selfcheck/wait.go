@@ -9,15 +9,14 @@ import (
 )
 
 const (
-	// spacing is the time between one wait's end and the next.
+	// spacing is the time between the end of one wait and the next.
 	spacing = time.Millisecond
-	// waitFor bounds how long waits are measured: twice as many as a p99 needs, because an
-	// overshoot by more than the spacing skips waits.
+	// waitFor bounds the time for which waits are measured: twice as many as a p99 needs, because
+	// an overshoot by more than the spacing skips waits.
 	waitFor = 2000 * spacing
 )
 
-// timerLateness measures how much Go timers overshoot, for waits that end a
-// millisecond apart.
+// timerLateness measures the overshoot of Go timers, for waits that end a millisecond apart.
 func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -22,24 +22,24 @@ import (
 // stop for that long without being noticed.
 const Apart = Every + time.Duration(stopMin)
 
-// maxRow bounds how many stops are in one row.
+// maxRow bounds the number of stops in one row.
 const maxRow = 10_000
 
 // row is a stop, or several between which the process ran for less than Apart: answers
 // that arrived during the first may be read after the last.
 type row struct {
 	stops []span // in order; the array is shared with the rows that this one extends
-	first int64  // the first stop's number, from 1
+	first int64  // number of the first stop, from 1
 	// until is when the last answer delayed by the row was read, or when the row ended.
 	until atomic.Int64
 }
 
 func (r *row) end() int64 { return r.stops[len(r.stops)-1].to }
 
-// last returns the row's last stop, by number.
+// last returns the last stop of the row, by number.
 func (r *row) last() int64 { return r.first + int64(len(r.stops)) - 1 }
 
-// length returns a stop's length in nanoseconds.
+// length returns the duration of a stop in nanoseconds.
 func (r *row) length(number int64) int64 {
 	stop := r.stops[number-r.first]
 	return stop.to - stop.from
@@ -57,11 +57,11 @@ func (s *Stops) extend(stop span) {
 	s.row.Store(next)
 }
 
-// Number returns how many stops there were, for [Stops.Free].
+// Number returns the number of stops so far, for [Stops.Free].
 func (s *Stops) Number() int64 { return s.number.Load() }
 
 // Free reports that a client takes a request before it is due, so that no request waits for a
-// client. Before is how many stops came before the client read the clock.
+// client. Before is the number of stops before the client read the clock.
 func (s *Stops) Free(before int64) {
 	if s.freed.Load() >= before {
 		return
@@ -81,8 +81,8 @@ func (s *Stops) Free(before int64) {
 	s.debt.Store(debt)
 }
 
-// Delayed returns how long, in nanoseconds, stops delayed the answer to a call sent and answered
-// at these times.
+// Delayed returns the time, in nanoseconds, by which stops delayed the answer to a call sent and
+// answered at these times.
 func (s *Stops) Delayed(sent, answered int64) (ns int64) {
 	r := s.row.Load()
 	if r == nil || sent >= r.end() || answered < r.end() || !r.reaches(answered) {
@@ -130,7 +130,8 @@ func (s *Stops) Woke(due, now int64) {
 	}
 }
 
-// count adds a row's stops to the debt, except stops already added or followed by a free client.
+// count adds the stops of a row to the debt, except stops already added or followed by a free
+// client.
 func (s *Stops) count(r *row) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +141,7 @@ func (s *Stops) count(r *row) {
 	s.counted = max(s.counted, r.last())
 }
 
-// Share returns how much of a request's wait for a client the client itself caused. A queue
-// served in order delays each request by at most the stops that delayed requests since a client
-// was last free; the rest of the wait is the database's.
+// Share returns the part of the wait of a request for a client that the client itself caused. A
+// queue served in order delays each request by at most the stops that delayed requests since a
+// client was last free; the rest of the wait is due to the database.
 func (s *Stops) Share(wait int64) int64 { return min(wait, s.debt.Load()) }

@@ -1,10 +1,10 @@
 package stops
 
-// List holds this process's stops, in order. Sessions renewed by this process may end during a
+// List holds the stops of this process, in order. Sessions renewed by this process may end during a
 // stop, and their holders find out later.
 type List []Stop
 
-// Stop is a stretch in which this process did not run. Its times are moments on the load's clock.
+// Stop is a stretch in which this process did not run. Its times are moments on the load clock.
 type Stop struct{ From, To int64 }
 
 // Long returns the stops that [Stops.All] lists one by one.
@@ -27,8 +27,8 @@ func (l List) MayEnd(from, to, least int64) bool {
 	return false
 }
 
-// Believed returns for how long a holder from one moment to another believed that it held something
-// although its session had ended: a stop was longer than a session lasts.
+// Believed returns the time for which a holder from one moment to another believed that it held
+// something although its session had ended: a stop was longer than a session lasts.
 func (l List) Believed(from, to, expires int64) int64 {
 	for _, stop := range l {
 		if stop.From >= from && stop.From < to && stop.To-stop.From > expires {

@@ -1,4 +1,4 @@
-// Package stops finds when a load's process did not run.
+// Package stops finds when the process of a load did not run.
 package stops
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	// Never is a moment after all others.
 	Never = math.MaxInt64
-	// Every is the watchdog's period.
+	// Every is the period of the watchdog.
 	Every = 10 * time.Millisecond
 	// stopMin is the shortest pause of the whole load that counts as a stop, in nanoseconds. A
 	// shorter time shows in the scheduling lag.
@@ -30,22 +30,22 @@ const (
 // span is a stop, as clock times.
 type span struct{ from, to int64 }
 
-// Stops finds the stretches in which this process did not run: it was stopped, or it
-// waited for a processor. A watchdog shows every Every that the process runs. If it is
-// overdue by more than stopMin, and the goroutine that notices this has not run for as long
-// either, the process was stopped. The stop lasted from the watchdog's due time or the
-// goroutine's last run, whichever is later, until now. The first goroutine to run after a stop
-// records it, so that a client continuing before the watchdog knows of the stop.
+// Stops finds the stretches in which this process did not run: it was stopped, or it waited for a
+// processor. A watchdog shows every Every that the process runs. If it is overdue by more than
+// stopMin, and the goroutine that notices this has not run for as long either, the process was
+// stopped. The stop lasted from the due time of the watchdog or the last run of the goroutine,
+// whichever is later, until now. The first goroutine to run after a stop records it, so that a
+// client continuing before the watchdog knows of the stop.
 type Stops struct {
 	clock clock.Clock
 	// watch is when the watchdog is due, [Never] while no watchdog runs.
 	watch atomic.Int64
-	// number is how many stops there were.
+	// number is the number of stops so far.
 	number atomic.Int64
 	// row is the latest row of stops; nil before the first.
 	row atomic.Pointer[row]
-	// freed is how many stops there were when a client was last free. Debt is the total length of
-	// later stops that delayed requests.
+	// freed is the number of stops when a client was last free. Debt is the total length of later
+	// stops that delayed requests.
 	freed, debt atomic.Int64
 
 	mu      sync.Mutex
@@ -76,8 +76,8 @@ func (s *Stops) Watchdog() *Watchdog {
 	return w
 }
 
-// Beat shows that the process runs now. It returns how late the beat is, and when the next one is
-// due.
+// Beat shows that the process runs now. It returns the lateness of the beat, and when the next one
+// is due.
 func (w *Watchdog) Beat() (late, next int64) {
 	now := w.stops.clock.Now()
 	late, next = max(now-w.Due, 0), now+int64(Every)
@@ -89,7 +89,7 @@ func (w *Watchdog) Beat() (late, next int64) {
 // End is called when no more beats come.
 func (w *Watchdog) End() { w.stops.Beat(w.Since, w.stops.clock.Now(), Never) }
 
-// Watch beats until ctx ends, and calls each with how late a beat was.
+// Watch beats until ctx ends, and calls each with the lateness of a beat.
 func (s *Stops) Watch(ctx context.Context, each func(late int64)) {
 	timer := time.NewTimer(Every)
 	defer timer.Stop()
@@ -159,7 +159,7 @@ func (s *Stops) add(from int64, length time.Duration) {
 	}
 }
 
-// In takes the total length of the stops before a second's end, without those taken before.
+// In takes the total length of the stops before the end of a second, without those taken before.
 func (s *Stops) In(sec int64) (ns int64) {
 	end := s.clock.SecondStart(sec + 1)
 	s.mu.Lock()

@@ -1,6 +1,6 @@
-// Package versions holds the versions of a load's keys, as far as the load knows them.
+// Package versions holds the versions of keys in a load, as far as the load knows them.
 //
-// All clients in a load share one table, as a Kubernetes API server's clients share its cache:
+// All clients in a load share one table, as the clients of a Kubernetes API server share its cache:
 // every client expects the version shown by the latest answer to any client.
 package versions
 
@@ -25,7 +25,7 @@ func New(keys int64) *Table {
 // Keys returns the number of keys in the table.
 func (t *Table) Keys() int64 { return int64(len(t.known)) }
 
-// Of returns a key's version, Unknown for a key not in the table.
+// Of returns the version of a key, Unknown for a key not in the table.
 func (t *Table) Of(key int64) int64 {
 	if key < 0 || key >= t.Keys() {
 		return Unknown
@@ -47,9 +47,9 @@ func (t *Table) Wrote(key, version int64) {
 	}
 }
 
-// Lost notes that a key did not have the expected version but found, which may be
-// Unknown. It reports whether the key's version must be read now, which is not needed if
-// another client has learnt or doubted it meanwhile.
+// Lost notes that a key did not have the expected version but found, which may be Unknown. It
+// reports whether the version must be read now, which is not needed if another client has learnt or
+// doubted it meanwhile.
 func (t *Table) Lost(key, expected, found int64) bool {
 	return key >= 0 && key < t.Keys() && t.known[key].CompareAndSwap(expected, found) && found == Unknown
 }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// timer is a timerfd watched by Go's poller. It is never read.
+// timer is a timerfd watched by the Go poller. It is never read.
 type timer struct {
 	*os.File
 	fd int

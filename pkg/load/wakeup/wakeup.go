@@ -11,18 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Wakeup wakes the process when a client's wait ends. In an idle process a Go
-// timer alone fires half a millisecond late on average: the runtime checks its
-// timers when its poller returns, and the poller sleeps whole milliseconds. A
-// timerfd that the poller watches makes the poller return on time. Clients still wait for
-// Go timers, so only precision depends on the wake-ups. A Wakeup is safe for
-// concurrent use, and a nil one does nothing.
+// Wakeup wakes the process when the wait of a client ends. In an idle process a Go timer alone
+// fires half a millisecond late on average: the runtime checks its timers when its poller returns,
+// and the poller sleeps whole milliseconds. A timerfd that the poller watches makes the poller
+// return on time. Clients still wait for Go timers, so only precision depends on the wake-ups. A
+// Wakeup is safe for concurrent use, and a nil one does nothing.
 type Wakeup struct {
 	now   func() int64
 	timer timer
 
 	mu   sync.Mutex
-	room []int64 // due's memory, several times the number of waits, so that they rarely move
+	room []int64 // memory for due, several times the number of waits, so that they rarely move
 	due  []int64 // when the waits end, ascending
 	at   int64   // when the timerfd fires; never if it is not set
 	last int64   // when it last fired
@@ -33,13 +32,13 @@ const (
 	// wakeupPause is the least time between two wake-ups, in nanoseconds. Waits that
 	// end in between share the second one. It bounds the cost to 5,000 a second.
 	wakeupPause = int64(200 * time.Microsecond)
-	// wakeupAfter is how long after a wait's end the process wakes, in nanoseconds. The
+	// wakeupAfter is the time from the end of a wait until the process wakes, in nanoseconds. The
 	// Go timer was set just after the clock was read and must have expired by then.
 	wakeupAfter = int64(time.Microsecond)
 )
 
-// New returns a Wakeup for some concurrent waits, with times from the clock now. On a test's fake
-// clock, which the kernel does not follow, and on other systems than Linux it returns nil.
+// New returns a Wakeup for some concurrent waits, with times from the clock now. On the fake clock
+// of a test, which the kernel does not follow, and on other systems than Linux it returns nil.
 func New(now func() int64, waits int) (*Wakeup, error) {
 	var machine unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_REALTIME, &machine); err != nil {

@@ -7,14 +7,14 @@ import (
 	"sort"
 )
 
-// slew is how much faster or slower a clock may run than another while a time service keeps it:
-// 500 ppm, the largest correction that kernels allow.
+// slew is the fraction by which a clock may run faster or slower than another while a time service
+// keeps it: 500 ppm, the largest correction that kernels allow.
 const slew = 500e-6
 
-// Bounds are the offsets between which a member's clock was ahead of the client's, over time.
+// Bounds are the offsets between which a member clock was ahead of the client clock, over time.
 // They hold if the clocks never run apart by more than 500 ppm. They do not change.
 type Bounds struct {
-	at              []int64 // when the exchanges were, in the member's clock, in order
+	at              []int64 // when the exchanges were, in the member clock, in order
 	before, onwards []bound // offsets by all exchanges up to one, and by all from it on
 }
 
@@ -59,12 +59,12 @@ func NewBounds(exchanges []Exchange) Bounds {
 	return b
 }
 
-// member returns about when the exchange was, in the member's clock.
+// member returns about when the exchange was, in the member clock.
 func (e Exchange) member() int64 { return e.UnixNano + e.OffsetNS }
 
-// Client returns the earliest and the latest time by the client's clock at which the member's
-// clock can have shown a time, all in unix nanoseconds. It returns false if that is not known:
-// without exchanges, or if the clock was set between the two around it.
+// Client returns the earliest and the latest time by the client clock at which the member clock can
+// have shown a time, all in unix nanoseconds. It returns false if that is not known: without
+// exchanges, or if the clock was set between the two around it.
 func (b Bounds) Client(memberNS int64) (earliest, latest int64, ok bool) {
 	next := sort.Search(len(b.at), func(i int) bool { return b.at[i] >= memberNS })
 	var is bound

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The client's time lies within the bounds although the clock drifts to and fro, and the bounds
-// are not much wider than the best nearby exchanges' error.
+// The client time lies within the bounds although the clock drifts to and fro, and the bounds are
+// not much wider than the error of the best nearby exchanges.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

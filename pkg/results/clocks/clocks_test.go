@@ -92,7 +92,7 @@ func TestTrackIgnoresDelays(t *testing.T) {
 	}
 }
 
-// A clock that drifts and then is set: times are right within the exchanges' bounds, except
+// A clock that drifts and then is set: times are right within the bounds of the exchanges, except
 // between the exchanges around the step, and stay in order.
 func TestTrackFollows(t *testing.T) {
 	t.Parallel()
@@ -136,7 +136,7 @@ func TestTrackOfNobody(t *testing.T) {
 	}
 }
 
-// An agent's clock set far back leaves a track that still converts.
+// An agent clock set far back leaves a track that still converts.
 func TestTrackOfAClockSetBack(t *testing.T) {
 	t.Parallel()
 	var all []Exchange

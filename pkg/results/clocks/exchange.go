@@ -1,5 +1,5 @@
-// Package clocks compares members' clocks with the client's: time stamp exchanges, their record
-// over time, and one clock's times converted to another.
+// Package clocks compares member clocks with the client clock: time stamp exchanges, their record
+// over time, and times converted from one clock to another.
 package clocks
 
 import (
@@ -9,23 +9,23 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Exchange records four time stamps exchanged with a member's agent, as in NTP (RFC 5905, section
-// 8): one row of clock.csv.
+// Exchange records four time stamps exchanged with the agent of a member, as in NTP (RFC 5905,
+// section 8): one row of clock.csv.
 type Exchange struct {
-	// UnixNano is when the answer arrived, in the client's clock.
+	// UnixNano is when the answer arrived, in the client clock.
 	UnixNano int64
 	// Member is an index as in the manifest, from 0.
 	Member int
-	// OffsetNS is how far the agent's clock is ahead of the client's. The true offset is at
-	// most ErrorNS away, because neither direction takes less than no time.
+	// OffsetNS is the lead of the agent clock over the client clock. The true offset is at most
+	// ErrorNS away, because neither direction takes less than no time.
 	OffsetNS, ErrorNS int64
-	// RoundTripNS is how long request and answer were in transit.
+	// RoundTripNS is the time that request and answer were in transit.
 	RoundTripNS int64
 }
 
-// NewExchange returns the exchange with four time stamps in unix nanoseconds: sent and back by
-// the client's clock, received and replied by the agent's. A round trip below 0 is impossible, so
-// its size counts as uncertainty, like a real round trip's.
+// NewExchange returns the exchange with four time stamps in unix nanoseconds: sent and back by the
+// client clock, received and replied by the agent clock. A round trip below 0 is impossible, so its
+// size counts as uncertainty, like that of a real round trip.
 func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	trip := (back - sent) - (replied - received)
 	bound := trip
@@ -38,7 +38,7 @@ func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	}
 }
 
-// least and most bound the agent's true offset, in nanoseconds.
+// least and most bound the true offset of the agent, in nanoseconds.
 func (e Exchange) least() int64 { return e.OffsetNS - e.ErrorNS }
 func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
 
@@ -72,12 +72,12 @@ func (s *Estimate) N() int { return s.n }
 // Best returns the exchange with the shortest round trip.
 func (s *Estimate) Best() Exchange { return s.best }
 
-// Moved returns how far the offset surely moved between two exchanges, beyond their errors. It
-// is 0 if one offset fits all exchanges.
+// Moved returns the distance that the offset surely moved between two exchanges, beyond their
+// errors. It is 0 if one offset fits all exchanges.
 func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
 
-// Furthest returns how far the clock surely was from the client's at some time: the largest
-// distance not within its exchange's error.
+// Furthest returns the distance that the clock surely had from the client clock at some time: the
+// largest not within the error of its exchange.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 
 // columns declares clock.csv, in column order. Each row read must name a member below members.
@@ -112,8 +112,8 @@ func (w *Writer) Write(e Exchange) error { return w.table.Write([]Exchange{e}) }
 // Close closes the file.
 func (w *Writer) Close() error { return w.table.Close() }
 
-// Read reads a run's clock.csv; a row for a member beyond members is an error. The rows before an
-// error are good; the error matches [linefile.ErrTruncated] if only an incomplete last line was
+// Read reads the clock.csv of a run; a row for a member beyond members is an error. The rows before
+// an error are good; the error matches [linefile.ErrTruncated] if only an incomplete last line was
 // dropped.
 func Read(path string, members int) ([]Exchange, error) {
 	return linefile.ReadTable(path, columns(members), linefile.ZeroRows[Exchange])

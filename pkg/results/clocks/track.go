@@ -15,35 +15,35 @@ const (
 	drift = 100e-6
 )
 
-// Track is how far a member's clock was ahead of the client's, over time. The offset is
-// interpolated between exchanges that count, unless the clock surely was set between two
-// exchanges. The zero value is a clock that agrees. Tracks do not change.
+// Track is the lead of a member clock over the client clock, over time. The offset is interpolated
+// between exchanges that count, unless the clock surely was set between two exchanges. The zero
+// value is a clock that agrees. Tracks do not change.
 type Track struct {
-	points []point // by the member's time
+	points []point // by the member clock
 }
 
 // point is one moment in both clocks, in unix nanoseconds.
 type point struct{ client, agent int64 }
 
-// ahead returns the member clock's offset.
+// ahead returns the offset of the member clock.
 func (p point) ahead() int64 { return p.agent - p.client }
 
 // window is a time with one offset.
 type window struct {
 	best     Exchange // the exchange with the shortest round trip
-	from, to int64    // the first and the last exchange, in the client's clock
+	from, to int64    // the first and the last exchange, in the client clock
 	// set is whether the clock was set between this window and the one before it: no
 	// drift explains both.
 	set bool
 }
 
-// Fixed returns the track of a clock that is always offset ahead of the client's.
+// Fixed returns the track of a clock that is always offset ahead of the client clock.
 func Fixed(offset time.Duration) Track {
 	return Track{points: []point{{client: 0, agent: int64(offset)}}}
 }
 
-// NewTrack returns a member's track; exchanges with others are left out. It returns false if no
-// exchange is left.
+// NewTrack returns the track of a member; exchanges with others are left out. It returns false if
+// no exchange is left.
 func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 	own := slices.DeleteFunc(slices.Clone(exchanges), func(e Exchange) bool { return e.Member != member })
 	if len(own) == 0 {
@@ -69,7 +69,7 @@ func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 	return t, true
 }
 
-// add adds an exchange's offset at a time by the client's clock.
+// add adds the offset of an exchange at a time by the client clock.
 func (t *Track) add(at int64, e Exchange) {
 	t.points = append(t.points, point{client: at, agent: at + e.OffsetNS})
 }
@@ -99,7 +99,7 @@ func windows(sorted []Exchange) []window {
 	return list
 }
 
-// reach returns how far two offsets may be apart: both errors, and the drift between them.
+// reach returns the distance that two offsets may have: both errors, and the drift between them.
 func reach(a, b Exchange) int64 {
 	apart := a.UnixNano - b.UnixNano
 	return a.ErrorNS + b.ErrorNS + int64(drift*float64(max(apart, -apart)))
@@ -111,13 +111,13 @@ func contradicts(a, b Exchange) bool {
 	return max(differ, -differ) > reach(a, b)
 }
 
-// explains reports whether better bounds the offset at e's time better than e itself does, even
-// if the clock drifted, and does not contradict e.
+// explains reports whether better bounds the offset at the time of e better than e itself does,
+// even if the clock drifted, and does not contradict e.
 func explains(better, e Exchange) bool {
 	return reach(better, e)-e.ErrorNS < e.ErrorNS && !contradicts(better, e)
 }
 
-// Client converts a time by the member's clock, in unix nanoseconds, into the client's. Later
+// Client converts a time by the member clock, in unix nanoseconds, into the client clock. Later
 // times stay later, unless the clock was set back.
 func (t Track) Client(agentNS int64) int64 {
 	if len(t.points) == 0 {

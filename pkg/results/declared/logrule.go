@@ -11,7 +11,7 @@ type LogRule struct {
 	// Value, if not empty, is a regular expression with one group, which holds a duration
 	// or an amount in the lines that match Pattern. A line without a value is an event too.
 	Value string `json:"value,omitempty"`
-	// Unit is the value's unit: "ns", "us", "ms" or "s" for a duration as a number, [UnitText]
+	// Unit is the unit of the value: "ns", "us", "ms" or "s" for a duration as a number, [UnitText]
 	// for one with its unit, as in 1.062s. Any other word names an amount.
 	Unit string `json:"unit,omitempty"`
 	// Help is one line on what the event means for a run.
@@ -24,11 +24,11 @@ const UnitText = "text"
 // JSONField returns the Value for a field of JSON lines.
 func JSONField(name string) string { return `"` + regexp.QuoteMeta(name) + `":"?([^",}]*)` }
 
-// LogTime finds a line's time.
+// LogTime finds the time of a line.
 type LogTime struct {
 	// Pattern is a regular expression with one group, which holds the time.
 	Pattern string `json:"pattern"`
 	// Layout is a layout for package time. A time without a zone is in UTC, one without a year is
-	// in the run's year.
+	// in the year of the run.
 	Layout string `json:"layout"`
 }

@@ -1,10 +1,10 @@
 package declared
 
-// Setting records a server's setting, by its own release's name and unit.
+// Setting records a setting of a server, by the name and unit in its own release.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Default is the release's default; "" without one.
+	// Default is the default in the release; "" without one.
 	Default string `json:"default,omitempty"`
 }
 

@@ -21,14 +21,14 @@ import (
 // hashing a file made by others must end.
 const Largest = 16 << 30
 
-// Digest is a file's size and hash.
+// Digest is the size and the hash of a file.
 type Digest struct {
 	Bytes int64 `json:"bytes"`
 	// SHA256 is in hexadecimal; "" for a file above [Largest].
 	SHA256 string `json:"sha256"`
 }
 
-// Set has the digests of one folder's files, by slash-separated path below it.
+// Set has the digests of the files in one folder, by slash-separated path below it.
 type Set struct {
 	// ByFile is empty as long as the files are being written.
 	ByFile map[string]Digest `json:"by_file,omitempty"`
@@ -47,7 +47,7 @@ type Change struct {
 	Added     []string `json:"added,omitempty"`
 }
 
-// Files returns how many files changed.
+// Files returns the number of files that changed.
 func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
 
 // String lists the changes, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
@@ -73,13 +73,13 @@ type Difference struct {
 	Err error
 }
 
-// OfData returns the digest of a file's contents.
+// OfData returns the digest of file contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)
 	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}
 }
 
-// OfFile returns a regular file's digest, reading it piece by piece.
+// OfFile returns the digest of a regular file, reading it piece by piece.
 func OfFile(path string) (Digest, error) {
 	f, err := regularfile.Open(path)
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *Set) Check(dir string) (list []Difference) {
 	return list
 }
 
-// Renew replaces the digests by now, the current files' digests, and lists the differences as a
-// change. A set without digests gets them without a list.
+// Renew replaces the digests by now, the digests of the current files, and lists the differences as
+// a change. A set without digests gets them without a list.
 func (s *Set) Renew(by string, now map[string]Digest) {
 	change := Change{By: by}
 	for _, file := range slices.Sorted(maps.Keys(s.ByFile)) {

@@ -1,5 +1,5 @@
-// Package effect measures how a kind of event affects a load's latencies: it compares the seconds
-// that such events touched with all others.
+// Package effect measures the effect of a kind of event on the latencies of a load: it compares the
+// seconds that such events touched with all others.
 package effect
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Effect is how one kind of event affected latency during a load.
+// Effect describes the effect of one kind of event on latency during a load.
 type Effect struct {
 	// Kind names the events.
 	Kind string `json:"kind"`
@@ -49,7 +49,7 @@ func (e Effect) Latency() *Latency {
 	return &Latency{Seconds: e.Seconds, Requests: e.Requests, P99: e.P99}
 }
 
-// Around returns each kind's effect, from the events in a tag's folder: their duration, the p99
+// Around returns the effect of each kind, from the events in a tag folder: their duration, the p99
 // in the seconds that they touched, and the p99 in all other seconds. Latencies cover ok requests
 // in the measured phase: response times for steps with a rate, else service times.
 func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect, error) {
@@ -86,8 +86,8 @@ func Around(dir string, record *results.DatabaseRun, kinds ...string) ([]Effect,
 	return effects, addLatencies(filepath.Join(dir, results.FileLatency), record, effects, touched)
 }
 
-// Of returns, as [Around] does for events, each time's effect on a load: the p99 in the seconds
-// that it touched, and the p99 in all untouched seconds.
+// Of returns, as [Around] does for events, the effect of each time on a load: the p99 in the
+// seconds that it touched, and the p99 in all untouched seconds.
 func Of(dir string, record *results.DatabaseRun, times []results.Stretch) ([]Effect, error) {
 	effects := make([]Effect, len(times))
 	touched := map[int64][]int{}

@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// Buckets are a histogram's counts by value, in rising order, without the empty ones. Each value
-// is the least in its bucket.
+// Buckets are the counts of a histogram by value, in rising order, without the empty ones. Each
+// value is the least in its bucket.
 type Buckets []Bucket
 
 // Bucket counts the values in one bucket.
@@ -34,7 +34,7 @@ func (b Buckets) Total() (n int64) {
 	return n
 }
 
-// AddTo adds the counts to a histogram, and returns how many are over its maximum.
+// AddTo adds the counts to a histogram, and returns the number over its maximum.
 func (b Buckets) AddTo(h *hdrhistogram.Histogram) (dropped int64) {
 	for _, one := range b {
 		if err := h.RecordValues(one.Value, one.Count); err != nil {
@@ -44,7 +44,7 @@ func (b Buckets) AddTo(h *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
-// BucketsOf returns a histogram's buckets.
+// BucketsOf returns the buckets of a histogram.
 func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 	for _, bar := range h.Distribution() {
 		if bar.Count > 0 {
@@ -173,7 +173,7 @@ func (b Buckets) Max() int64 {
 	return b[len(b)-1].last()
 }
 
-// last returns a bucket's greatest value.
+// last returns the greatest value in a bucket.
 func (b Bucket) last() int64 { return b.Value + BucketWidth(b.Value) - 1 }
 
 // Quantile returns [Quantile] for the histogram.
@@ -270,8 +270,8 @@ func (d *decoder) own(text string) bool {
 	return d.counts(b[encodedHeaderSize:])
 }
 
-// counts reads each count as a variable-length integer; a negative one is how many empty buckets
-// follow one another.
+// counts reads each count as a variable-length integer; a negative one is the length of a run of
+// empty buckets.
 func (d *decoder) counts(b []byte) bool {
 	last := bucketIndex(int64(MaxLatency))
 	d.buckets = d.buckets[:0]

@@ -43,7 +43,7 @@ func manyShapes(t testing.TB) string {
 			h, write = hdrhistogram.New(1000, 1<<45, 3), w.writeOther
 		}
 		for range noise.IntN(500) + 1 {
-			// The library's only error is for values over the maximum.
+			// The only error in the library is for values over the maximum.
 			_ = h.RecordValues(noise.Int64N(1<<(10+noise.IntN(30))), 1+noise.Int64N(1<<noise.IntN(20)))
 		}
 		_ = h.RecordValue(int64(MaxLatency))

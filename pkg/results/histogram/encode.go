@@ -10,11 +10,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// encoder makes a log line's payload, with the same bytes as [hdrhistogram.Histogram.Encode].
-// Encode leaves more than a megabyte of garbage behind, mostly a compressor's tables, and a load
-// writes a few lines every second: the longer it ran, the larger its heap became. An encoder
-// keeps its buffers from the start, with room for any histogram. It is not safe for concurrent
-// use.
+// encoder makes the payload of a log line, with the same bytes as [hdrhistogram.Histogram.Encode].
+// Encode leaves more than a megabyte of garbage behind, mostly tables of a compressor, and a load
+// writes a few lines every second: the longer it ran, the larger its heap became. An encoder keeps
+// its buffers from the start, with room for any histogram. It is not safe for concurrent use.
 type encoder struct {
 	v2         V2
 	plain      []byte
@@ -23,7 +22,7 @@ type encoder struct {
 }
 
 const (
-	// A cookie's low byte is the word size, 1 << 4: counts are variable.
+	// The low byte of a cookie is the word size, 1 << 4: counts are variable.
 	encodingCookie    = uint32(hdrhistogram.V2EncodingCookieBase | 0x10)
 	compressedCookie  = uint32(hdrhistogram.V2CompressedEncodingCookieBase | 0x10)
 	encodedHeaderSize = 40
@@ -35,8 +34,8 @@ func newEncoder() *encoder {
 	e := &encoder{plain: make([]byte, 0, encodedHeaderSize+3*buckets)}
 	packed := hdrhistogram.NewPacked(1, int64(MaxLatency), Digits)
 	for i := range buckets {
-		// packed has no other way to make room; the count takes four bytes, as a second's counts
-		// may. Both are in range by construction.
+		// packed has no other way to make room; the count takes four bytes, as the counts of a
+		// second may. Both are in range by construction.
 		_ = packed.RecordValues(bucketValue(i), 1<<16)
 	}
 	packed.Compact()

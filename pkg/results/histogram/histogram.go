@@ -17,8 +17,8 @@ const MaxLatency = time.Hour
 const Digits = 3
 
 // New returns an empty histogram for nanoseconds from 1 ns to [MaxLatency] with three significant
-// digits. All histograms in a result folder, except members', have this shape, so that they merge
-// without loss. It is not safe for concurrent use.
+// digits. All histograms in a result folder, except those of members, have this shape, so that they
+// merge without loss. It is not safe for concurrent use.
 func New() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, int64(MaxLatency), Digits)
 }
@@ -35,8 +35,8 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 	return clamped
 }
 
-// bucketIndex returns a value's place among the counts of a [New] histogram: 2,048 values have a
-// bucket each, then 1,024 buckets cover every doubling.
+// bucketIndex returns the place of a value among the counts of a [New] histogram: 2,048 values have
+// a bucket each, then 1,024 buckets cover every doubling.
 func bucketIndex(value int64) int { return indexIn(value, 11) }
 
 // indexIn returns the bucketIndex where 2^exact values have a bucket each.
@@ -45,19 +45,19 @@ func indexIn(value int64, exact int) int {
 	return doublings<<(exact-1) + int(value>>doublings)
 }
 
-// bucketValue returns a bucket's least value.
+// bucketValue returns the least value in a bucket.
 func bucketValue(index int) int64 { return valueIn(index, 11) }
 
-// valueIn inverts indexIn: it returns a bucket's least value.
+// valueIn inverts indexIn: it returns the least value in a bucket.
 func valueIn(index, exact int) int64 {
 	doublings := max(index>>(exact-1)-1, 0)
 	return int64(index-doublings<<(exact-1)) << doublings
 }
 
-// BucketWidth returns how many values share a value's bucket.
+// BucketWidth returns the number of values that share a bucket with a value.
 func BucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
 
-// BucketStart returns the least value of a value's bucket.
+// BucketStart returns the least value in the bucket of a value.
 func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
 
 // Packed returns an empty histogram shaped like [New] that keeps only buckets with counts.

@@ -21,7 +21,7 @@ func TestRecordClamps(t *testing.T) {
 	}
 }
 
-// TestBuckets: places, least values and widths fit the library's.
+// TestBuckets: places, least values and widths fit those of the library.
 func TestBuckets(t *testing.T) {
 	h := New()
 	for _, bar := range h.Distribution() {

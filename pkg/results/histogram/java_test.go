@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// hdrJar is HdrHistogram's own implementation, fetched once by Maven.
+// hdrJar is the implementation in the HdrHistogram project, fetched once by Maven.
 const hdrJar = "HdrHistogram-2.2.2.jar"
 
-// javaHistogram returns the path to the jar with HdrHistogram's log processor. A machine without
+// javaHistogram returns the path to the jar with the HdrHistogram log processor. A machine without
 // Java or Maven skips the test, except in CI.
 func javaHistogram(t *testing.T) string {
 	t.Helper()
@@ -43,9 +43,9 @@ func javaHistogram(t *testing.T) string {
 	return jar
 }
 
-// TestJavaReader reads a log with the log processor from HdrHistogram's Java library: it must
-// count every latency, those in the first second included, and find the same percentiles. The
-// load begins within a second, which is where the processor once skipped lines.
+// TestJavaReader reads a log with the log processor from the HdrHistogram library for Java: it must
+// count every latency, those in the first second included, and find the same percentiles. The load
+// begins within a second, which is where the processor once skipped lines.
 func TestJavaReader(t *testing.T) {
 	jar := javaHistogram(t)
 	dir := t.TempDir()

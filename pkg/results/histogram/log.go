@@ -12,25 +12,25 @@ import (
 	"github.com/coreos/dbtester/pkg/files/linefile"
 )
 
-// LogWriter appends to an HdrHistogram log, V2 encoding, log format 1.3,
-// which the standard log readers read. Values are nanoseconds; time stamps are
-// absolute unix seconds; the Interval_Max column is in milliseconds, the
-// standard's scale for nanoseconds. It is not safe for concurrent use.
+// LogWriter appends to an HdrHistogram log, V2 encoding, log format 1.3, which the standard log
+// readers read. Values are nanoseconds; time stamps are absolute unix seconds; the Interval_Max
+// column is in milliseconds, the scale in the standard for nanoseconds. It is not safe for
+// concurrent use.
 type LogWriter struct {
 	lines   *linefile.File
 	encoder *encoder
 	buf     []byte
 }
 
-// NewLogWriter opens or creates the log. A new one gets the standard header with start's whole
-// second as its StartTime: standard readers skip lines stamped before it, and the first line is
+// NewLogWriter opens or creates the log. A new one gets the standard header with the whole second
+// of start as its StartTime: standard readers skip lines stamped before it, and the first line is
 // stamped with its whole second.
 func NewLogWriter(path string, start time.Time) (*LogWriter, error) {
 	return newLogWriter(path, start, newEncoder())
 }
 
-// Another opens another log as [NewLogWriter] does. It works in this one's memory, so the two are
-// not safe for concurrent use with each other.
+// Another opens another log as [NewLogWriter] does. It works in the memory of this one, so the two
+// are not safe for concurrent use with each other.
 func (w *LogWriter) Another(path string, start time.Time) (*LogWriter, error) {
 	return newLogWriter(path, start, w.encoder)
 }
@@ -119,8 +119,8 @@ type LogLine struct {
 	Histogram *hdrhistogram.Histogram
 }
 
-// ReadLog reads a latency log line by line, because an hour's histograms do not fit in memory. An
-// error is the last pair: it matches [linefile.ErrTruncated] for an incomplete last line, and is
+// ReadLog reads a latency log line by line, because the histograms of an hour do not fit in memory.
+// An error is the last pair: it matches [linefile.ErrTruncated] for an incomplete last line, and is
 // a [*linefile.SyntaxError] for malformed data.
 func ReadLog(path string) iter.Seq2[LogLine, error] {
 	return func(yield func(LogLine, error) bool) {

@@ -10,9 +10,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// V2 encodes histograms in HdrHistogram's V2 encoding, as bytes that, unlike those in logs,
-// are neither compressed nor text: so a second costs little processor time. It keeps its
-// memory for the next histogram, and is not safe for concurrent use.
+// V2 encodes histograms in V2 encoding of HdrHistogram, as bytes that, unlike those in logs, are
+// neither compressed nor text: so a second costs little processor time. It keeps its memory for the
+// next histogram, and is not safe for concurrent use.
 type V2 struct {
 	packed [maxDigits + 1]*hdrhistogram.PackedHistogram // by digits
 }
@@ -36,7 +36,7 @@ func (v *V2) Append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return appendV2(b, p.ForEachBucket, digits), nil
 }
 
-// checkShape returns an error if a histogram's shape differs from those in loads.
+// checkShape returns an error if the shape of a histogram differs from those in loads.
 func checkShape(lowest, highest, digits int64) error {
 	if lowest != 1 || highest != int64(MaxLatency) || digits < 1 || digits > maxDigits {
 		return fmt.Errorf("a histogram must hold 1 to %d with 1 to %d digits, got %d to %d with %d", int64(MaxLatency), maxDigits, lowest, highest, digits)
@@ -71,7 +71,7 @@ func appendV2(b []byte, buckets iter.Seq2[int64, int64], digits int) []byte {
 	return b
 }
 
-// DecodeV2 fills h with a histogram that [V2.Append] encoded. It must have h's shape. After an
+// DecodeV2 fills h with a histogram that [V2.Append] encoded. It must have the shape of h. After an
 // error h is empty.
 func DecodeV2(data []byte, h *hdrhistogram.Histogram) error {
 	h.Reset()

@@ -26,7 +26,7 @@ type rule struct {
 	unit           time.Duration  // 0 if the value is an amount, or text
 }
 
-// stamp finds a line's time, compiled.
+// stamp finds the time of a line, compiled.
 type stamp struct {
 	pattern *regexp.Regexp
 	layout  string
@@ -92,9 +92,9 @@ func oneGroup(pattern string) (*regexp.Regexp, error) {
 type Found struct {
 	// Event is the event kind.
 	Event string
-	// Duration is the event's duration; 0 if the line does not give one.
+	// Duration is the duration of the event; 0 if the line does not give one.
 	Duration time.Duration
-	// Amount is the event's amount in Unit; Unit is "" if the line does not give one.
+	// Amount is the amount of the event in Unit; Unit is "" if the line does not give one.
 	Amount float64
 	Unit   string
 }
@@ -118,7 +118,7 @@ func (m *Matcher) Match(line []byte) []Found {
 	return found
 }
 
-// take sets an event's value. A value that is not a number is left out.
+// take sets the value of an event. A value that is not a number is left out.
 func (r *rule) take(text string, f *Found) {
 	if r.Unit == declared.UnitText {
 		if d, err := time.ParseDuration(text); err == nil {
@@ -142,7 +142,7 @@ const maxDuration = 365 * 24 * time.Hour
 // maxAmount is more than any event counts.
 const maxAmount = 1e18
 
-// Time returns a line's time, false for a line without one. A time without a year is in year.
+// Time returns the time of a line, false for a line without one. A time without a year is in year.
 func (m *Matcher) Time(line []byte, year int) (time.Time, bool) {
 	for _, s := range m.times {
 		groups := s.pattern.FindSubmatch(line)

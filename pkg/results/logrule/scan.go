@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// maxLine is how much of a line is matched, in bytes: no event needs as much.
+// maxLine bounds the part of a line that is matched, in bytes: no event needs as much.
 const maxLine = 16 << 10
 
-// maxText is how much of a line an event keeps, in bytes.
+// maxText bounds the part of a line that an event keeps, in bytes.
 const maxText = 400
 
 // Line is an event found in a log, with its line. It is valid during the call that receives it.
@@ -21,8 +21,8 @@ type Line struct {
 	Found
 	// Number counts lines from 1.
 	Number int64
-	// Time is the line's, or that of the last line before it with a time; zero without one. It is
-	// by the clock on the machine that wrote the log.
+	// Time is that of the line, or that of the last line before it with a time; zero without one.
+	// It is by the clock on the machine that wrote the log.
 	Time time.Time
 	// Cut is a part missing from the log. Event is then empty.
 	Cut logfile.Cut
@@ -62,13 +62,13 @@ func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
 		if err := m.scanLine(&now, each); err != nil {
 			return err
 		}
-		for more && err == nil { // a long line's rest
+		for more && err == nil { // the rest of a long line
 			_, more, err = lines.ReadLine()
 		}
 	}
 }
 
-// scanLine calls each with a line's events.
+// scanLine calls each with the events in a line.
 func (m *Matcher) scanLine(l *Line, each func(*Line) error) error {
 	if cut, ok := logfile.ParseCut(l.line); ok {
 		l.Found, l.Cut = Found{}, cut

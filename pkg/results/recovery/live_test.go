@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// shown shows a load with 100 requests a tick, second by second from now on. ok returns how many
-// requests in a tick end ok, and failed how many fail.
+// shown shows a load with 100 requests a tick, second by second from now on. ok returns the number
+// of requests in a tick that end ok, and failed the number that fail.
 func shown(t *testing.T, live *Live, step int, ticks int, ok, failed func(tick int) int64) {
 	t.Helper()
 	start, tick := time.Now(), int64(results.ProgressTick)

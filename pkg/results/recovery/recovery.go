@@ -17,12 +17,12 @@ type Disturbance struct {
 	Before *Recovery
 }
 
-// Recovery is a disturbance's effect on a load. Times count from when the disturbance begins; -1
-// is a time that did not come before the next disturbance or the measured load's end.
+// Recovery is the effect of a disturbance on a load. Times count from when the disturbance begins;
+// -1 is a time that did not come before the next disturbance or the end of the measured load.
 type Recovery struct {
 	// Level is the ok requests per second in the time Before the disturbance, and with a rate no
 	// more than were due: a load that catches up does not stay that fast. If that time was too
-	// short, Before is 0 and the level is the previous disturbance's. Pending is the most
+	// short, Before is 0 and the level is that of the previous disturbance. Pending is the most
 	// requests pending then.
 	Level   float64       `json:"level"`
 	Before  time.Duration `json:"before_ns"`
@@ -49,7 +49,7 @@ type Recovery struct {
 }
 
 const (
-	// before is how much load before a disturbance determines the level, and least the shortest
+	// before is the time before a disturbance that determines the level, and least the shortest
 	// such time.
 	before = 10 * time.Second
 	least  = time.Second
@@ -59,7 +59,8 @@ const (
 	// which a recovered load keeps the level.
 	dip       = time.Second
 	steadyFor = 2 * time.Second
-	// fewest is how many requests a tick must have at the level for each tick to need an answer.
+	// fewest is the number of requests that a tick must have at the level for each tick to need an
+	// answer.
 	fewest = 5
 	// Never is a time that did not come.
 	Never = -1
@@ -131,14 +132,14 @@ func (t *Timeline) before(d Disturbance) (s sum) {
 	return s
 }
 
-// look looks at a load from a disturbance's beginning until an end.
+// look looks at a load from the beginning of a disturbance until an end.
 type look struct {
 	t         *Timeline
 	from, end int64
 	r         *Recovery
 }
 
-// low reports whether the second from a time on has less than the level's share. A second not
+// low reports whether the second from a time on has less than the share of the level. A second not
 // over when the look ends is low.
 func (l look) low(at int64) bool {
 	until := at + int64(dip)
@@ -195,7 +196,7 @@ func (l look) settled(over int64) int64 {
 	return l.end
 }
 
-// backlog follows how many requests are pending in a look.
+// backlog follows the number of pending requests in a look.
 type backlog struct {
 	l    look
 	next int // tick
@@ -218,7 +219,7 @@ func (b *backlog) until(end int64) {
 	}
 }
 
-// dips finds how long the rate was below the level, and when it was back.
+// dips finds the time for which the rate was below the level, and when it was back.
 func (l look) dips() {
 	first := int64(Never)
 	for at := l.from; at+int64(dip) <= l.end; at += int64(results.ProgressTick) {

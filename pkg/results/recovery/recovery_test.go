@@ -10,11 +10,11 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// begin is when the tests' loads begin.
+// begin is when the loads of tests begin.
 var begin = time.Unix(1_000_000, 0).UTC()
 
-// load returns a load with 100 requests due in each 100 ms tick, for some ticks. ok returns how
-// many requests in a tick end ok, and failed how many fail.
+// load returns a load with 100 requests due in each 100 ms tick, for some ticks. ok returns the
+// number of requests in a tick that end ok, and failed the number that fail.
 func load(ticks int, ok, failed func(tick int) int64) *Timeline {
 	tick := int64(results.ProgressTick)
 	end := begin.Add(time.Duration(int64(ticks) * tick))
@@ -62,7 +62,7 @@ func TestOf(t *testing.T) {
 	if want := 2*time.Second + 20; r.Blackout != want || r.BlackoutAt != 500*time.Millisecond-10 {
 		t.Errorf("blackout %v at %v, want %v at 500 ms", r.Blackout, r.BlackoutAt, want)
 	}
-	// The last tick before the gap's end may begin the two seconds: one tick may be empty.
+	// The last tick before the end of the gap may begin the two seconds: one tick may be empty.
 	if r.To95 < 2400*time.Millisecond || r.To95 > 2500*time.Millisecond {
 		t.Errorf("95 %% after %v, want the end of the gap", r.To95)
 	}
@@ -190,7 +190,7 @@ func TestOfCatchingUp(t *testing.T) {
 	}
 }
 
-// How a load behaves after it has recovered changes nothing: neither a late dip nor a late
+// Whatever a load does after it has recovered changes nothing: neither a late dip nor a late
 // backlog.
 func TestOfLater(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))

@@ -1,4 +1,4 @@
-// Package recovery measures how a disturbance affects a load and how long the load takes to be as
+// Package recovery measures the effect of a disturbance on a load and the time until the load is as
 // before, from the ticks in its records.
 package recovery
 
@@ -26,13 +26,13 @@ type tick struct {
 	due, ok, failed, unknown int64
 	// firstOK and lastOK are when the first and the last request ended ok; 0 if no request did.
 	firstOK, lastOK int64
-	// pending counts the requests due or sent without an outcome at the end; more is how many
-	// more these are than at the beginning.
+	// pending counts the requests due or sent without an outcome at the end; more is the number by
+	// which these are more than at the beginning.
 	pending, more int64
 	measured      bool
 }
 
-// Read reads the ticks from a run's folder.
+// Read reads the ticks from the folder of a run.
 func Read(dir string, run *results.DatabaseRun) (*Timeline, error) {
 	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
 	if err != nil && !errors.Is(err, results.ErrTruncated) {
@@ -50,16 +50,16 @@ func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
 	return t
 }
 
-// addStep adds a step's ticks. Nothing is pending when a step ends.
+// addStep adds the ticks of a step. Nothing is pending when a step ends.
 func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s results.Step) {
 	from, to := run.Measured(s)
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part has the bounds of a step's measured part.
+// part has the bounds of the measured part of a step.
 type part struct {
 	step     int
-	start    int64 // the step's
+	start    int64 // of the step
 	from, to int64
 }
 

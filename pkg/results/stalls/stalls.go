@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Share is a fraction of a slot's expected requests: a slot with fewer is stalled.
+	// Share is a fraction of the requests expected in a slot: a slot with fewer is stalled.
 	Share = 0.5
 	// leastExpected is the fewest requests to be expected in a slot on average: with fewer, only
 	// half would often end in a slot by chance. leastDue is the fewest in one judged slot.
@@ -20,12 +20,12 @@ const (
 	mostTicks, mostJudged = 10, 3_000_000
 )
 
-// Step lists a step's stalls. Its measured window is cut into slots, one tick long or, if few
+// Step lists the stalls in a step. Its measured window is cut into slots, one tick long or, if few
 // requests end in a tick, several.
 type Step struct {
 	Index int
 	From  time.Time
-	// Slot is a slot's length, 0 if the step is not judged, for the reason Why.
+	// Slot is the length of a slot, 0 if the step is not judged, for the reason Why.
 	Slot time.Duration
 	Why  string
 	// Slots counts the slots in the window. Stopped counts those in which this client did not
@@ -48,7 +48,7 @@ type Stretch struct {
 // At returns when a slot begins.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
 
-// Judged returns how many of the slots [from, to) were judged.
+// Judged returns the number of slots in [from, to) that were judged.
 func (s *Step) Judged(from, to int) (n int) {
 	for i := from; i < to; i++ {
 		if s.stopped == nil || !s.stopped[i] {
@@ -58,18 +58,18 @@ func (s *Step) Judged(from, to int) (n int) {
 	return n
 }
 
-// Length returns how long a stretch is.
+// Length returns the duration of a stretch.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
 
 // count counts the requests that were due, and those that ended ok, in a tick or a slot.
 type count struct{ due, ok int64 }
 
-// Finder finds a run's stalls from its progress.csv rows. It is not safe for concurrent use.
+// Finder finds the stalls in a run from its progress.csv rows. It is not safe for concurrent use.
 type Finder struct {
 	run    *results.DatabaseRun
 	steps  []Step
 	ticks  map[int][]count
-	window map[int]time.Duration // from a step's start to its window
+	window map[int]time.Duration // from the start of a step to its window
 }
 
 // NewFinder returns a finder without rows yet.
@@ -107,8 +107,7 @@ func (f *Finder) Add(p *results.Progress) {
 	}
 }
 
-// Steps returns the run's steps with the stalls in all rows. It must be called once, after the last
-// row.
+// Steps returns the steps with the stalls in all rows. It must be called once, after the last row.
 func (f *Finder) Steps() []Step {
 	for i := range f.steps {
 		if s := &f.steps[i]; s.Why == "" {
@@ -118,7 +117,7 @@ func (f *Finder) Steps() []Step {
 	return f.steps
 }
 
-// Read finds the stalls in a run's records, in folder dir. Its errors are as in
+// Read finds the stalls in the records of a run, in folder dir. Its errors are as in
 // [results.EachProgress]; records in older formats have no ticks.
 func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 	f := NewFinder(run)
@@ -128,7 +127,7 @@ func Read(dir string, run *results.DatabaseRun) ([]Step, error) {
 	return f.Steps(), nil
 }
 
-// judge finds a step's stalls.
+// judge finds the stalls in a step.
 func (s *Step) judge(ticks []count, rated bool, stopped []results.Stretch) {
 	var sum count
 	for _, t := range ticks {

@@ -1,4 +1,4 @@
-// Package across judges how several parts of a load held the same locks, as each recorded by its
+// Package across judges the locks that several parts of a load held, as each recorded them by its
 // own clock.
 package across
 
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Most is how many holdings a load's parts remember together.
+// Most is the number of holdings that the parts of a load remember together.
 const Most = 2_000_000
 
 // Holding is the time in which a holder believed that it held a lock.
@@ -20,7 +20,7 @@ type Holding struct {
 	Doubtful bool
 }
 
-// chunk is about how many bytes a message has.
+// chunk is the approximate size of a message in bytes.
 const chunk = 256 << 10
 
 // Encode returns holdings in a compact form, in pieces for messages.
@@ -46,7 +46,7 @@ func Encode(list []Holding) (pieces [][]byte) {
 
 var errPiece = errors.New("holdings of locks end amid a number")
 
-// Decode appends a piece's holdings to list, which may have at most most of them.
+// Decode appends the holdings of a piece to list, which may have at most most of them.
 func Decode(list []Holding, piece []byte, most int) ([]Holding, error) {
 	var last Holding
 	for len(piece) > 0 {

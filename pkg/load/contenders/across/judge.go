@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Clock returns the times on a common clock between which a part's own clock showed a time; false
+// Clock returns the times on a common clock between which the clock of a part showed a time; false
 // if that is not known.
 type Clock func(ns int64) (earliest, latest int64, ok bool)
 
@@ -16,17 +16,17 @@ type Part struct {
 	Clock Clock
 }
 
-// mostOpen bounds with how many holdings of its lock a new one is compared: a store that gives a
-// lock to more at once is caught by these.
+// mostOpen bounds the number of holdings of its lock with which a new one is compared: a store that
+// gives a lock to more at once is caught by these.
 const mostOpen = 100
 
-// Verdict counts the certain overlaps between different parts' holdings, for every time that
+// Verdict counts the certain overlaps between holdings of different parts, for every time that
 // their clocks could have shown within their bounds.
 type Verdict struct {
-	// Compared holdings were compared with other parts' holdings.
+	// Compared holdings were compared with holdings of other parts.
 	Compared int64
-	// Overlaps counts holdings that began while another part's certainly went on. Disorder counts
-	// those whose fence was not greater than an earlier one's in another part.
+	// Overlaps counts holdings that began while one of another part certainly went on. Disorder
+	// counts those whose fence was not greater than that of an earlier one in another part.
 	Overlaps, Disorder int64
 	// Unsure counts holdings for which neither an overlap nor its absence is certain: the clocks
 	// are not known well enough, or a stopped process may explain it.
@@ -43,7 +43,7 @@ type span struct {
 	latestAcquired, earliestSent int64
 }
 
-// Judge compares different parts' holdings. Holdings within a part are not compared: the part has
+// Judge compares holdings of different parts. Holdings within a part are not compared: the part has
 // judged them.
 func Judge(parts []Part) (v Verdict) {
 	var all []span
@@ -76,7 +76,7 @@ func Judge(parts []Part) (v Verdict) {
 	return v
 }
 
-// one judges one lock's holdings, ordered by the earliest times at which they can have begun.
+// one judges the holdings of one lock, ordered by the earliest times at which they can have begun.
 func (v *Verdict) one(spans []span, parts int) {
 	var open []*span              // possibly not ended
 	ended := make([]*span, parts) // by part, the one that certainly ended last
@@ -117,7 +117,7 @@ func (v *Verdict) one(spans []span, parts int) {
 	}
 }
 
-// behind reports whether the fence is not greater than that of another part's holding that ended
+// behind reports whether the fence is not greater than that of a holding in another part that ended
 // last before this one began.
 func (s *span) behind(ended []*span) bool {
 	var last *span
