@@ -54,6 +54,7 @@ race: tools-build ## tests with the race detector, without databases to install,
 test-long: tools-test ## what make test and make race leave out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, more races, kills at every step, 4 GiB over one stream; half an hour
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -p 2 -timeout 60m -run '^Test(Conformance|Secure|LoseMember|RecordedAnswers)' $(SUITES)
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -timeout 30m -run '^Test(Kill|Consistency|RaceForAgents|RaceToTakeOver)$$' ./control
+	DBTESTER_LONG=1 $(GO) test -vet=off -run Pages ./analyze/publish/published
 	DBTESTER_LONG=1 $(GO) test -vet=off -timeout 10m -run '^TestLongStream$$' ./pkg/database/etcd/stream
 	$(GO) test -race -vet=off -p 1 -timeout 60m $$($(GO) list ./... | grep -E '/($(PLAIN))$$')
 
@@ -183,8 +184,9 @@ consistency-cost: ## measure what judging costs clients of etcd and Consul, in t
 	@mkdir -p bin && scripts/consistency-cost.sh bin/consistency-cost.md
 	mv bin/consistency-cost.md test-results/consistency-cost.md
 
-reports: build ## make the reports of the published records again: make reports [NAMES="quickstart quota"]; a minute
+reports: build ## make the reports of the published records again, and look at their pages: make reports [NAMES="quickstart quota"]; two minutes
 	scripts/publish-results.sh --reports $(NAMES)
+	DBTESTER_LONG=1 $(GO) test -run Pages ./analyze/publish/published
 
 newcomer: build ## the way of a newcomer by docs/getting-started.md, with a timer: test-results/newcomer.md; minutes
 	scripts/newcomer.sh >bin/newcomer.md
