@@ -47,5 +47,5 @@ func (s *screen) within(c Column, like *run.Stage) string {
 	return ", 99 % of them within " + milliseconds(spread.Median)
 }
 
-// at returns a function that measures n at the stage of a run like the given one.
+// at returns a function that measures n at a run's stage like the given one.
 func at(like *run.Stage, n number) func(*run.Run) run.Measure { return run.At(like, n.of) }

@@ -157,6 +157,6 @@ type kind struct {
 	// number is the number by which the columns are compared.
 	number number
 	say    func(*screen) string
-	// own means that the sentence is by an ability, with its own numbers, and names no winner.
+	// own means that the sentence is an ability's, with its own numbers, and names no winner.
 	own bool
 }

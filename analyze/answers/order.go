@@ -10,9 +10,9 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// phrases are the wordings for an order by one number. Each takes the name and value of a column.
+// phrases are the wordings for an order by one number. Each takes a column's name and value.
 type phrases struct {
-	// have states the value in a column, and further that in the next column of a list.
+	// have states a column's value, and further the next column's value in a list.
 	have, further func(name, value string) string
 	// ahead states the value of a column that leads some others, and most that of one that leads
 	// all others, if there are several.
@@ -110,7 +110,7 @@ func (k *ranking) unordered(columns, known, equal []int, p phrases, point string
 	return fmt.Sprintf("%s cannot be told apart: %s", p.what, k.list(columns))
 }
 
-// values states the value in each column, in order.
+// values states each column's value, in order.
 func (k *ranking) values(columns []int, p phrases) string {
 	var parts []string
 	for i, c := range columns {
@@ -132,7 +132,7 @@ func (k *ranking) list(columns []int) string {
 	return names(parts)
 }
 
-// textOf formats the median in a column for the number.
+// textOf formats a column's median for the number.
 func (k *ranking) textOf(c Column) string { return c.median(k.measureOf, k.number.text) }
 
 // throughputPhrases are the wordings for throughputs.

@@ -166,7 +166,7 @@ func (k *ranking) measureOf(r *run.Run) run.Measure {
 	return k.number.of(r, r.Stages[at])
 }
 
-// value returns the median in a column for the number; NaN if unknown.
+// value returns a column's median for the number; NaN if unknown.
 func (k *ranking) value(c Column) float64 {
 	spread, first := c.Measure(k.measureOf)
 	if !first.Known() {
@@ -175,7 +175,7 @@ func (k *ranking) value(c Column) float64 {
 	return spread.Median
 }
 
-// claimed reports whether the sentence states the order of a pair.
+// claimed reports whether the sentence orders a pair.
 func (k *ranking) claimed(r relation) bool {
 	return slices.ContainsFunc(k.claims, func(c Claim) bool {
 		return c.Ahead == k.columns[r.ahead].Name && c.Behind == k.columns[r.a+r.b-r.ahead].Name

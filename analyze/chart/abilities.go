@@ -6,8 +6,8 @@ import (
 	"github.com/coreos/dbtester/analyze/figure"
 )
 
-// abilityFigures are the figures by abilities. leading names those that show the effects of an
-// ability; readers see them first.
+// abilityFigures are the figures that abilities add. leading names those that show an ability's
+// effects; readers see them first.
 func abilityFigures(d *Data) (out []figure.Figure, leading []string) {
 	var columns []abilities.Column
 	for _, g := range d.groups() {

@@ -10,8 +10,8 @@ import (
 )
 
 // A column with the mean over servers has a gap where any server was not sampled, because the mean
-// over the others is a different quantity. In a figure, the death of a member would end the line
-// for good. There the line continues with the remaining members, and a note says so.
+// over the others is a different quantity. In a figure, a member's death would end the line for
+// good. There the line continues with the remaining members, and a note says so.
 
 // leastAbsence is the number of seconds without a sample that make a member count as gone. Shorter
 // absences are missed samples and leave a gap.

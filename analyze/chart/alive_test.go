@@ -13,8 +13,8 @@ import (
 )
 
 // The line with the mean over members continues with the remaining members after one died, and a
-// note says so. If a member missed one sample, the line has a gap: the mean over the others would
-// be a jump that did not happen. The series in the CSV has a gap in both cases.
+// note says so. If a member missed one sample, the line has a gap: the others' mean would be a jump
+// that did not happen. The series in the CSV has a gap in both cases.
 func TestMeanGoesOnWhenAMemberDies(t *testing.T) {
 	const seconds = 12
 	samples := func(mb float64, missing ...int) packed.Samples {

@@ -77,7 +77,7 @@ func TestLatencyBoxes(t *testing.T) {
 // The knee has a point for each step, named by it.
 func TestKnee(t *testing.T) {
 	d := stepped(t)
-	for _, r := range d.Runs { // the one in a hundred in the fixture that fails has no latency
+	for _, r := range d.Runs { // the one in a hundred that fails in the fixture has no latency
 		for _, g := range r.Stages {
 			g.Latency.Due = g.Latency.OK
 		}
@@ -108,7 +108,7 @@ func TestFailedRequestsAreMarkedByKeys(t *testing.T) {
 
 // Members that differ have a line each; the leader is named.
 func TestMembersThatDiffer(t *testing.T) {
-	d := stepped(t) // the second member uses one and a half times the processor time of the first
+	d := stepped(t) // the second member uses half as much processor time again as the first
 	d.Runs[0].Machines.Leaders = []int{1}
 	f := named(t, memberFigures(d), "CPU-BY-MEMBER")
 	if len(f.Panels) != 2 || len(f.Series) != 4 || f.Series[1].Name != "etcd-v3.6, member 2, led" || f.Series[3].Panel != 1 {

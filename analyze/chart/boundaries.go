@@ -39,18 +39,18 @@ func boundariesOf(g trials.Group) []figure.Boundary {
 // mostPanels limits the panels in a figure.
 const mostPanels = 8
 
-// split reports whether the steps on databases began at different times, so that each database
-// needs its own plot.
+// split reports whether the databases' steps began at different times, so that each database needs
+// its own plot.
 func (d *Data) split() bool { return len(d.groups()) <= mostPanels && !d.stepsShared() }
 
-// stepsShared reports whether the steps on all databases began at the same times.
+// stepsShared reports whether all databases' steps began at the same times.
 func (d *Data) stepsShared() bool {
 	first := boundariesOf(d.groups()[0])
 	return !slices.ContainsFunc(d.groups(), func(g trials.Group) bool { return !sameBoundaries(first, boundariesOf(g)) })
 }
 
-// markSteps draws where the steps start: in the panel of each database, or once if they agree to
-// half a second.
+// markSteps draws where the steps start: in each database's panel, or once if they agree to half a
+// second.
 func (d *Data) markSteps(f *figure.Figure, panels bool) {
 	if !panels {
 		if d.stepsShared() {

@@ -54,7 +54,7 @@ func (d *Data) percentileByClients() figure.Figure {
 	return f
 }
 
-// variant is a column in the series, and the way in which its line differs from the main one.
+// variant is a column in the series, and how its line differs from the main one.
 type variant struct {
 	column string
 	style  func(*figure.Series)

@@ -14,7 +14,7 @@ func onePoint(d *Data) *Data {
 	return d
 }
 
-// Databases at one point are bars at the medians; the trials are dots on them.
+// Databases at one point are bars for the medians over trials; the trials are dots on them.
 func TestDatabasesAtOnePoint(t *testing.T) {
 	d := onePoint(threeTrials(t))
 	for i, r := range d.Runs {

@@ -150,7 +150,7 @@ func (s *Series) meanRequest() merge {
 	return meanBy(func(second int) float64 { return requests[second] })
 }
 
-// memoryRange returns the lowest and highest memory over servers by second.
+// memoryRange returns the lowest and highest memory over the servers, by second.
 func (s *Series) memoryRange(servers int) (least, most []float64) {
 	least, most = make([]float64, len(s.Unix)), make([]float64, len(s.Unix))
 	for i := range s.Unix {

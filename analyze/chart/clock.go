@@ -12,13 +12,13 @@ import (
 
 // Time axes show seconds since the load started in each run, by the client clock.
 
-// elapsed converts unix nanoseconds to the time axis of a run.
+// elapsed converts unix nanoseconds to a run's time axis.
 func elapsed(r *run.Run, unixNano int64) float64 { return float64(unixNano-r.Origin()) / 1e9 }
 
-// elapsedAt converts a time to the time axis of a run.
+// elapsedAt converts a time to a run's time axis.
 func elapsedAt(r *run.Run, at time.Time) float64 { return elapsed(r, at.UnixNano()) }
 
-// middle converts a unix second to the time axis of a run: the middle of its part inside the load.
+// middle converts a unix second to a run's time axis: the middle of its part inside the load.
 func middle(r *run.Run, unix int64) float64 {
 	from, to := max(unix*1e9, r.Origin()), (unix+1)*1e9
 	if end := r.Windows.Load.To; end > from {
@@ -49,7 +49,7 @@ func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Fi
 	return f
 }
 
-// inside reports whether a second lies inside the steps of a load.
+// inside reports whether a second lies inside a step of the load.
 func inside(r *run.Run, unix int64) bool {
 	return len(r.Windows.Measured) == 0 || r.Windows.Inside(unix)
 }

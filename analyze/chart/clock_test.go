@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// timed returns time pictures for the load in the fixture, which begins and ends in the middle of a
+// timed returns time pictures for the fixture's load, which begins and ends in the middle of a
 // second.
 func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (all []figure.Figure) {
 	t.Helper()
@@ -32,7 +32,7 @@ func timed(t *testing.T, edit func(*results.DatabaseRun), columns ...string) (al
 	return plotted(d)
 }
 
-// Step lines and values by second are at their times by the clock of the load, not at the preceding
+// Step lines and values by second are at their times by the load's own clock, not at the preceding
 // unix second.
 func TestTimeFiguresHaveTheLoadsClock(t *testing.T) {
 	f := timed(t, func(*results.DatabaseRun) {}, "AVG-LATENCY-MS")[0]
@@ -63,7 +63,7 @@ func TestPartsOfSecondsAreMarkedInEveryPicture(t *testing.T) {
 	}
 }
 
-// Activity on machines before the load, such as the preload, is not in its pictures.
+// Machine activity before the load, such as the preload, is not in its pictures.
 func TestTheSecondThatBeganBeforeTheLoadHasNoTraffic(t *testing.T) {
 	for column, gap := range map[string]bool{"AVG-WRITE-BYTES-NUM-DELTA": true, "AVG-CPU": true, "AVG-VMRSS-MB": false, "AVG-THROUGHPUT": false} {
 		y := timed(t, func(*results.DatabaseRun) {}, column)[0].Series[0].Y

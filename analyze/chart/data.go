@@ -16,7 +16,7 @@ type Data struct {
 	Runs   []*run.Run
 	Series []*Series // one per run
 	Plots  []Plot
-	// Sweeps are the curves over runs.
+	// Sweeps are the runs' curves.
 	Sweeps []curve.Sweep
 	Marks  []run.Mark
 

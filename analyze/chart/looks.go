@@ -9,11 +9,11 @@ import (
 	"github.com/coreos/dbtester/analyze/run/trials"
 )
 
-// look is the way in which every figure in a report draws one group of repeated runs. The colour
-// belongs to the database family, the shade and the marker to the runs.
+// look is how every figure in a report draws one group of repeated runs. The colour belongs to the
+// database's family, the shade and the marker to the runs.
 type look struct{ key, variant, marker int }
 
-// lookOf returns the look of a run.
+// lookOf returns a run's look.
 func (d *Data) lookOf(r *run.Run) look {
 	keys, members := map[string]int{}, map[string]int{}
 	at := d.place(r)

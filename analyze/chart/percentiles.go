@@ -57,8 +57,8 @@ func percentileFigures(d *Data) []figure.Figure {
 	return []figure.Figure{withDoubts(f)}
 }
 
-// partFigures show the percentiles of each database by kind of step and by operation. All lines
-// have the colour of the database.
+// partFigures show each database's percentiles by kind of step and by operation. All lines have the
+// database's colour.
 func partFigures(d *Data) (out []figure.Figure) {
 	for _, g := range d.groups() {
 		r, name := g.Runs[0], g.Title()

@@ -32,7 +32,7 @@ func mainPlaces() [][]string {
 	}
 }
 
-// ranked marks the main figures and moves them to the front: first some figures by abilities, by
+// ranked marks the main figures and moves them to the front: first some that abilities add, by
 // their names, then the figures with a place. The others keep their order.
 func ranked(all []figure.Figure, ofAbilities []string) []figure.Figure {
 	var first []figure.Figure

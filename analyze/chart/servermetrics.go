@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// quantity is a server series and the way to read it.
+// quantity is a server series and how it is read.
 type quantity struct {
 	metric.Series
 	get func(*run.Reading) run.Measure

@@ -12,7 +12,7 @@ import (
 // mostStalls limits the drawn stalls in a run. The longest are drawn.
 const mostStalls = 50
 
-// markStalls draws a strip for each stall, and notes the meaning of strips.
+// markStalls draws a strip for each stall, and notes the meaning of the strips.
 func (d *Data) markStalls(f *figure.Figure) {
 	drawn, all := 0, 0
 	for _, r := range d.Runs {

@@ -11,8 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Each stall is a strip at its time in the colour of its database, with the events that it
-// coincided with. If there are many, the longest ones in a run are drawn, in order.
+// Each stall is a strip at its time in its database's colour, with the events that it coincided
+// with. If there are many, the longest ones in a run are drawn, in order.
 func TestMarkStalls(t *testing.T) {
 	begin := time.Unix(1000, 5e8)
 	of := func(tag string, stalls ...run.Stall) *run.Run {

@@ -14,15 +14,15 @@ import (
 // drawn.
 const mostStops = 4
 
-// stop is a stretch of time in which the client in a run was stopped.
+// stop is a stretch of time in which a run's client was stopped.
 type stop struct {
 	results.Stretch
 	run *run.Run
 }
 
-// markStops draws when the client in a run was stopped, because measurements taken then are no
-// evidence about the database. A stretch has a line at its beginning and, if it lasts at least a
-// second, another at its end.
+// markStops draws when a run's client was stopped, because measurements taken then are no evidence
+// about the database. A stretch has a line at its beginning and, if it lasts at least a second,
+// another at its end.
 func (d *Data) markStops(f *figure.Figure, runs ...*run.Run) {
 	var all []stop
 	for _, r := range runs {

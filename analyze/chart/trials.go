@@ -49,8 +49,8 @@ func (d *Data) sameSecond(i, _ int, x float64) float64 {
 }
 
 // add adds lines. of makes the lines for a run from an empty series. Lines for a single run are
-// added as they are; trials are added as their median, with each trial as a detail. Lines from
-// trials belong together if their names are equal after the name of the run.
+// added as they are; trials are added as their median, with each trial as a detail. Trials' lines
+// belong together if their names are equal after the run's name.
 func (d *Data) add(f *figure.Figure, place placing, of func(i int, s figure.Series) []figure.Series) {
 	for _, g := range d.groups() {
 		var names []string
@@ -100,8 +100,8 @@ func (p part) detail() figure.Series {
 // statisticMedian names the median over trials in CSV files.
 const statisticMedian = "median"
 
-// median merges the lines from trials. A position has a value only if more than half the trials
-// have one there: where the slowest trial ends would not be a median.
+// median merges the trials' lines. A position has a value only if more than half the trials have
+// one there: where the slowest trial ends would not be a median.
 func median(g trials.Group, name string, parts []part, place placing) figure.Series {
 	s := parts[0].Series
 	s.Name, s.Statistic = g.Title()+name, statisticMedian
@@ -158,7 +158,7 @@ type placed struct {
 	part, n int
 }
 
-// joiner joins the points from trials at one position. It keeps its memory from one position to the
+// joiner joins the trials' points at one position. It keeps its memory from one position to the
 // next, because a line has thousands.
 type joiner struct {
 	all, known, whole []spot

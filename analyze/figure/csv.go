@@ -12,10 +12,10 @@ import (
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 )
 
-// CSV writes the data in the figure: a header, and one row per X in ascending order (Bars: per
-// category; Heat: per left edge of a column). Each series has a column, and further columns for its
-// band and for its uncertain and partial points if it has them. Each row in a grid has a column
-// named after its edges. A gap is an empty field.
+// CSV writes the figure's data: a header, and one row per X in ascending order (Bars: per category;
+// Heat: per left edge of a column). Each series has a column, and further columns for its band and
+// for its uncertain and partial points if it has them. Each row in a grid has a column named after
+// its edges. A gap is an empty field.
 func CSV(w io.Writer, f Figure) error {
 	if err := f.check(); err != nil {
 		return err

@@ -92,7 +92,7 @@ type Axis struct {
 	Names map[float64]string
 }
 
-// Dash distinguishes the statistics for one database.
+// Dash distinguishes one database's statistics.
 type Dash int
 
 // Dash patterns. Dots are reserved for [Series.Uncertain].

@@ -64,7 +64,7 @@ func Marker(shape int, radius float64) string {
 }
 
 // Shades returns the colours for grid cells, from the lowest count to the highest, and a function
-// that returns the index for a count, or -1 for an empty cell.
+// that returns a count's index in them, or -1 for an empty cell.
 func (g *Grid) Shades() (colors []string, level func(n float64) int) {
 	least, most, _ := g.extent()
 	for i := range heatShades {

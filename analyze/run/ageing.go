@@ -43,7 +43,7 @@ type AgeingMeasure struct {
 	Missing string
 	// Drift is in the measure's unit per minute.
 	Drift drift.Drift
-	// P is Drift.P, corrected for all measures and steps.
+	// P is Drift.P, corrected for the number of measures and steps.
 	P float64
 }
 
@@ -105,7 +105,7 @@ func newAgeing(record *results.DatabaseRun) (a Ageing) {
 	return a
 }
 
-// mostMinutes bounds a step: thirty days.
+// mostMinutes bounds a step's length: thirty days.
 const mostMinutes = 30 * 24 * 60
 
 // minute returns the minute that contains a time in unix nanoseconds, and false outside all

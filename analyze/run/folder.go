@@ -59,7 +59,7 @@ func FromFolders(ctx context.Context, dirs ...string) ([]Folder, error) {
 	return folders, each(ctx, len(readers), func(i int) { readers[i].finish() })
 }
 
-// each calls do on all processors, and stops with the error of ctx when ctx ends.
+// each calls do on all processors, and stops with ctx's error when ctx ends.
 func each(ctx context.Context, n int, do func(i int)) error {
 	return parallel.Each(n, func(i int) error {
 		if err := ctx.Err(); err != nil {

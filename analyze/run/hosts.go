@@ -73,8 +73,8 @@ func (s sharing) groupBy(client string, nameOf func(server int) string) []group 
 	return out
 }
 
-// issuerAt returns the load issuer on the machine of a server, or "". In a run with generators
-// control issues no load, so its machine does not count.
+// issuerAt returns the load issuer on a server's machine, or "". In a run with generators control
+// issues no load, so its machine does not count.
 func (s sharing) issuerAt(server int, client bool) string {
 	generators := s.info.Record.Generators
 	boot := s.bootOf(server)
@@ -140,8 +140,8 @@ func (s sharing) clientBoot() string {
 	return ""
 }
 
-// bootOf identifies the machine of a member: the boot id from its samples or agent, or the client's
-// if the member has a loopback address; "" if unknown.
+// bootOf identifies a member's machine: the boot id from its samples or agent, or the client's if
+// the member has a loopback address; "" if unknown.
 func (s sharing) bootOf(server int) string {
 	if last, ok := s.machines.Servers[server].Samples.Last(); ok && host(last) != "" {
 		return host(last)
@@ -160,7 +160,7 @@ func (s sharing) bootOf(server int) string {
 }
 
 // SharedHost describes which members share a host with one another, the client or a generator; ""
-// if no member does. known is false if the records do not identify the machine of any member.
+// if no member does. known is false if the records identify no member's machine.
 func (r *Run) SharedHost() (text string, known bool) {
 	var parts []string
 	for _, g := range r.sharing().hosts() {

@@ -66,8 +66,8 @@ func (i *Info) Name() string { return i.Tag + i.Ran() }
 // BuiltIn is how manifests name a server that is part of dbtester.
 const BuiltIn = "built-in"
 
-// Releases returns the way in which the binaries of each member were obtained, in member order. If
-// a database has several parts, each entry also names the release.
+// Releases returns how each member's binaries were obtained, in member order. If a database has
+// several parts, each entry also names the release.
 func (i *Info) Releases() (out []string) {
 	for _, m := range i.Record.Members {
 		switch {

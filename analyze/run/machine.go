@@ -59,13 +59,13 @@ func (m *Machine) during(w Span) (first, end int) {
 	return first, end
 }
 
-// SamplesWithin counts the samples in the window, by second.
+// SamplesWithin counts the samples in the window's seconds.
 func (m *Machine) SamplesWithin(w Span) int {
 	first, end := m.within(w)
 	return end - first
 }
 
-// within returns the samples in the window, by second.
+// within returns the samples in the window's seconds.
 func (m *Machine) within(w Span) (from, end int) {
 	if w.empty() {
 		return 0, 0

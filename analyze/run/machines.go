@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/clocks"
 )
 
-// Machines holds samples from all machines, and the disks, logs and leaders.
+// Machines holds samples from all machines, and the members' disks, logs and leaders.
 type Machines struct {
 	Servers []Machine
 	Client  Machine

@@ -19,15 +19,15 @@ import (
 const (
 	// KindClient: this client did not run for 100 ms or longer.
 	KindClient = "client stopped"
-	// KindOther: other programs kept the processors on a machine busy.
+	// KindOther: other programs used much of a machine's processors.
 	KindOther = "other load on the machine"
 	// KindCollector: a member's runtime stopped its threads.
 	KindCollector = "runtime pauses of a member"
 )
 
 const (
-	// otherShare is the share of the processors on a machine that other programs use in a second
-	// with other load. longPauses is how long a runtime stops its threads in a second with pauses.
+	// otherShare is the share of a machine's processors that other programs use in a second with
+	// other load. longPauses is how long a runtime stops its threads in a second with pauses.
 	otherShare = 0.25
 	longPauses = 50 * time.Millisecond
 	// mostKinds bounds the kinds, and mostKind the characters in one.
@@ -86,7 +86,7 @@ type Happening struct {
 	Effect bool
 }
 
-// Pauses yields the times in which this client or the runtime of a member did not run.
+// Pauses yields the times in which this client or a member's runtime did not run.
 func (r *Run) Pauses() iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, s := range r.Info.Record.Stopped() {
@@ -108,7 +108,7 @@ func (r *Run) Pauses() iter.Seq[Happening] {
 }
 
 // OtherLoad yields the seconds in spans in which programs other than this client and the members
-// used much of the processors on a machine.
+// used much of a machine's processors.
 func (r *Run) OtherLoad(spans []Span) iter.Seq[Happening] {
 	return func(yield func(Happening) bool) {
 		for _, h := range r.hostsUsed() {
@@ -269,7 +269,7 @@ func (m *Machine) usedCPU(n metric.Name) (u used) {
 	return u
 }
 
-// other is the share of the processors on the machine that other programs used; 0 if unknown.
+// other is the share of the machine's processors that other programs used; 0 if unknown.
 func (h *hostUsed) other(from, to int64) float64 {
 	sum, ok := h.host.grown(from, to)
 	if !ok || slices.ContainsFunc(h.ended, func(s Span) bool { return s.From < to && from < s.To }) {

@@ -24,7 +24,7 @@ type Own struct {
 	sizes map[int][][]float64
 }
 
-// ownNumbers are the numbers for a metric that tables show.
+// ownNumbers are the numbers that tables show for a metric.
 type ownNumbers struct {
 	reported       bool
 	growth, inside Measure

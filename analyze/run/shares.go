@@ -14,9 +14,8 @@ func (m *Machine) ShareWithin(windows []Span, n metric.Name) Measure {
 	return shareWithin(windows, func(w Span) Measure { return m.GrowthWithin(w, Of(n)) })
 }
 
-// UsedAt returns the number of processors that this run used on the machine of a member, on average
-// over the windows: the sum over all members there, and the client if it is there, without
-// generators.
+// UsedAt returns the number of processors that this run used on a member's machine, on average over
+// the windows: the sum over all members there, and the client if it is there, without generators.
 func (r *Run) UsedAt(server int, windows []Span) Measure {
 	sum := Measured(0, 0)
 	for _, g := range r.sharing().hosts() {

@@ -14,7 +14,7 @@ type Span struct{ From, To int64 }
 func (s Span) empty() bool      { return s.To <= s.From }
 func (s Span) seconds() float64 { return float64(s.To-s.From) / 1e9 }
 
-// Windows are the times in a load.
+// Windows are the times of a load.
 type Windows struct {
 	// Load reaches from the start of the first step to the end of the last.
 	Load Span

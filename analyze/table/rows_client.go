@@ -41,7 +41,7 @@ func clientRows() []Row {
 	}
 }
 
-// lateness prints the quantile q, 1 for the maximum, of the time from due until a free client sent.
+// lateness prints the quantile q, 1 for the maximum, of how long after due a free client sent.
 func lateness(q float64, get func(*results.Spread) int64) func(*run.Run) Cell {
 	return func(r *run.Run) Cell {
 		if !r.Rated() {
@@ -66,7 +66,7 @@ func schedulingLag(r *run.Run) Cell {
 		func(s *results.Spread) Cell { return spreadCell(.99, s.P99, s.N) }, missing("not recorded"))
 }
 
-// stopsOf returns the stops in an issuer process.
+// stopsOf returns when an issuer's process was stopped.
 func stopsOf(i results.Issuer) *results.Stops { return i.Stops }
 
 func stoppedShare(r *run.Run) Cell {

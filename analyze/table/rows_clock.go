@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// clockRows show the accuracy of member times.
+// clockRows show how accurately the members' times are known.
 func clockRows() []Row {
 	return []Row{
 		{Name: "CLOCK-OFFSET", Unit: "ms", Definition: "how far each member's clock was ahead of the client's clock, within half the shortest round trip of a heartbeat; samples and logs are converted with the offsets over time; moved is the change that these errors do not explain", Ours: true,

@@ -124,8 +124,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestBottleneck has a leader that synced for most of the time: it is named if the waits of its
-// threads for processors are known.
+// TestBottleneck has a leader that synced for most of the time: it is named if its threads' waits
+// for processors are known.
 func TestBottleneck(t *testing.T) {
 	for _, tt := range []struct {
 		name           string

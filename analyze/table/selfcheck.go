@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// selfCheckNotes describe the accuracy with which clients pace, each text once.
+// selfCheckNotes describe how exactly the clients pace, each text once.
 func selfCheckNotes(runs []*run.Run) (notes []string) {
 	var said run.PerTag
 	for _, r := range runs {
@@ -52,7 +52,7 @@ func selfCheckText(s *results.SelfCheck) string {
 		s.Date.UTC().Format("2006-01-02 15:04 UTC"), paces, p99(s.TimerLateness), p99(s.ClientLateness))
 }
 
-// SelfCheckFact also states the precision of latencies, the program that ran the check, and whether
+// SelfCheckFact also states how precise latencies are, the program that ran the check, and whether
 // the check ran on another machine.
 func SelfCheckFact(m *results.Manifest) string {
 	s := m.SelfCheck

@@ -1,5 +1,5 @@
 // Package choose answers which databases meet a need: a request rate within limits on latency and
-// errors. It also answers the headroom that each has, its cost at that load, and the limits of the
+// errors. It also answers how much headroom each has, its cost at that load, and the limits of the
 // runs. It is pure: observations in, answers out.
 package choose
 

@@ -23,12 +23,12 @@ func (r *Report) compareAbilities() {
 	}
 }
 
-// otherHeader names the columns in a comparison by an ability.
+// otherHeader names the columns in an ability's comparison.
 func otherHeader(c *abilities.Comparison) []string {
 	return []string{c.Heading, "A", "B", "difference"}
 }
 
-// otherLines returns the rows in a comparison by an ability.
+// otherLines returns the rows in an ability's comparison.
 func otherLines(c *abilities.Comparison) (out [][]string) {
 	for _, l := range c.Lines {
 		out = append(out, []string{l.Name, number(l.A), number(l.B), signedNumber(l.B - l.A)})

@@ -14,7 +14,7 @@ import (
 
 // Options must be fixed before anyone looks at the numbers.
 type Options struct {
-	// A and B are the result folders on each side.
+	// A and B are the result folders of the two sides.
 	A, B []string
 	// TagA and TagB select a database in each folder; "" selects the only one.
 	TagA, TagB string
@@ -59,7 +59,7 @@ type Report struct {
 	Differences []string
 	// Invalid are the marks that make numbers invalid. If there are any, there is no verdict.
 	Invalid []string
-	// Marks are all other marks.
+	// Marks are the other marks.
 	Marks []Marked
 	// Notes qualify the numbers.
 	Notes []string

@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// searched makes the runs on a side searches that found their throughput as capacity. Each held its
-// own rate.
+// searched makes a side's runs searches that found their throughput as capacity. Each held its own
+// rate.
 func searched(s Side) Side {
 	for _, r := range s.Runs {
 		rate := r.Run.Stages[0].Throughput.Average.Value
@@ -51,7 +51,7 @@ func TestCapacity(t *testing.T) {
 		if r.Verdict != tt.want || r.Interleaved != tt.interleaved || !strings.Contains(r.Sentence(), tt.sentence) {
 			t.Errorf("%s: %s, interleaved %v, %q; want %s, %v, %q", tt.name, r.Verdict, r.Interleaved, r.Sentence(), tt.want, tt.interleaved, tt.sentence)
 		}
-		// It leaves out the numbers and rates in last windows.
+		// It leaves out the numbers and rates of the last windows.
 		if text := r.Text(); len(r.Findings) != 1 || strings.Contains(text, "throughput") || strings.Contains(text, "rates") {
 			t.Errorf("%s: %d metrics, want the capacity alone and no rate that differs:\n%s", tt.name, len(r.Findings), text)
 		}

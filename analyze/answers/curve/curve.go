@@ -18,7 +18,7 @@ import (
 // Sweep holds the curves of all databases over one swept key.
 type Sweep struct {
 	Key workload.SweepKey `json:"key"`
-	// Unit is the unit of the swept values: "requests/s", "clients", "bytes", "keys" or "members".
+	// Unit is the swept values' unit: "requests/s", "clients", "bytes", "keys" or "members".
 	Unit    string   `json:"unit"`
 	Columns []Column `json:"columns"`
 	Curves  []Curve  `json:"curves"`
@@ -104,7 +104,7 @@ func sizeOf(r *run.Run, _ *run.Stage) run.Measure {
 	return r.Machines.Apparent
 }
 
-// Of returns the sweeps in the runs of a report, in key order.
+// Of returns the sweeps in a report's runs, in key order.
 func Of(runs []*run.Run) (all []Sweep) {
 	groups := trials.Groups(slices.DeleteFunc(slices.Clone(runs), func(r *run.Run) bool { return r.Info.Record.Swept == nil }))
 	for _, key := range workload.SweepKeys() {

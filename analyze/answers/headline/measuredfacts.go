@@ -55,7 +55,7 @@ func pauseFact(c answers.Column) string {
 	return answers.PauseText(first, spread.Median)
 }
 
-// keysFact states whether the key count by the database agrees with that of the load.
+// keysFact states whether the database's own key count agrees with the load's.
 func keysFact(c answers.Column) string {
 	var texts []string
 	for _, r := range c.Runs {

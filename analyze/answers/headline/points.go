@@ -103,7 +103,7 @@ func labelOf(g *run.Stage, of string) string {
 	return g.Label
 }
 
-// valuesOf returns the numbers in a column at its stage like the given one.
+// valuesOf returns a column's numbers at its stage like the given one.
 func valuesOf(c answers.Column, like *run.Stage) PointValues {
 	latency := func(q float64) PointValue {
 		return valueOfTrials(c, like, shortLength, func(g *run.Stage) run.Measure { return g.Latency.Due.Quantile(q) })

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// definition states the measure and format of a row.
+// definition states how a row is measured and formatted.
 type definition struct {
 	name, unit, definition string
 	better                 Better
@@ -87,7 +87,7 @@ func serverMemory(r *run.Run) run.Measure {
 	return r.Machines.MeanPeak(r.Windows.Load, run.Of(metric.RSSBytes))
 }
 
-// diskBytes is the number of bytes that members wrote per byte in keys and values.
+// diskBytes is how many bytes members wrote per byte in keys and values.
 func diskBytes(r *run.Run) run.Measure {
 	if r.Info.Unattended() {
 		return run.Missing(run.NoAgents)

@@ -10,7 +10,7 @@ import (
 
 // BenchmarkSecond does the work of one second for three pages, in the tenth minute of a load with
 // three members: the frame is made once, and sent to each. %-of-a-core is the CPU time for all
-// that, with the side of the pages in the connections.
+// that, with the pages' side of the connections.
 func BenchmarkSecond(b *testing.B) {
 	const pages, minutes = 3, 10
 	now := time.Now()
@@ -55,7 +55,7 @@ func BenchmarkSecond(b *testing.B) {
 	}
 }
 
-// cpu returns the CPU time of this process.
+// cpu returns this process's CPU time.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

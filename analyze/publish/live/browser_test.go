@@ -12,14 +12,14 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
-// until is an expression that is true as soon as a condition holds. The bound in the browser ends
-// the wait.
+// until is an expression that is true as soon as a condition holds. The browser's bound ends the
+// wait.
 func until(condition string) string {
 	return fmt.Sprintf(`new Promise(done => { const look = () => { if (%s) done(true); else setTimeout(look, 50); }; look(); })`, condition)
 }
 
-// A browser shows the seconds of a run as they arrive, keeps the choices by its reader, and finally
-// shows the report.
+// A browser shows a run's seconds as they arrive, keeps its reader's choices, and finally shows the
+// report.
 func TestInBrowser(t *testing.T) {
 	const hostile = `<img src=x onerror="document.title='owned'">`
 	r := around(time.Now())

@@ -107,7 +107,7 @@ func stepText(s workload.Step) string {
 	return clients
 }
 
-// ofMachines draws a value for each machine for the current database, from when its load started.
+// ofMachines draws a value for each machine of the current database, from when its load started.
 func (s *state) ofMachines(name, title string, y figure.Axis, value func(*machineLines) page.Line) plot {
 	p := plot{Figure: figure.Figure{Name: name, Title: title, Kind: figure.Lines, X: secondsAxis(), Y: y}}
 	l := s.current()
@@ -143,7 +143,7 @@ func byKindAndNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }
 
-// left returns the remaining time of the load, if its length is known.
+// left returns the load's remaining time, if its length is known.
 func (l *oneLoad) left(now time.Time) (time.Duration, bool) {
 	if l.ahead.Length == 0 || l.start.IsZero() {
 		return 0, false

@@ -14,12 +14,12 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// frame is the content of a page for one second. The script on the page reads it.
+// frame is a page's content for one second. The script on the page reads it.
 type frame struct {
 	// Number counts frames from 1.
 	Number int    `json:"number"`
 	Step   string `json:"step"`
-	// Line is the progress of the load.
+	// Line is the load's progress.
 	Line   string  `json:"line"`
 	Tables []table `json:"tables"`
 	Said   []note  `json:"said"` // the newest first
@@ -134,7 +134,7 @@ func (s *state) loadsTable() table {
 	return t
 }
 
-// machinesTable has the last sample from each machine for the current database.
+// machinesTable has the last sample from each machine of the current database.
 func (s *state) machinesTable() table {
 	t := table{ID: "machines", Head: []string{"machine", "processors", "memory", "written", "disk free"}, Rows: [][]string{}}
 	l := s.current()

@@ -61,7 +61,7 @@ func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.of(of).progress(r.clock(), p, ahead)
 }
 
-// Count shows the counts of a load as metrics.
+// Count shows a load's counts as metrics.
 func (r *Run) Count(of Of, counts *exposition.Part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,14 +82,14 @@ func (r *Run) Report(of Of, member string, s results.DatabaseSample) {
 	r.of(of).report(member, s)
 }
 
-// Happen records an event in the run of a database. Figures show faults and leaders.
+// Happen records an event in a database's run. Figures show faults and leaders.
 func (r *Run) Happen(of Of, e results.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.of(of).happen(e)
 }
 
-// of returns the load on a database. It replaces that of an earlier trial.
+// of returns a database's load. It replaces an earlier trial's load.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {
 		if l.of.Tag != of.Tag {

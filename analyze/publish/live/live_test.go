@@ -56,7 +56,7 @@ func sampleOf(at time.Time, written float64) results.Sample {
 	return s
 }
 
-// around is a run whose load on the second database has lasted for three seconds.
+// around is a run in which the load on the second database has lasted for three seconds.
 func around(now time.Time) *Run {
 	r := New("a title")
 	r.clock = func() time.Time { return now }
@@ -97,7 +97,7 @@ func counted(ended int64, errors ...int64) *exposition.Part {
 	return p
 }
 
-// frameOf returns the frame of a run as a page reads it.
+// frameOf returns a run's frame as a page reads it.
 func frameOf(t *testing.T, r *Run) (f struct {
 	Step, Line string
 	Figures    []struct {
@@ -255,7 +255,7 @@ func TestServers(t *testing.T) {
 	if got, want := r.Servers(), "members 42 % of a core, 5.0 MB in memory, 1.0 MB/s written"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	// After one sample the writes per second by a member are unknown.
+	// After one sample a member's writes per second are unknown.
 	r.Sample(of, "member 2", sampleOf(now.Add(3*time.Second), 1e6))
 	r.Happen(of, results.Event{Kind: results.EventLeader, Member: 1, Time: now})
 	if got, want := r.Servers(), "members 42/42 % of a core, 10 MB in memory, member 2 leads"; got != want {
@@ -325,7 +325,7 @@ func TestReported(t *testing.T) {
 	}
 }
 
-// The frames of a long run grow to a bound, and so does the memory for them.
+// A long run's frames grow to a bound, and so does the memory for them.
 func TestLongRun(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	r := New("long")
@@ -527,7 +527,7 @@ func TestWhoMayRead(t *testing.T) {
 	}
 }
 
-// stream opens the events of a run, and returns the lines.
+// stream opens the event stream, and returns its lines.
 func stream(t testing.TB, at string) (*bufio.Scanner, func()) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/events", nil)

@@ -32,14 +32,14 @@ type oneLoad struct {
 	reported map[string]answers // by member name
 }
 
-// second holds the rates in a second of a load, or in the part of it that belongs to a step.
+// second holds the rates in a second of the load, or in a step's part of that second.
 type second struct {
 	x                      float64 // seconds from when the load starts to the end of this one
 	offered, ended, faulty float64 // requests per second
 	p50, p99               float64 // milliseconds; 0 without an ok answer
 }
 
-// loadLines are the seconds of a load as lines in figures.
+// loadLines are a load's seconds as lines in figures.
 type loadLines struct{ ended, offered, faulty, p50, p99 page.Line }
 
 func (l *loadLines) add(s second) {
@@ -59,7 +59,7 @@ type boundary struct {
 // machine holds the samples from a machine.
 type machine struct {
 	sample results.Sample // the newest
-	point  point          // the same, in the units in figures
+	point  point          // the same, in figure units
 	// before are the points before the load has begun: its first second is reported at its end.
 	before []point
 	lines  machineLines
@@ -68,7 +68,7 @@ type machine struct {
 // machineLines are the samples from a machine during the load as lines in figures.
 type machineLines struct{ percent, resident, written page.Line }
 
-// point is a sample in the units in figures.
+// point is a sample in figure units.
 type point struct {
 	at                time.Time
 	percent           float64 // of one core; metric.Unknown if unknown
@@ -173,7 +173,7 @@ type Of struct {
 	Tag           string // "" before the first database
 }
 
-// Ahead has the known dimensions of a whole load while it runs.
+// Ahead has a whole load's known dimensions while it runs.
 type Ahead struct {
 	Requests int64         // 0 if unknown
 	Length   time.Duration // 0 if unknown

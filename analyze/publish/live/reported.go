@@ -27,8 +27,8 @@ func (l *oneLoad) reporters() []string {
 	return slices.SortedFunc(maps.Keys(l.reported), byKindAndNumber)
 }
 
-// grown returns the growth of a counter between both answers; [metric.Unknown] if one lacks it, or
-// the member was started again.
+// grown returns a counter's growth between both answers; [metric.Unknown] if one lacks it, or the
+// member was started again.
 func (a answers) grown(counter metric.Name) float64 {
 	now, then := a.last.Values.Get(counter), a.before.Values.Get(counter)
 	if then < 0 || now < then {
@@ -37,7 +37,7 @@ func (a answers) grown(counter metric.Name) float64 {
 	return now - then
 }
 
-// perSecond returns the growth of a counter by second.
+// perSecond returns a counter's growth by second.
 func (a answers) perSecond(counter metric.Name) float64 {
 	grown, span := a.grown(counter), float64(a.last.UnixNano-a.before.UnixNano)/float64(time.Second)
 	if grown < 0 || span <= 0 {
@@ -46,7 +46,7 @@ func (a answers) perSecond(counter metric.Name) float64 {
 	return grown / span
 }
 
-// mean divides the growth of a sum by that of its count.
+// mean divides a sum's growth by its count's growth.
 func (a answers) mean(sum, parts metric.Name) float64 {
 	of, n := a.grown(sum), a.grown(parts)
 	if of < 0 || n <= 0 {

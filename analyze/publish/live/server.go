@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// linger is the time for which the server waits for viewers to fetch the report.
+// linger is how long the server waits for viewers to fetch the report.
 const linger = 5 * time.Second
 
 // Server serves a [Run].
@@ -84,7 +84,7 @@ func (s *Server) tick(ctx context.Context) {
 	}
 }
 
-// sendSecond sends the current content of the page. Only tick calls it.
+// sendSecond sends the page's current content. Only tick calls it.
 func (s *Server) sendSecond() {
 	s.frames++
 	if e, err := s.second(); err == nil { // else the page keeps its content

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// policy allows only the script and style in the page, and no loading except from connect, if it is
+// policy allows only the page's own script and style, and no loading except from connect, if it is
 // not empty.
 func policy(style, script, connect string) string {
 	if connect != "" {

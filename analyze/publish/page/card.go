@@ -12,7 +12,7 @@ import (
 // Number of rows and value columns in a card that fit on the first screen.
 const mostCardRows, mostCardColumns = 8, 4
 
-// card is a small table by an ability, in place of the points.
+// card is an ability's small table, in place of the points.
 type card struct {
 	Head []string
 	// ShownHead and Shown are on the first screen: all rows, or only the leading ones. With too

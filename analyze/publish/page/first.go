@@ -98,8 +98,8 @@ func (f first) what() string {
 	return "the numbers"
 }
 
-// CouldTitle is the heading over doubts on the first screen, and OtherTitle the heading over the
-// others.
+// CouldTitle is the heading over the doubts on the first screen, and OtherTitle the heading over
+// the others.
 func (f first) CouldTitle() string { return "What could change " + f.what() }
 
 func (f first) OtherTitle() string {
@@ -143,7 +143,7 @@ type point struct {
 	Cells []cell
 }
 
-// cell is one number; About gives the bounds over trials.
+// cell is one number; About gives its bounds over the trials.
 type cell struct {
 	Text, About string
 	Missing     bool

@@ -3,7 +3,7 @@
 //
 // The page is readable without the script. The script redraws the figures from their data so that
 // they show values, hide series, zoom and change scales. It also sorts, searches and folds the
-// tables, and handles the keyboard. The page policy blocks every request and every other script,
+// tables, and handles the keyboard. The page's policy blocks every request and every other script,
 // whatever texts a report contains.
 package page
 
@@ -61,7 +61,7 @@ type Said struct {
 }
 
 // LogLine is one kind of event: when it happened, in seconds of the load; which members logged it;
-// the number of times; the longest, "" if no line has a duration; and an example line.
+// how often; the longest, "" if no line has a duration; and an example line.
 type LogLine struct {
 	At, Event, Members string
 	Times              int64

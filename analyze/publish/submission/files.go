@@ -144,8 +144,8 @@ func (p *packer) events(data []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// log reduces a member log to the parts that match the rules of the driver. Reports count these
-// events and read nothing else.
+// log reduces a member log to the parts that match the driver's rules. Reports count these events
+// and read nothing else.
 func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 	rules, err := compileRules(record.LogRules)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *packer) log(record *results.DatabaseRun, data []byte) ([]byte, error) {
 	}
 }
 
-// logRules are the rules of a driver, compiled together, and their expressions one by one.
+// logRules are a driver's rules, compiled together, and their expressions one by one.
 type logRules struct {
 	all   *logrule.Matcher
 	parts [][2]*regexp.Regexp // pattern and value; the value may be nil

@@ -40,7 +40,7 @@ var (
 	schemes = pattern.New(`^(?i:file|jar|unix|path|dir|https?|dns|[a-z])$`)
 )
 
-// noHost reports whether a name in the position of a host is not a host, or not a private one.
+// noHost reports whether a name in a host's position is not a host, or not a private one.
 func (n *names) noHost(host string) bool {
 	return n.ordinary[strings.ToLower(host)] || isPseudonym(host) || public(host) || notHost().MatchString(host) || fileName().MatchString(host) ||
 		fileOrDomain().MatchString(host) || javaName().MatchString(host) || strings.Trim(host, "0123456789.") == "" || n.ordinaryLabels(host)
@@ -93,7 +93,7 @@ var (
 	// userOption matches a user in an option, such as a mount option or a flag.
 	userOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{]|--)user(?:name)?(?:["']?=["']?|["']\s*:\s*["']))([A-Za-z_][\w.+-]*)`)
 	userFlag   = pattern.New(`((?:^|[\s"'(\[])--user(?:name)?(?:\s+["']?|["']\s*,\s*["']))([A-Za-z_][\w.+-]*)`)
-	// domainOption matches the domain of such a user.
+	// domainOption matches such a user's domain.
 	domainOption = pattern.New(`(?i)((?:^|[\s"',;(?&\[{])(?:domain|workgroup)=["']?)([A-Za-z_][\w.+-]*)`)
 )
 
@@ -125,7 +125,7 @@ func (n *names) optionsIn(form *regexp.Regexp, k kind, s string) string {
 	return b.String() + s[done:]
 }
 
-// cardName matches network interfaces that are named after the address of their card.
+// cardName matches network interfaces that are named after their card's address.
 var cardName = pattern.New(`(?i)\b(?:en|wl|ww|ib|sl)x[0-9a-f]{12}\b`)
 
 // interfacesIn replaces such interface names.

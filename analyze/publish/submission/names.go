@@ -26,7 +26,7 @@ const (
 	kindNetwork kind = "netns"
 	kindUser    kind = "user"
 	kindPath    kind = "path"
-	// kindInterface is a network interface that is named after the address of its card.
+	// kindInterface is a network interface that is named after its card's address.
 	kindInterface kind = "interface"
 	kindWord      kind = "word" // a word that the caller asked to hide
 )

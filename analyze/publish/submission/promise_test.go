@@ -48,7 +48,7 @@ func TestPromises(t *testing.T) {
 	}
 }
 
-// Interface names have the address of a card in tables, too, and object keys have machine names.
+// Interface names have a card's address in tables, too, and object keys have machine names.
 func TestNamesInTablesAndKeys(t *testing.T) {
 	t.Parallel()
 	p := &packer{checked: &checked{manifest: &results.Manifest{}}, names: newNames(), known: newVocabulary(), unknown: map[string]bool{}}

@@ -140,7 +140,7 @@ func (p *packer) find(o Options) error {
 	return nil
 }
 
-// ordinaryOf makes the words of a driver ordinary: the events in its logs, and its setting names.
+// ordinaryOf makes a driver's own words ordinary: the events in its logs, and its setting names.
 func (p *packer) ordinaryOf(d *results.DatabaseRun) {
 	ordinary := func(words ...string) {
 		for _, word := range words {
@@ -337,8 +337,8 @@ func (p *packer) add(a *archive, path string, data []byte) error {
 	return a.add(path, data)
 }
 
-// learnLog collects names from a log by dbtester that is left out: it contains the user and machine
-// of control.
+// learnLog collects names from a log by dbtester that is left out: it contains control's user and
+// machine.
 func (p *packer) learnLog(path string) {
 	const mostLog = 16 << 20
 	if filepath.Ext(path) != ".log" {

@@ -46,8 +46,8 @@ func asDevice(n *names, s string) string {
 	return n.word(s)
 }
 
-// treatments maps text fields in manifests and events to treatments, by their name alone or with
-// that of their parent. A field that is not listed is left out, so nothing is published by
+// treatments maps text fields in manifests and events to treatments, by their own name or by their
+// parent's name and their own. A field that is not listed is left out, so nothing is published by
 // accident. Numbers and booleans are kept.
 var treatments = fieldsOf(map[string]treatment{
 	"started ended ready load_start load_end start end issue_end from to date time behind_since": asTime,

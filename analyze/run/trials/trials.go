@@ -20,7 +20,7 @@ type Group struct {
 	Runs []*run.Run
 }
 
-// Groups groups the runs in a report: trials from one experiment by one dbtester version belong
+// Groups groups a report's runs: trials from one experiment by one dbtester version belong
 // together. Any other run is a group by itself.
 func Groups(runs []*run.Run) (groups []Group) {
 	for _, r := range runs {
@@ -71,7 +71,7 @@ func Names(groups []Group) map[string]string {
 	return names
 }
 
-// Manifests returns the manifests in the group, each once.
+// Manifests returns the group's manifests, each once.
 func (g Group) Manifests() (list []*results.Manifest) {
 	for _, r := range g.Runs {
 		if m := r.Info.Manifest; m != nil && !slices.Contains(list, m) {
