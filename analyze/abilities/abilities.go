@@ -1,5 +1,5 @@
 // Package abilities defines the interfaces by which abilities add rows, sentences and figures to
-// reports. The half for each ability lies in a folder below, and package all lists them.
+// reports. Each ability's half lies in a folder below, and package all lists them.
 package abilities
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// Half is the part of an ability in reports. It implements one or more of [Tabler], [Sectioner],
+// Half is an ability's part in reports. It implements one or more of [Tabler], [Sectioner],
 // [Actor], [Searcher], [Disturber], [Drawer], [Filer], [Setter], [Facter], [Finder], [Explainer]
 // and [Comparer].
 type Half any
@@ -24,7 +24,7 @@ type Row struct {
 	// Section, if not empty, replaces the section of that row. It names an existing section, or a
 	// new one that several abilities can name.
 	Section string
-	// Cell returns the number for a run and its text, which may contain more than the number.
+	// Cell returns a run's number and its text, which may contain more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
 	// OfStage, instead of Cell, returns the number and the text for each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
@@ -87,13 +87,13 @@ func (c *Card) Leading() (rows [][]string) {
 // throughput and latency, which the ability itself has changed.
 type Gauger interface {
 	Actor
-	// Gauge returns the name of the metric and its meaning. Lower is better.
+	// Gauge returns the metric's name and its meaning. Lower is better.
 	Gauge() (name, measures string)
 	// Gauges returns the numbers for runs like this one, at least one if the ability acted.
 	Gauges(*run.Run) []Gauge
 }
 
-// Gauge is the number for a run. The label is "" if the run has only one gauge.
+// Gauge is a run's number. The label is "" if the run has only one gauge.
 type Gauge struct {
 	Label, Unit string
 	Of          func(*run.Run) run.Measure
@@ -142,7 +142,7 @@ type Drawer interface {
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has its own files about a run in the data of a report.
+// Filer has its own files about a run in a report's data.
 type Filer interface {
 	Files(*run.Run) []File
 	// FileNames are the names that such files can have.
@@ -163,7 +163,7 @@ type Column struct {
 	Runs                        []*run.Run
 }
 
-// Setter knows whether settings of the ability can have changed the number for a run.
+// Setter knows whether the ability's settings can have changed a run's number.
 type Setter interface {
 	// Settings maps setting paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool
@@ -210,7 +210,7 @@ type Explanation struct {
 // Explained is a database at one kind of steps.
 type Explained struct {
 	Database string `json:"database"`
-	// Step is the label of the steps; "" if all are alike.
+	// Step is the steps' label; "" if all are alike.
 	Step string `json:"step,omitempty"`
 	// Runs counts the runs with a verdict.
 	Runs int `json:"runs"`
@@ -255,7 +255,7 @@ type Comparison struct {
 	Lines           []Line
 }
 
-// Line has the values on both sides.
+// Line has both sides' values.
 type Line struct {
 	Name string
 	A, B float64

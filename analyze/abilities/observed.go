@@ -24,7 +24,7 @@ func Observed(groups []observation.Group) (rows []Row) {
 	return rows
 }
 
-// observed is the total of a value.
+// observed is a value's total.
 func observed(r *run.Run, group string, v observation.Value) (run.Measure, string) {
 	totals, err := ability.Observed().Of(r.Info.Record.Records)
 	if err != nil {

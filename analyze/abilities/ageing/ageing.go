@@ -1,4 +1,4 @@
-// Package ageing shows the drift of response times, memory and store size during a load.
+// Package ageing shows how response times, memory and store size drift during a load.
 package ageing
 
 import (
@@ -51,7 +51,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns the drift of a measure. With several steps, the number is the clearest drift.
+// cell returns a measure's drift. With several steps, the number is the clearest drift.
 func cell(r *run.Run, measure int) (run.Measure, string) {
 	a := &r.Ageing
 	if a.Missing != "" {

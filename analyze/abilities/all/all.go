@@ -21,7 +21,7 @@ import (
 	declared "github.com/coreos/dbtester/pkg/ability/all"
 )
 
-// Halves returns the part of each ability in reports. If several abilities disturbed a load, the
+// Halves returns each ability's part in reports. If several abilities disturbed a load, the
 // sentence comes from the first ability that has its own, or else from the first ability.
 func Halves() []abilities.Half {
 	return []abilities.Half{faults.Half{}, upkeep.Half{}, profile.Half{}, consistency.Half{}, deaths.Half{}, locks.Half{}, watchers.Half{}, discovery.Half{}, stalls.Half{}, ageing.Half{}, cause.Half{}, membermetrics.Half{}, resources.Half{}, capacity.Half{}}
@@ -57,7 +57,7 @@ func SoughtBy(r *run.Run) *abilities.Sought {
 	return nil
 }
 
-// Rows returns the rows of all abilities, each after the row that it names.
+// Rows returns all abilities' rows, each after the row that it names.
 func Rows() (rows []abilities.Row) {
 	for _, half := range Halves() {
 		if t, ok := half.(abilities.Tabler); ok {

@@ -20,7 +20,7 @@ func unrecorded(why string) run.Measure {
 	return run.Measure{Words: "not recorded", Missing: why}
 }
 
-// FactsOf collects the facts about a stage.
+// FactsOf collects a stage's facts.
 func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	l := &g.Latency
 	f := &Facts{Response: l.OK.Mean, Service: l.OK.Mean, Client: r.ClientPart(g)}
@@ -85,8 +85,8 @@ func direct(r *run.Run) bool {
 	return r.Info.Record.Load.Target == "leader" && !slices.ContainsFunc(r.Info.Record.Steps, lost)
 }
 
-// trip returns the mean round trip from a member to others: by the kernel, from acknowledgements on
-// its streams, or else by the member itself.
+// trip returns the mean round trip from a member to others: the kernel's, from acknowledgements on
+// its streams, or else the member's own measure.
 func trip(m *run.Machine, spans []run.Span, own run.Measure) (trip run.Measure, acknowledged bool) {
 	s, n := m.Inside(spans, metric.StreamTripSeconds), m.Inside(spans, metric.StreamTrips)
 	switch {
@@ -157,7 +157,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	}
 }
 
-// add adds the processor time and the waits for processes on a machine.
+// add adds the processor time and the waits of a machine's processes.
 func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus := func(sum *run.Measure, n metric.Name) {
 		switch one := known(m.ShareWithin(spans, n)); {
@@ -216,7 +216,7 @@ func writesOnly(r *run.Run, g *run.Stage) bool {
 	return len(g.Operations) > 0
 }
 
-// insideOf is the mean time for a write in the members, over all members that report it.
+// insideOf is a write's mean time in the members, over all members that report it.
 func insideOf(r *run.Run, spans []run.Span) run.Measure {
 	sum, count := 0.0, 0.0
 	for i := range r.Machines.Servers {

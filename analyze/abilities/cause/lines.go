@@ -15,18 +15,18 @@ type Facts struct {
 	// Inside is the mean time that a write spends in the members, from when they have it until the
 	// answer.
 	Inside run.Measure
-	// Throttled and Syncing are the shares of time, from 0 to 1, in which the processor quota
-	// stopped the leader and in which it synced its log. The kernel adds up the former over
+	// Throttled and Syncing are the shares of time, from 0 to 1, in which the leader's processor
+	// quota stopped it and in which it synced its log. The kernel adds up the former over
 	// processors.
 	Throttled, Syncing run.Measure
 	// Periods is the share of quota periods in which the leader was stopped.
 	Periods run.Measure
-	// Sync is the mean time for a log sync in the leader, FollowersSync that in the fastest
-	// follower. Queue is the mean time for which an entry waited for its sync.
+	// Sync is the mean time that the leader's log syncs take, FollowersSync the fastest follower's.
+	// Queue is the mean time for which an entry waited for its sync.
 	Sync, FollowersSync, Queue run.Measure
-	// Agreement is the mean time from the proposal until most members had an entry. Trip is the
-	// mean round trip from the leader to the nearest members that are a majority with it or, as
-	// measured by the leader, to any.
+	// Agreement is the mean time from the leader's proposal until most members had an entry. Trip
+	// is the mean round trip from the leader to the nearest members that are a majority with it or,
+	// by the leader's own measure, to any.
 	Agreement, Trip run.Measure
 	// Acknowledged means that an acknowledgement by the other kernel ends a round trip, so that it
 	// contains no work by members.
@@ -40,7 +40,7 @@ type Facts struct {
 	// Used is the average number of processors that the leader used. Processors are those in its
 	// machine, Allowed those that it may use at once.
 	Used, Processors, Allowed run.Measure
-	// Busy is the share of processors in the leader machine, from 0 to 1, that this run used: the
+	// Busy is the share of processors in the leader's machine, from 0 to 1, that this run used: the
 	// members there, and the clients if they are there.
 	Busy run.Measure
 	// Members and Clients are the processor loads from all members and from the clients.
@@ -62,11 +62,11 @@ type Line struct {
 	Name string
 	// Definition completes "share of the mean response time of ok requests: ...".
 	Definition string
-	// Of returns the milliseconds on the line. Lines without a value leave all.
+	// Of returns the line's milliseconds. Lines without a value leave all.
 	Of func(*Facts, above) run.Measure
 	// inside means that it is time in the members.
 	inside bool
-	// unsure is the part of the line that may have been waits for a processor.
+	// unsure is how much of the line may have been waits for a processor.
 	unsure func(*Facts, run.Measure) float64
 }
 
@@ -93,7 +93,7 @@ const (
 // Unexplained names the last line: the time that all others leave.
 const Unexplained = "LEDGER-UNEXPLAINED"
 
-// bounds returns the bounds on a measure, equal ones for an exact value.
+// bounds returns a measure's bounds, equal ones for an exact value.
 func bounds(m run.Measure) (low, high float64) {
 	if m.Low == 0 && m.High == 0 {
 		return m.Value, m.Value
@@ -116,9 +116,9 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-// most returns the largest part of the time for pending requests that activities with these shares
-// of the window can have taken. Where less than one request was pending, all activity may have
-// fallen into the times with a request. It is 1 if a share was not recorded.
+// most returns the largest part of pending requests' time that activities with these shares of the
+// window can have taken. Where less than one request was pending, all activity may have fallen into
+// the times with a request. It is 1 if a share was not recorded.
 func (f *Facts) most(shares ...run.Measure) float64 {
 	sum := 0.0
 	for _, s := range shares {

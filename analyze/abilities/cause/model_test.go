@@ -27,7 +27,7 @@ type model struct {
 	agrees        bool // the leader reports agreements, else round trips
 }
 
-// spent has the time of requests in request-milliseconds by cause, and the totals for the leader.
+// spent has the requests' time in request-milliseconds by cause, and the leader's totals.
 type spent struct {
 	model
 	outside, stopped, syncing, peers, processors, work, rest, all float64
@@ -52,7 +52,7 @@ type request struct {
 	back  bool
 }
 
-// step is the resolution of the simulation.
+// step is the simulation's resolution.
 const step = .1
 
 // simulate runs the model for a time, and adds up the waits in all requests.
@@ -123,8 +123,8 @@ func (s *spent) spend(on *float64, requests int) {
 	s.all, s.inside = s.all+at, s.inside+at
 }
 
-// agree does the step in other members for a batch. It reports whether one of their threads waits
-// for a processor.
+// agree does the other members' step for a batch. It reports whether one of their threads waits for
+// a processor.
 func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 	s.agreed += step
 	on := &s.peers
@@ -139,7 +139,7 @@ func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 			b.agreed = true
 		}
 	}
-	if !current { // whose time goes to the sync in the leader
+	if !current { // whose time goes to the leader's sync
 		s.spend(on, b.requests)
 	}
 	return waits
@@ -205,7 +205,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	return &s.syncing
 }
 
-// facts returns the facts that the records of such a load contain.
+// facts returns the facts that such a load's records contain.
 func (s *spent) facts() *Facts {
 	n := int64(s.answered)
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }
@@ -241,7 +241,7 @@ func (s *spent) facts() *Facts {
 
 // truth is the share of the response time that a resource took, in percent, by the words in the
 // rules. Processors that all clients wait for take the work too, and so does a quota that is used
-// up: at least the response time of the same leader if nothing else took time.
+// up: at least the same leader's response time if nothing else took time.
 func (s *spent) truth(name string) float64 {
 	switch f := s.facts(); {
 	case name == "processors" && f.saturated():
@@ -252,8 +252,8 @@ func (s *spent) truth(name string) float64 {
 	return s.took(name)
 }
 
-// alone returns the response time of a leader with only the same clients, work and quota, in
-// percent of that of this leader.
+// alone returns a leader's response time with only the same clients, work and quota, in percent of
+// this leader's.
 func (s *spent) alone() float64 {
 	one := model{clients: s.clients, work: s.model.work, stopped: s.model.stopped, seed: s.seed}.simulate(s.length)
 	return 100 * one.all / float64(one.answered) / (s.all / float64(s.answered))

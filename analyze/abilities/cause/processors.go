@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// processorsRule names the processors in the leader machine.
+// processorsRule names the processors in the leader's machine.
 func processorsRule() Rule {
 	return Rule{
 		Name: "processors", Words: "too few processors for the leader", Shared: sharedProcessors, Lines: []string{nameProcessors}, Over: over, Partly: partly,

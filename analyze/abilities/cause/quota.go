@@ -10,7 +10,7 @@ import (
 // all the time.
 const allPeriods = 0.9
 
-// quotaRule names the processor quota on the leader.
+// quotaRule names the leader's processor quota.
 func quotaRule() Rule {
 	return Rule{
 		Name: "quota", Words: "the leader's processor quota", Lines: []string{nameThrottled}, Over: over, Partly: partly,
@@ -28,9 +28,9 @@ func quotaRule() Rule {
 	}
 }
 
-// usedUp returns the share of the response time that the quota on the leader certainly takes in a
-// closed loop: its used share if it is nearly all, as for saturated processors. It is at most the
-// share of periods in which the quota stopped the leader: in others it did not delay requests.
+// usedUp returns the share of the response time that the leader's quota certainly takes in a closed
+// loop: its used share if it is nearly all, as for saturated processors. It is at most the share of
+// periods in which the quota stopped the leader: in others it did not delay requests.
 func (f *Facts) usedUp() float64 {
 	if f.Service.Known() || !f.Periods.Known() || !f.Used.Known() || !f.Allowed.Known() || f.Allowed.Value <= 0 {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Half shows the verdict in reports.
+// Half shows the judge's verdict in reports.
 type Half struct{}
 
 var (
@@ -178,7 +178,7 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(h.Lost()), judged), text
 }
 
-// cost formats the time for judging.
+// cost formats how long the judge worked.
 func cost(v *consistency.Verdict) (run.Measure, string) {
 	n := v.Counts.Operations
 	if v.TookNS == 0 || n == 0 {

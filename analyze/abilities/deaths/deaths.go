@@ -1,4 +1,4 @@
-// Package deaths shows when a database noticed that session holders were dead.
+// Package deaths shows how late a database noticed that session holders were dead.
 package deaths
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half shows deaths in reports.
+// Half shows the deaths of session holders in reports.
 type Half struct{}
 
 var (
@@ -211,7 +211,7 @@ func grantedBy(names []string, runs [][]*run.Run) string {
 	return ""
 }
 
-// allGone is when the keys from all sessions were gone.
+// allGone is when all session keys were gone.
 func allGone(o *deaths.Outcome) string {
 	if o.NotExpired > 0 {
 		return fmt.Sprintf("more than the load had time for (%s of %s left)", humanize.Comma(int64(o.NotExpired)), humanize.Comma(int64(o.Abandoned)))

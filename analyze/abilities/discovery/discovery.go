@@ -1,5 +1,5 @@
-// Package discovery shows when all consumers of a service knew that an instance had died, or was
-// deployed.
+// Package discovery shows how soon all consumers of a service knew that an instance had died, or
+// was deployed.
 package discovery
 
 import (
@@ -102,7 +102,7 @@ func measure(t discovery.Times) run.Measure {
 	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
 }
 
-// times returns the duration of a part, over the changes of one kind that all consumers knew.
+// times returns how long a part took, over the changes of one kind that all consumers knew.
 func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
 	return discovery.TimesOf(o.Of(k), part)
 }
@@ -133,7 +133,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known states the number of changes of one kind that all consumers knew; "" without such changes.
+// known states how many changes of one kind all consumers knew; "" without such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -141,7 +141,7 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise states how many deaths were known within the notice in the plan; "" without a notice or
+// promise states how many deaths were known within the plan's notice; "" without a notice or
 // deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
@@ -229,7 +229,7 @@ func renewals(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(k.N), strings.Join(list, ", ") + "; by " + o.Renewal
 }
 
-// idle is the processor time used by the leader before the first change.
+// idle is the leader's processor time before the first change.
 func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	m := idleCPU(r, o)
 	if !m.Known() {
@@ -240,8 +240,7 @@ func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 
 func percent(m run.Measure) string { return fmt.Sprintf("%.1f %%", m.Value) }
 
-// idleCPU is the processor time used by the leader while nothing happened to instances, in percent
-// of a core.
+// idleCPU is the leader's processor time while nothing happened to instances, in percent of a core.
 func idleCPU(r *run.Run, o *discovery.Outcome) run.Measure {
 	leader, why := r.Leader()
 	if why != "" {
@@ -261,8 +260,8 @@ func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	return list, of
 }
 
-// beside returns another way for users of the database to find dead instances, or "". It has no
-// leaders, so runs with elections return "".
+// beside returns another way for database users to find dead instances, or "". It has no leaders,
+// so runs with elections return "".
 func beside(o *discovery.Outcome) string {
 	if o.Plan.Elections > 0 {
 		return ""
@@ -270,7 +269,7 @@ func beside(o *discovery.Outcome) string {
 	return o.Beside
 }
 
-// unmeasured returns the other way for users of a database to find dead instances, if no run in the
+// unmeasured returns the other way for database users to find dead instances, if no run in the
 // report used it; else "".
 func unmeasured(o *discovery.Outcome, database string, runs [][]*run.Run) string {
 	for _, of := range runs {

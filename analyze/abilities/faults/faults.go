@@ -1,5 +1,5 @@
-// Package faults shows the time in which a cluster did not answer when faults were applied to its
-// members, and its recovery.
+// Package faults shows how long a cluster did not answer when faults were applied to its members,
+// and how it recovered.
 package faults
 
 import (
@@ -95,9 +95,9 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states the time in which the load got no answer after the fault, or after the worst one, and
-// that for new clients if it differs. It names no winner, because databases differ in the settings
-// that decide it. For many databases it has only the medians, by fault.
+// Say states how long the load got no answer after the fault, or after the worst one, and how long
+// new clients got no answer if that differs. It names no winner, because databases differ in the
+// settings that decide it. For many databases it has only the medians, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts, worsts []string
 	byFault := map[string][]string{}

@@ -174,14 +174,14 @@ func lost() quantity {
 	}}
 }
 
-// summary is the median over the quantity in a group.
+// summary is the median of a quantity over a group.
 type summary struct {
 	order.Median
 	// endless counts the values that are lower bounds.
 	endless int
 }
 
-// median summarizes the quantity in a group.
+// median summarizes a quantity over a group.
 func (g group) median(q quantity) (s summary) {
 	var values []float64
 	for _, h := range g.of {

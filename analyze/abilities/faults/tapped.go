@@ -33,7 +33,7 @@ func tapped(r *run.Run) (members []results.Member) {
 	return members
 }
 
-// tapCell formats the cost of the taps on members.
+// tapCell formats the cost of a run's taps.
 func tapCell(r *run.Run) (run.Measure, string) {
 	if len(happened(r)) == 0 {
 		return run.Inapplicable("no fault was applied"), ""
@@ -50,8 +50,8 @@ func tapCell(r *run.Run) (run.Measure, string) {
 	return most, strings.Join(parts, "; ")
 }
 
-// tapNote states the cost of taps in some runs of one database, and which members include it in
-// their syncs if not all do; "" if no cost was measured.
+// tapNote states the cost of taps in some runs of one database, and which members' syncs include it
+// if not all do; "" if no cost was measured.
 func tapNote(runs []*run.Run) string {
 	var costs []float64
 	var ns []int

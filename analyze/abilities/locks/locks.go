@@ -42,7 +42,7 @@ func outcome(r *run.Run) *locks.Outcome {
 	return &o
 }
 
-// Rows returns rows about the speed, fairness and safety of locks.
+// Rows returns rows about how fast, fair and safe locks were.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*locks.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -128,7 +128,7 @@ func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
 // count prints a number.
 func count(n int64) string { return humanize.Comma(n) }
 
-// spread prints the percentiles that have enough times, the longest time, and the number of times.
+// spread prints the percentiles that have enough times, the longest time, and the count.
 func spread(s *results.Spread, text func(int64) string) string {
 	if s == nil {
 		return ""
@@ -143,7 +143,7 @@ func spread(s *results.Spread, text func(int64) string) string {
 	return strings.Join(append(parts, "longest "+text(s.Max)), ", ") + fmt.Sprintf(" (%s)", count(s.N))
 }
 
-// how is the recipe, its provider unless left out, and the time for which a lock is kept back.
+// how is the recipe, its provider unless left out, and how long a lock is kept back.
 func how(o *locks.Outcome, by string) string {
 	text := "recipe " + o.Plan.Recipe
 	if by != "" {
@@ -228,7 +228,7 @@ func shares(o *locks.Outcome) (run.Measure, string) {
 // seconds prints a time in seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// orders prints the order in a stage.
+// orders prints a stage's order.
 func orders(f *locks.Fairness) string {
 	text := fmt.Sprintf("%s (%s of %s overtook", f.Order, count(f.Overtook), count(f.Decided))
 	if f.Overtakes > 0 {

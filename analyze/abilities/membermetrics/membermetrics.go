@@ -1,4 +1,5 @@
-// Package membermetrics counts the times that control read the metrics that members report.
+// Package membermetrics shows how often control read the metrics that members report about
+// themselves.
 package membermetrics
 
 import (
@@ -32,7 +33,7 @@ func (Half) Rows() []abilities.Row {
 	}}
 }
 
-// cell adds the counts over members.
+// cell adds the members' counts.
 func cell(r *run.Run) (run.Measure, string) {
 	var sum membermetrics.Scraped
 	for _, m := range r.Info.Record.Members {

@@ -1,5 +1,5 @@
-// Package profile compares the processor time on two sides by function, from the profiles that
-// members made.
+// Package profile compares two sides' processor time by function, from the profiles that members
+// made.
 package profile
 
 import (
@@ -42,7 +42,7 @@ type function struct {
 
 func (f *function) difference() float64 { return f.B - f.A }
 
-// spent is the CPU time on one side by function.
+// spent is one side's CPU time by function.
 type spent struct {
 	self     map[string]time.Duration
 	total    time.Duration

@@ -61,7 +61,7 @@ func number(r *run.Run) (run.Measure, string) {
 	return run.Counted(int64(len(s.List))), strings.Join(append([]string{text}, limits(s)...), "; ")
 }
 
-// limits returns the limits in the search for stalls, because readers must know them.
+// limits returns the limits within which stalls were searched, because readers must know them.
 func limits(s *run.Stalls) (texts []string) {
 	if s.Slot > results.ProgressTick {
 		texts = append(texts, fmt.Sprintf("ticks of %v, because few requests ended in 100 ms", s.Slot))
@@ -132,7 +132,7 @@ func same(kinds []run.StallKind) (why string) {
 	return why
 }
 
-// chance returns the text for the p of a kind, or the reason why p is missing; "" if the reason is
+// chance returns the text for a kind's p, or the reason why p is missing; "" if the reason is
 // stated elsewhere.
 func chance(k run.StallKind, said bool) string {
 	switch {
@@ -144,7 +144,7 @@ func chance(k run.StallKind, said bool) string {
 	return fmt.Sprintf(", p %.4f", k.P)
 }
 
-// Findings returns the longest stall of each database, if it lasted at least a second.
+// Findings returns each database's longest stall, if it lasted at least a second.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "stalls of a second or longer", Short: "stalls", Of: longest}}
 }

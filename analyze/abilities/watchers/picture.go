@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
-// statistic is the line for a database.
+// statistic is a database's line.
 type statistic struct {
 	name string
 	dash figure.Dash
@@ -35,8 +35,8 @@ func statistics() []statistic {
 	}
 }
 
-// Figures returns delivery by watcher count, and the speed at which slow watchers caught up by the
-// amount written.
+// Figures returns delivery by watcher count, and how fast slow watchers caught up by the amount
+// written.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{delivery(columns), caughtUpByWrites(columns)} {
 		if len(f.Series) > 0 {

@@ -10,15 +10,15 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// perEvent formats the processor time in all machines divided by the deliveries, in microseconds,
-// by stage.
+// perEvent formats the machines' processor time divided by the deliveries, in microseconds, by
+// stage.
 func perEvent(of func(*run.Run) []*run.Machine) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		return cell(func(o *watchers.Outcome) (run.Measure, string) { return costs(of(r), o) })(r)
 	}
 }
 
-// costs formats the processor time in all machines for each delivery, by stage.
+// costs formats the machines' processor time for each delivery, by stage.
 func costs(machines []*run.Machine, o *watchers.Outcome) (run.Measure, string) {
 	if len(machines) == 0 {
 		return run.Missing(run.NoAgents), ""
@@ -40,8 +40,7 @@ func costs(machines []*run.Machine, o *watchers.Outcome) (run.Measure, string) {
 	return by[last], text
 }
 
-// cost is the processor time in all machines in a stage, divided by its deliveries, in
-// microseconds.
+// cost is the machines' processor time in a stage, divided by its deliveries, in microseconds.
 func cost(machines []*run.Machine, o *watchers.Outcome, s *watchers.Stage) run.Measure {
 	switch {
 	case s.Deliveries == 0 || s.Length <= 0:

@@ -1,4 +1,4 @@
-// Package watchers shows when watchers of keys heard of writes, and whether they heard of all.
+// Package watchers shows how soon watchers of keys heard of writes, and whether they heard of all.
 package watchers
 
 import (
@@ -215,7 +215,7 @@ func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome
 	}
 }
 
-// old formats the time for which an old value was used.
+// old formats how long an old value was used.
 func old(o *watchers.Outcome) (run.Measure, string) {
 	if !o.Values {
 		return run.Inapplicable("events of %s watches have no values", o.Kind), ""
@@ -342,7 +342,7 @@ func catchUp(o *watchers.Outcome) (run.Measure, string) {
 	return run.Measure{Value: order.Middle(rates), N: int64(len(rates))}, text
 }
 
-// lags returns the time that slow connections needed to catch up, and that for which the others
+// lags returns the time that slow connections needed to catch up, and the time for which the others
 // were behind.
 func lags(s *watchers.SlowStage) (caughtUp, behind *results.Spread) {
 	var took, never []int64

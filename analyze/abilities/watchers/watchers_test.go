@@ -178,8 +178,8 @@ func TestPerEvent(t *testing.T) {
 	}
 }
 
-// A connection that never caught up has a rate and no time, and the cell has the time for which it
-// was behind.
+// A connection that never caught up has a rate and no time, and the cell has the time that it was
+// behind.
 func TestNeverCaughtUp(t *testing.T) {
 	o := watched()
 	o.Plan.Slow = watchers.Slow{Share: 1, Pause: 5 * time.Second}
@@ -316,8 +316,8 @@ func slowed(t *testing.T, name string, written float64, rates ...float64) *run.R
 	return r
 }
 
-// If all databases have slow watchers, the sentence and the card are about the speed at which they
-// caught up: the rates for each store, and the writes under which its watchers still did.
+// If all databases have slow watchers, the sentence and the card are about how fast they caught up:
+// the rates for each store, and the writes under which its watchers still did.
 func TestLateCard(t *testing.T) {
 	caught := func(r *run.Run) []*run.Run {
 		o, none := outcome(r)
@@ -355,8 +355,8 @@ func TestLateCard(t *testing.T) {
 	}
 }
 
-// The picture of the speed at which connections caught up has a line through the write rates for a
-// database, and one for connections that would be as fast as writes.
+// The picture that shows how fast connections caught up has a line through a database's write
+// rates, and one for connections that would be as fast as writes.
 func TestCatchUpFigure(t *testing.T) {
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {
 		return abilities.Column{Name: name, Key: key, Runs: runs}

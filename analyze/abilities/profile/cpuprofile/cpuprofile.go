@@ -1,5 +1,5 @@
-// Package cpuprofile reads the processor time that each function used itself from CPU profiles in
-// the pprof format.
+// Package cpuprofile reads CPU profiles in pprof's format: the processor time that each function
+// used itself.
 package cpuprofile
 
 import (
