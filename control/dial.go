@@ -49,7 +49,7 @@ func (d *dialer) gone(ctx context.Context, to *connect.Dialer, refused *connect.
 	if !to.Gone(ctx, refused.Member) {
 		return false
 	}
-	// Its agent may know why it ended before the next heartbeat is due.
+	// Its agent may know how it ended before the next heartbeat is due.
 	d.fleet.Beat(ctx, refused.Member)
 	d.run.losses.Suspect(refused.Member, fmt.Sprintf("it accepts no connections: %v", refused))
 	return true

@@ -60,7 +60,7 @@ func newIssue(o Options, r *run, agents *fleet.Fleet, d *dialer) *issue.Set {
 			return lost
 		},
 		LoseMember: func(member int, why string) {
-			agents.Beat(context.Background(), member) // its agent may know why it ended
+			agents.Beat(context.Background(), member) // its agent may know how it ended
 			r.losses.Suspect(member, why)
 		},
 		Event: func(e results.Event) {

@@ -124,10 +124,10 @@ type Section[T any] struct {
 	Shown    func(is T, l workload.Load) *yamlfile.Node
 }
 
-// Of returns this value from all values for a database.
+// Of returns the value of this key from v.
 func (s Section[T]) Of(v Values) T { return valueOf[T](v, s.Key) }
 
-// With returns the values with this one replaced.
+// With returns the values with that of this key replaced.
 func (s Section[T]) With(v Values, is T) Values { return with(v, s.Key, is) }
 
 // valueOf returns a key's value, or the zero value.

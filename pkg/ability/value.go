@@ -14,10 +14,10 @@ type List[T any] struct {
 	Resolved func(r *yamlfile.Reader, items []yamlfile.Written[T], d *Database, v Values) []T
 }
 
-// Of returns this value from all values for a database.
+// Of returns the value of this key from v.
 func (l List[T]) Of(v Values) []T { return valueOf[[]T](v, l.Key) }
 
-// With returns the values with this one replaced.
+// With returns the values with that of this key replaced.
 func (l List[T]) With(v Values, is []T) Values { return with(v, l.Key, is) }
 
 // Row implements [Keys].
@@ -86,10 +86,10 @@ type single[T any] struct {
 	at *yamlfile.Node
 }
 
-// Of returns this value from all values for a database.
+// Of returns the value of this key from v.
 func (s Single[T]) Of(v Values) T { return valueOf[T](v, s.About.Name) }
 
-// With returns the values with this one replaced.
+// With returns the values with that of this key replaced.
 func (s Single[T]) With(v Values, is T) Values { return with(v, s.About.Name, is) }
 
 // Row implements [Keys].

@@ -183,7 +183,7 @@ func ends(ttls int, more time.Duration) func(time.Duration, int) (earliest, late
 	}
 }
 
-// testCatalog has databases that have fewer options than the real ones.
+// testCatalog has databases with fewer options than the real ones.
 func testCatalog() Catalog {
 	common := []workload.Op{"write", "update", "read", "read-oneshot", "delete", "swap", "txn", "create"}
 	return Catalog{

@@ -123,7 +123,8 @@ func (r *databaseResolver) auth() *Auth {
 	return &is
 }
 
-// undo returns the end of a message, on overriding a key at the top of the file for one database.
+// undo returns the end of a message: the way to override a key at the top of the file for one
+// database.
 func (r *databaseResolver) undo(key string, own bool) string {
 	if own {
 		return ""

@@ -115,7 +115,7 @@ func (d *Database) EndpointHosts() (hosts []string) {
 // ByGenerators reports whether generators, rather than control, issue the loads.
 func (e *Experiment) ByGenerators() bool { return len(e.Generators) > 0 }
 
-// GeneratorAgents returns the agent addresses on generators.
+// GeneratorAgents returns the addresses of the generators' agents.
 func (e *Experiment) GeneratorAgents() (addrs []string) {
 	for _, g := range e.Generators {
 		addrs = append(addrs, g.Agent())
@@ -275,6 +275,6 @@ type Auth struct {
 	User string `json:"user,omitempty"`
 	// PasswordFile contains the password; a trailing newline does not count.
 	PasswordFile string `json:"password_file,omitempty"`
-	// PasswordEnv names the environment variable that holds the password.
+	// PasswordEnv names the variable in control's environment that holds the password.
 	PasswordEnv string `json:"password_env,omitempty"`
 }

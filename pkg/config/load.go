@@ -127,7 +127,7 @@ func reachFields() []field[loadSpec] {
 // plain reports whether a load has no steps.
 func plain(l *loadSpec) bool { return len(l.Steps) == 0 }
 
-// lengthFields declares the load duration and its clients.
+// lengthFields declares the duration of a load and its clients.
 func lengthFields() []field[loadSpec] {
 	clients := func(loadSpec) []string { return []string{"clients", "steps"} }
 	return []field[loadSpec]{

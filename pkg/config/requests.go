@@ -51,7 +51,7 @@ func fits(l workload.Load, n int64) error {
 	return nil
 }
 
-// digits returns the number of digits in the largest of n numbers from 0 on.
+// digits returns the number of digits in the largest of that many numbers from 0 on.
 func digits(numbers int64) int { return len(strconv.FormatInt(max(numbers-1, 0), 10)) }
 
 // split divides requests among n steps by the classic rule: equal parts, rounded down to a multiple

@@ -112,7 +112,7 @@ func (r *databaseResolver) size(hosts int) int {
 	return hosts
 }
 
-// isEmpty reports whether a node is an empty list. Other nodes were already reported.
+// isEmpty reports whether a node is an empty list. Problems with other nodes were already reported.
 func isEmpty(node *yamlfile.Node) bool {
 	return yamlfile.IsNull(node) || yamlfile.IsList(node) && len(node.Content) == 0
 }

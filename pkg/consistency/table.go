@@ -115,7 +115,7 @@ func (t *table) room(k *key) []zone {
 // it.
 func sizeFor(zones int) int { return bits.Len(uint(zones-1) / roomy) }
 
-// list returns an empty list of a size.
+// list returns an empty list of the given size.
 func (t *table) list(size int) []zone {
 	last := len(t.spare[size]) - 1
 	if last < 0 {

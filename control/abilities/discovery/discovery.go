@@ -17,8 +17,8 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 )
 
-// workers is the number of requests for sessions at the same time, and sharedWorkers that on
-// clusters shared with others.
+// workers is the number of concurrent requests for sessions, sharedWorkers that on clusters shared
+// with others.
 const (
 	workers       = 64
 	sharedWorkers = 8

@@ -1,5 +1,5 @@
 // Package forecast computes before a run the memory and disk that the data needs on each member,
-// where that fails, and about the time that the load takes. Database drivers know the cost of each
+// where that fails, and roughly how long the load takes. Database drivers know the cost of each
 // byte ([database.Sizer], [database.Pacer]).
 package forecast
 

@@ -46,7 +46,7 @@ func Sampled() ability.Single[int] {
 	}
 }
 
-// LeastValue is the smallest value, in bytes, that can name the request that wrote it.
+// LeastValue is the number of bytes that a value needs to name the request that wrote it.
 const LeastValue = 16
 
 // Shared is why answers to generators that share keys are not judged.

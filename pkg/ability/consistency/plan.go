@@ -9,10 +9,10 @@ import (
 )
 
 // Plan returns the verdict on a load before it begins: its form, and why the load will not be
-// judged. parts generators issue the load, 0 if control does, and reuse means that others have keys
-// below its prefix. No other code decides this. Unless the file forbids it, a load is judged or its
-// stale reads measured where its values name the requests that wrote them and each part knows all
-// writers to its keys.
+// judged. parts is the number of generators that issue the load, 0 if control does, and reuse means
+// that others have keys below its prefix. No other code decides this. Unless the file forbids it, a
+// load is judged or its stale reads measured where its values name the requests that wrote them and
+// each part knows all writers to its keys.
 func Plan(wish Wish, l *workload.Load, info *database.Info, parts int, reuse bool) Verdict {
 	if wish == Off {
 		return Verdict{Form: Unasked}

@@ -56,8 +56,9 @@ func (p Plan) Options() database.LockOptions {
 	return database.LockOptions{Recipe: p.Recipe, TTL: p.TTL, Delay: p.LockDelay}
 }
 
-// Stage returns the stage length in a load. There is one stage for each number of contenders, after
-// an equally long time without contenders. It is 0 if the load duration is not certain.
+// Stage returns the duration of each stage in a load. There is one stage for each number of
+// contenders, after an equally long time without contenders. It is 0 if the load duration is not
+// certain.
 func (p Plan) Stage(l workload.Load) time.Duration {
 	var length time.Duration
 	for _, s := range l.Stretches() {
@@ -127,7 +128,7 @@ func section() yamlfile.Section[Plan] {
 	}}
 }
 
-// The default for Hold.
+// The defaults for Hold.
 const (
 	briefly = time.Millisecond
 	elected = time.Second

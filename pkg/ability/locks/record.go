@@ -142,8 +142,8 @@ type Fairness struct {
 	Overtakes int64 `json:"overtakes"`
 	Assumed   bool  `json:"assumed,omitempty"`
 	// Again is the number of times that the releaser got the lock again, out of Chances in which
-	// others waited. ByChance is the number if lots were drawn among the waiting contenders and
-	// itself.
+	// others waited. ByChance is the number to expect if lots were drawn among the waiting
+	// contenders and itself.
 	Again    int64   `json:"again"`
 	Chances  int64   `json:"chances"`
 	ByChance float64 `json:"by_chance"`

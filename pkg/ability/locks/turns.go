@@ -30,7 +30,7 @@ type Turn struct {
 	End                    End
 }
 
-// End is the way in which a turn ended.
+// End is the outcome of a turn.
 type End uint8
 
 // The ends.
@@ -103,7 +103,7 @@ func small(name string, at func(*Turn) *int32) linefile.Column[Turn] {
 	}
 }
 
-// atOnce turns are written at once.
+// atOnce is the number of turns written at once.
 const atOnce = 4096
 
 // WriteTurns writes turns to a file. Without turns it writes no file.

@@ -57,7 +57,7 @@ func Keys() ability.Section[Plan] {
 	}
 }
 
-// Plan is the time from one upkeep of a kind to the next during a load; 0 means never.
+// Plan has, for each kind of upkeep, the time from one to the next during a load; 0 means never.
 type Plan struct {
 	// Compact drops the history of keys, Defrag releases unused space in each member's store, and
 	// Snapshot copies one member's data, each member in turn.

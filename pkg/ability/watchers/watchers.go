@@ -113,7 +113,7 @@ func (o Of) Text() string {
 const (
 	most      = 100_000
 	mostConns = 10_000
-	// leastValue is the smallest value, in bytes, that can name the request that wrote it.
+	// leastValue is the number of bytes that a value needs to name the request that wrote it.
 	leastValue = 16
 	// mostPause is less than the 15 s after which a connection without an answer counts as lost.
 	mostPause = 10 * time.Second

@@ -22,7 +22,7 @@ type Options struct {
 	Most int
 	// TTL is the session TTL, and Every the time between two renewals of one session.
 	TTL, Every time.Duration
-	// Workers is the number of requests for sessions at the same time.
+	// Workers is the number of concurrent requests for sessions.
 	Workers int
 	// Renewed records a renewal that was answered, and Lost one that was not or that failed. They are
 	// safe for concurrent use.

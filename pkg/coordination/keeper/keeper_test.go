@@ -77,7 +77,7 @@ func TestKeeper(t *testing.T) {
 		if renewed != 2 || failed != 2 || c.Times.TotalCount() != 2 || c.Lost != 2 || c.Late != 0 || c.Longest != is.took {
 			t.Errorf("%d renewed, %d lost, counts %+v; want 2 and 2, none late", renewed, failed, c)
 		}
-		// The last one that was answered was the third. A session that has ended is an answer.
+		// The last one that was answered was the third. The end of the session is an answer.
 		if s.Sent.Sub(began) != 9*time.Second || s.Answered.Sub(began) != 9500*time.Millisecond || !s.Unanswered {
 			t.Errorf("renewed last from %v to %v, unanswered %v", s.Sent.Sub(began), s.Answered.Sub(began), s.Unanswered)
 		}

@@ -112,8 +112,8 @@ func (p *contender) turn(ctx context.Context, until time.Time, t *locks.Turn) (a
 	return p.release(ctx, t)
 }
 
-// hold keeps the lock, and returns the way in which that ends. An elected holder dies, unless no
-// time is left for another: then it keeps the lock until ctx ends.
+// hold keeps the lock, and returns how that ends. An elected holder dies, unless no time is left
+// for another: then it keeps the lock until ctx ends.
 func (p *contender) hold(ctx context.Context, until time.Time, lost <-chan struct{}) locks.End {
 	over := passed()
 	if d := p.contest.Plan.Hold; d > 0 {

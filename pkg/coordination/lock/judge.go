@@ -150,7 +150,7 @@ func (j *judge) stopped(a, b *locks.Turn) bool {
 	return j.Stops.MayEnd(min(a.Acquired, b.Acquired), max(a.Sent, b.Acquired), j.Risky)
 }
 
-// passing judges each hand-off from one holder to the next. all are the turns for its name.
+// passing judges each hand-off from one holder to the next. all are the turns for the lock's name.
 func (j *judge) passing(all, held []*locks.Turn) {
 	w := newWaiting(all)
 	for i, t := range held {

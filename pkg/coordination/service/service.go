@@ -26,7 +26,7 @@ type Options struct {
 	ValueSize int
 	// Keys are all key names, which no other run has.
 	Keys keeper.Keys
-	// Workers is the number of requests for sessions at the same time.
+	// Workers is the number of concurrent requests for sessions.
 	Workers int
 	// Seen records observations under the names in package discovery. It is safe for concurrent
 	// use.
@@ -69,7 +69,7 @@ type reports struct {
 	stopped time.Duration
 }
 
-// ending describes when the service ended: left sessions could not be ended, the first because of
+// ending describes how the service ended: left sessions could not be ended, the first because of
 // why. Behind is why consumers may not have received everything.
 type ending struct {
 	left        int

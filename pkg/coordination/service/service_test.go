@@ -214,8 +214,8 @@ func near(t *testing.T, what string, got, want, look time.Duration) {
 	}
 }
 
-// Laws in a store are found again: when sessions end, and when the last consumer knows. The parts
-// of each change add up to the whole.
+// The laws of a store are found again: when sessions end, and when the last consumer knows. The
+// parts of each change add up to the whole.
 func TestLaws(t *testing.T) {
 	for _, delay := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
 		t.Run(fmt.Sprint(delay), func(t *testing.T) {

@@ -29,7 +29,7 @@ type Options struct {
 	ValueSize int
 	// Keys are all key names, which no other run has.
 	Keys keeper.Keys
-	// Workers is the number of requests for sessions at the same time.
+	// Workers is the number of concurrent requests for sessions.
 	Workers int
 	// Stated converts a time in this process to the run clock; nil means that both are the same.
 	Stated func(time.Time) time.Time

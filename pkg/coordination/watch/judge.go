@@ -292,7 +292,8 @@ func (j *judge) drop(s *sequence, e *entry) {
 	j.kept -= listedSlots * s.close(e)
 }
 
-// bound drops the oldest entries if too much is kept: a sequence's, or others if it has no entries.
+// bound drops the oldest entries if too much is kept: a sequence's, or others' if it has no
+// entries.
 func (j *judge) bound(s *sequence) {
 	for j.kept*8 > j.most {
 		if s.head == nil {

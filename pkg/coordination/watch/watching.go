@@ -155,7 +155,7 @@ func (w *Watching) parallel(ctx context.Context, n int, each time.Duration, do f
 	return failed
 }
 
-// connectionsOf returns the number of connections for n watchers.
+// connectionsOf returns the number of connections for that many watchers.
 func (w *Watching) connectionsOf(watchers int) int {
 	if w.Facts.Conns {
 		return watchers
