@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/environment"
 )
 
-// The environment of members is named once if they agree.
+// The members' environment is named once if they agree.
 func TestEnvironmentIsNamed(t *testing.T) {
 	t.Parallel()
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

@@ -9,8 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// deepest is the number of levels below a folder in which runs are searched for: results/TITLE/TIME
-// and two more.
+// deepest is how many levels below a folder are searched for runs: results/TITLE/TIME and two more.
 const deepest = 4
 
 // RunsBelow returns the result folders below a folder, ordered by path. It searches at most four

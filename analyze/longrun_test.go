@@ -107,7 +107,7 @@ func compressLong(t *testing.T, dirs []string, to *strings.Builder) {
 	}
 }
 
-// size returns the bytes in the files below folders that keep accepts; nil accepts all.
+// size returns the bytes in the folders' files that keep accepts; nil accepts all.
 func size(t *testing.T, dirs []string, keep func(file string) bool) (bytes int64) {
 	t.Helper()
 	for _, dir := range dirs {

@@ -28,8 +28,7 @@ func names(r *Report) (out []string) {
 	return out
 }
 
-// wantCells checks the beginnings of cells in a column; one that is not measured must give the
-// reason.
+// wantCells checks how the cells in a column begin; one that is not measured must give the reason.
 func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 	t.Helper()
 	for name, text := range want {
@@ -45,7 +44,7 @@ func wantCells(t *testing.T, r *Report, column int, want map[string]string) {
 }
 
 // TestKilledRun: control was killed during the load. The manifest was written when the load
-// started, and the records at members were not collected.
+// started, and the members' records were not collected.
 func TestKilledRun(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))
 	record := f.Database("etcd-v3.6", 2*time.Millisecond)
@@ -308,7 +307,7 @@ func TestClassicSidecar(t *testing.T) {
 	}
 }
 
-// TestReportOfSeveralRuns: the report lies where it can be distinguished from run folders.
+// TestReportOfSeveralRuns: the report lies where it can be distinguished from the runs' folders.
 func TestReportOfSeveralRuns(t *testing.T) {
 	base := t.TempDir()
 	var dirs []string

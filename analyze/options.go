@@ -18,18 +18,18 @@ type Options struct {
 	// in the folder that contains them all. [IsReport] recognizes it among result
 	// folders.
 	Out string
-	// Title replaces the title in the experiments; "" keeps it.
+	// Title replaces the experiments' title; "" keeps it.
 	Title string
 	// Labels maps folders, as in Folders, to labels for their runs. If a folder has one database,
 	// the label names its column; if it has several, the label and the tag name each column.
 	Labels map[string]string
-	// Need replaces the need in the experiments; nil keeps it.
+	// Need replaces the experiments' need; nil keeps it.
 	Need *workload.Need
 	// Plots are the time plots to draw.
 	Plots []Plot
 	// PNG also draws each figure as a PNG file, which takes longer than everything else. Seconds
-	// also writes the seconds of each run, by time, by keys and by client count, in the CSV files
-	// of the classic tool: they repeat the records. Classic implies both.
+	// also writes the seconds of each run, by time, by keys and by client count, in the classic
+	// tool's CSV files: they repeat the records. Classic implies both.
 	PNG, Seconds bool
 	// Trace also writes each run from a result folder as a trace, TAG-trace.json.gz, in Chrome's
 	// trace event format.
@@ -51,7 +51,7 @@ type Classic struct {
 // ClassicRun names the input and output files of one database.
 type ClassicRun struct {
 	ClassicFiles
-	// Outputs are the paths in the file for outputs about one database, by name
+	// Outputs are the paths that the file gives for a database's own outputs, by name
 	// ("all-aggregated.csv", "server-memory-by-key-number.csv").
 	Outputs map[string]string
 }

@@ -31,7 +31,7 @@ func (d *document) writeReadme() error {
 // table is text in whole lines. An image that is neither local nor remote is an error.
 func ClassicREADME(title, description, table string, images []Image) (string, error) {
 	var b strings.Builder
-	// The description in a classic file is Markdown by its author, without HTML.
+	// The description in a classic file is its author's Markdown, without HTML.
 	description = strings.ReplaceAll(plaintext.Visible(strings.TrimSpace(description)), "<", "&lt;")
 	fmt.Fprintf(&b, "\n\n<br><br><hr>\n##### %s\n\n%s\n\n```\n%s```\n\n", plaintext.Markdown(plaintext.Line(title)), description, plaintext.Fenced(table))
 	for _, image := range images {
@@ -177,7 +177,7 @@ func shortened(markdown string, most int) string {
 	return b.String()
 }
 
-// kindOfLine is the beginning of a list item or a table row, "" for other lines.
+// kindOfLine is how a list item or a table row begins, "" for other lines.
 func kindOfLine(line string) string {
 	for _, kind := range []string{"- ", "| ", "|-"} {
 		if strings.HasPrefix(line, kind) {

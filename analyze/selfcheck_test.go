@@ -155,7 +155,7 @@ func TestRateThatChanges(t *testing.T) {
 	}
 }
 
-// TestUnequalFanOut: the note on ZooKeeper's parents in a table follows from the options in the
+// TestUnequalFanOut: a table's note on ZooKeeper's parents follows from the options in the
 // manifest.
 func TestUnequalFanOut(t *testing.T) {
 	f := runtest.NewFixture(t, filepath.Join(t.TempDir(), "run"))

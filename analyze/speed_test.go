@@ -28,7 +28,7 @@ func longRun(t testing.TB, dir string, seconds int) string {
 	return f.Write()
 }
 
-// longSeconds is the length of the runs in benchmarks: DBTESTER_LONG_SECONDS, an hour by default.
+// longSeconds is the length of the benchmarks' runs: DBTESTER_LONG_SECONDS, an hour by default.
 func longSeconds(t testing.TB) int {
 	text := os.Getenv("DBTESTER_LONG_SECONDS")
 	if text == "" {
@@ -51,7 +51,7 @@ func TestLongRun(t *testing.T) {
 	longRun(t, dir, longSeconds(t))
 }
 
-// processorTime returns the CPU time of this process.
+// processorTime returns this process's CPU time.
 func processorTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -60,7 +60,7 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the largest resident memory of this process so far, in bytes.
+// peakMemory returns this process's largest resident memory so far, in bytes.
 func peakMemory(b *testing.B) float64 {
 	data, err := os.ReadFile("/proc/self/status")
 	if err != nil {

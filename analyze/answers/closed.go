@@ -35,7 +35,7 @@ func (s *screen) alone(like *run.Stage) string {
 	return text + s.within(c, like)
 }
 
-// within states the time that nearly all requests in a stage took: ", 99 % of them within 20 ms".
+// within states how long nearly all requests in a stage took: ", 99 % of them within 20 ms".
 func (s *screen) within(c Column, like *run.Stage) string {
 	spread, first := c.Measure(at(like, p99Number()))
 	switch {

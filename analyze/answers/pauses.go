@@ -13,7 +13,7 @@ func (s *screen) lostServer() bool {
 	return s.any(func(r *run.Run) bool { return r.Info.Record.Load.Expect.LostServers > 0 })
 }
 
-// sayPauses states the time in which no request was answered.
+// sayPauses states how long no request was answered.
 func (s *screen) sayPauses() string {
 	var parts []string
 	for _, c := range s.columns {

@@ -29,7 +29,7 @@ func rateOf(g *run.Stage) string {
 	return strings.TrimSuffix(run.RateText(g.Rate[0], g.Rate[1]), " due")
 }
 
-// sayRate states whether the rate was kept, and the time that requests took.
+// sayRate states whether the rate was kept, and how long requests took.
 func (s *screen) sayRate() string {
 	like := s.columns[0].Runs[0].Stages[0]
 	asked := rateOf(like)

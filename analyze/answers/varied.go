@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/analyze/setting"
 )
 
-// sayVaried states the effect on each store of the setting that was varied on purpose. Columns that
+// sayVaried states how the setting that was varied on purpose affected each store. Columns that
 // agree in all deciding settings are compared.
 func (s *screen) sayVaried() string {
 	var text string
@@ -105,7 +105,7 @@ func (s *screen) severalVersions(database string) bool {
 	return len(run.Distinct(versions)) > 1
 }
 
-// effects states the change in throughput of each store from the smallest size to the others.
+// effects states how each store's throughput changed from the smallest size to the others.
 func (s *screen) effects(by scale) string {
 	sizes := []float64{}
 	for _, c := range s.columns {

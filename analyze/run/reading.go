@@ -119,9 +119,9 @@ func (rs *readings) fill() bool {
 }
 
 // readingsOf returns one reading per sampled second. A sample belongs to the second at the middle
-// of its period, because its rates describe the period. After a missed sample, only its last second
-// gets a reading; the other seconds are gaps. Gauges also count for the second in which they were
-// sampled.
+// of its period, because its rates describe the period. After a missed sample, only the period's
+// last second gets a reading; the other seconds are gaps. Gauges also count for the second in which
+// they were sampled.
 func readingsOf(samples []results.Sample) map[int64]*Reading {
 	out := make(map[int64]*Reading, len(samples))
 	for i := range samples {
@@ -154,9 +154,9 @@ func readingsOf(samples []results.Sample) map[int64]*Reading {
 	return out
 }
 
-// fillShort also uses a reading for the second before its own if that second has no reading, its
-// period covers the middle of both seconds, and no sample was missed. This happens with the last
-// row in an interpolated file, which joins the last two samples.
+// fillShort also uses a reading for the second before its own if that second has no reading, the
+// reading's period covers the middle of both seconds, and no sample was missed. This happens with
+// the last row in an interpolated file, which joins the last two samples.
 func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 	second := floorDiv(begin, 1e9)
 	if _, known := out[second]; known || begin > second*1e9+5e8 || floorDiv(r.UnixNano, 1e9) != second+1 {
@@ -167,9 +167,9 @@ func fillShort(out map[int64]*Reading, begin int64, r *Reading) {
 }
 
 // keepGauges fills in the gauges that the reading for a second lacks, from the last sample in that
-// second that has them: a gauge describes a moment, not a period. The last sample of a run may find
-// the processes ended although the sample before it, in the same second, did not. A second without
-// a reading gets one with gauges only.
+// second that has them: a gauge describes a moment, not a period. A run's last sample may find the
+// processes ended although the sample before it, in the same second, did not. A second without a
+// reading gets one with gauges only.
 func keepGauges(samples []results.Sample, out map[int64]*Reading) {
 	for i := range samples {
 		s := &samples[len(samples)-1-i]

@@ -175,8 +175,8 @@ func (f *Fixture) interval(unix int64, s results.Step, count int, base time.Dura
 }
 
 // machines writes samples for the client and for two members on one machine: they share a disk and
-// an interface. The clock of the members is 2 s ahead; the second one misses a sample in the third
-// second of the load.
+// an interface. The members' clock is 2 s ahead; the second one misses a sample in the third second
+// of the load.
 func (f *Fixture) machines(dir string, base time.Duration) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)
@@ -205,8 +205,8 @@ func (f *Fixture) machines(dir string, base time.Duration) {
 	}
 }
 
-// FixtureSample is the sample for machine n (0 the client), i seconds after the first one of the
-// load, at its end.
+// FixtureSample is the sample for machine n (0 the client), i seconds after the load's first one,
+// at its end.
 func FixtureSample(n int, i, ahead, period int64, base time.Duration) results.Sample {
 	busy, k := 100*float64(n+1), float64(i+4)
 	return results.Sample{
@@ -319,8 +319,8 @@ func (f *Fixture) mixedRecords(dir string, run *results.DatabaseRun) {
 	run.Totals = &t
 }
 
-// Checked gives the client in the fixture a self-check that kept rate requests per second, but
-// neither 10 per second nor twice as many as rate.
+// Checked gives the fixture's client a self-check that kept rate requests per second, but neither
+// 10 per second nor twice as many as rate.
 func (f *Fixture) Checked(rate float64) *results.SelfCheck {
 	f.M.SelfCheck = &results.SelfCheck{
 		Date: time.Unix(Begin-3600, 0).UTC(), Tool: results.Tool{Version: "v1.0.0"}, Host: f.M.Client, Duration: 10 * time.Second,

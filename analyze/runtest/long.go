@@ -93,8 +93,8 @@ func longPercentiles(l *results.Latency, h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.ValueAtQuantile(99.9)
 }
 
-// longMachines writes one sample per second for the client and for each member, and the reports by
-// each member.
+// longMachines writes one sample per second for the client and for each member, and each member's
+// own reports.
 func (f *Fixture) longMachines(dir string, run *results.DatabaseRun, noise *rand.Rand) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)
@@ -145,7 +145,7 @@ func (f *Fixture) longOwn(path string, seconds int64, noise *rand.Rand) {
 	f.Ok(w.Close())
 }
 
-// longBuckets has the bounds from histograms in etcd. Half the values lie below the first, half the
+// longBuckets has the bounds from etcd's histograms. Half the values lie below the first, half the
 // others below the second, and so on.
 func longBuckets(n float64) metric.Buckets {
 	var b metric.Buckets

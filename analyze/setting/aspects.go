@@ -59,7 +59,7 @@ func aspects() []Aspect {
 	return list
 }
 
-// operations describes the operations and the promise for reads.
+// operations describes the requests' operations and the reads' promise.
 func operations(l *results.Load) string {
 	if operation(l) == "" {
 		return ""

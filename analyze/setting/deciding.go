@@ -39,7 +39,8 @@ const (
 )
 
 // Deciding returns the settings that must be equal for two runs to be ranked. A setting that the
-// records do not show is left out. The connection count and the wording about fsync do not decide.
+// records do not show is left out. The connection count and the wording about a store's fsync do
+// not decide.
 func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
 
 // DecidingAt is [Deciding] for one step: its clients or its rate replace those in all steps.
@@ -84,7 +85,8 @@ func Differences(a, b []Setting) (list []Difference) {
 // Unlike returns the deciding settings in which two runs differ.
 func Unlike(a, b *run.Run) []Difference { return Differences(Deciding(a), Deciding(b)) }
 
-// operation describes the operation, with the parameters that change the work for a request.
+// operation describes the requests' operation, with the parameters that change how much work a
+// request is.
 func operation(l *results.Load) string {
 	if len(l.Operations()) == 1 && l.Operations()[0] == "" {
 		return ""

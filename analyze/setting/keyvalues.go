@@ -35,8 +35,8 @@ type value struct {
 	zero string
 }
 
-// declaredBy returns settings from the resolved experiment in the manifest and from the recorded
-// load.
+// declaredBy returns a run's settings from the resolved experiment in the manifest and from the
+// recorded load.
 func declaredBy(r *run.Run) *keyValues {
 	d := &keyValues{values: map[string]value{}}
 	top, database := resolved(r)

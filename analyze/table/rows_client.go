@@ -66,7 +66,7 @@ func schedulingLag(r *run.Run) Cell {
 		func(s *results.Spread) Cell { return spreadCell(.99, s.P99, s.N) }, missing("not recorded"))
 }
 
-// stopsOf returns when an issuer's process was stopped.
+// stopsOf returns when an issuer was stopped.
 func stopsOf(i results.Issuer) *results.Stops { return i.Stops }
 
 func stoppedShare(r *run.Run) Cell {

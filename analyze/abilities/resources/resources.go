@@ -15,7 +15,7 @@ type Half struct{}
 
 var _ abilities.Tabler = Half{}
 
-// Rows returns each member's limits and the part used, among the rows about members.
+// Rows returns the limits of each member and the part used, among the rows about members.
 func (Half) Rows() []abilities.Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
@@ -58,7 +58,7 @@ func limited(has func(resources.Limits) bool, cell func(*run.Run, resources.Limi
 }
 
 // peak returns the largest memory, in bytes, that a member's control group reached under load, and
-// the member's name.
+// the member name.
 func peak(r *run.Run) (run.Measure, string) {
 	return r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 }

@@ -35,7 +35,7 @@ type Column struct {
 type Curve struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
-	// First is the first run.
+	// First is the curve's first run.
 	First *run.Run `json:"-"`
 }
 
@@ -162,8 +162,8 @@ func (s *Sweep) add(g trials.Group) {
 	s.Curves[at].Points = append(s.Curves[at].Points, p)
 }
 
-// nameOf names the curve for a run that is a point: the database, the label from the user, and a
-// number if another run is the same point.
+// nameOf names the curve for a run that is a point: the database, the user's label, and a number if
+// another run is the same point.
 func nameOf(r *run.Run) string {
 	name := r.Info.Record.Swept.Of + r.Info.Ran()
 	if r.Info.Label != "" {

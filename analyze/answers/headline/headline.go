@@ -1,6 +1,6 @@
 // Package headline reduces a report to its first screen: the answer from package answers, a grade,
-// the numbers of each database at equal points, the doubts that could change the order, and the
-// settings that differ. Text, JSON, README, page and the end of a control run all show it.
+// each database's numbers at equal points, the doubts that could change the order, and the settings
+// that differ. Text, JSON, README, page and the end of a control run all show it.
 package headline
 
 import (
@@ -46,8 +46,8 @@ type Column struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
-	// Point is the point in a sweep, such as "3 members"; "" outside a sweep. Columns at different
-	// points are not compared.
+	// Point names the column's point in a sweep, such as "3 members"; "" outside a sweep. Columns
+	// at different points are not compared.
 	Point string `json:"point,omitempty"`
 	// Trials counts the runs in the column.
 	Trials int `json:"trials"`

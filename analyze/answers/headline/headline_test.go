@@ -156,7 +156,7 @@ func TestTrialsAreOneColumn(t *testing.T) {
 
 type values = map[string]float64
 
-// own is the mark on a delay by the client in a step that lasts 100 s.
+// own is the mark on a client's own delay in a step that lasts 100 s.
 func own(tag string, step, clients int, percent float64) run.Mark {
 	return run.Mark{Tag: tag, Mark: results.NewMark(mark.Saturated, false, values{
 		"step": float64(step), "clients": float64(clients), "share_percent": percent, "own_seconds": percent, "of_seconds": 100, "mark_percent": 5,

@@ -33,8 +33,8 @@ func swept(values map[string][]float64, order ...string) (runs []*run.Run) {
 	return runs
 }
 
-// The sentence states the effect of the swept setting on each database, and the setting is no
-// difference between them.
+// The sentence states how the swept setting affects each database, and the setting is no difference
+// between them.
 func TestSwept(t *testing.T) {
 	h := Of(swept(map[string][]float64{"etcd": {3000, 1000}, "zookeeper": {1000, 2000}}, "etcd", "zookeeper"), nil)
 	want := "With 3 members etcd answered 67 % less (1,000/s) and zookeeper 2.0 times as many (2,000/s), each compared with 1 member."

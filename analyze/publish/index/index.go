@@ -49,7 +49,7 @@ type Entry struct {
 	// Databases are the columns with their actual versions, Machines the machines that ran them,
 	// and Tools the dbtester versions; each once.
 	Databases, Machines, Tools []string
-	// Verdict is the verdict in the report. Trust is worded here, because the text in the report
+	// Verdict is the verdict in the report. Trust is worded here, because the report's own text
 	// refers to other lines in the report.
 	Verdict, Trust string
 	Valid          bool

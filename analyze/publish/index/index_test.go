@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// The text on trust in the list is understandable without the lines in the report.
+// The list's text on trust is understandable without the report's lines.
 func TestTrust(t *testing.T) {
 	lost, late, known := reason{Code: "server lost", Invalid: true, Weakens: true}, reason{Code: "client late", Weakens: true}, reason{Code: "expected"}
 	for _, test := range []struct {

@@ -30,7 +30,7 @@ const (
 )
 
 // The processes in a trace: the load, and the members from 2. Threads are tracks; readers take one
-// with the number of a process for its main thread.
+// with a process's number for its main thread.
 const load, firstThread = 1, 1000
 
 // slice is something that happened, in unix nanoseconds. It is an instant if both times are equal.
@@ -65,7 +65,7 @@ func (a args) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// group is the slices of one kind in a process.
+// group holds the slices of one kind in a process.
 type group struct {
 	process int
 	name    string
