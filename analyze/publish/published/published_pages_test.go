@@ -14,7 +14,7 @@ import (
 
 // kinds are published runs with one first screen of each kind. The others are checked with
 // DBTESTER_LONG, as make reports does after it made the pages.
-var kinds = []string{"all-five", "capacity", "consistency", "etcd-versions", "faults-clients", "kubernetes", "locks-fairness", "quickstart", "service-discovery", "sessions-200", "stepped", "watches-stores"}
+var kinds = []string{"all-five", "capacity", "consistency", "faults-clients", "kubernetes", "locks-fairness", "quickstart", "service-discovery", "sessions-200", "stepped", "upkeep", "watches-stores"}
 
 // TestPublishedPages checks the first screen of published pages: at 1440 x 800 all of it is in the
 // window, and at 390 nothing is wider than the window.
