@@ -263,7 +263,7 @@ func TestPartialSets(t *testing.T) {
 			map[string]string{"SERVER-MAX-CPU-USAGE": "not measured", "SERVER-CPU-SECONDS": "not measured", "AVG-THROUGHPUT": served}},
 		{"the client's samples are missing", remove(results.FileClient), "client-system-metrics.csv is missing",
 			map[string]string{"CLIENT-MAX-CPU-USAGE": "not measured", "AVG-THROUGHPUT": served}},
-		{"no total histograms", remove(results.FileTotal), "latency-total.hlog is missing", // those in seconds are summed
+		{"no total histograms", remove(results.FileTotal), "latency-total.hlog is missing", // those by second are summed
 			map[string]string{"Latency p99": "10 clients: 6.90 ms; 50 clients: 6.90 ms", "AVG-LATENCY": means}},
 		{"no histograms of seconds", remove(results.FileLatency), "latency.hlog is missing",
 			map[string]string{"Latency p99": "10 clients: 6.90 ms; 50 clients: 6.90 ms", "AVG-LATENCY": means}},

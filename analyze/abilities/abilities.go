@@ -24,7 +24,7 @@ type Row struct {
 	// Section, if not empty, replaces the section of that row. It names an existing section, or a
 	// new one that several abilities can name.
 	Section string
-	// Cell returns a run's number and its text, which may contain more than the number.
+	// Cell returns the number for a run and its text, which may contain more than the number.
 	Cell func(*run.Run) (m run.Measure, text string)
 	// OfStage, instead of Cell, returns the number and the text for each stage of a load.
 	OfStage func(*run.Run, *run.Stage) (m run.Measure, text string)
@@ -87,7 +87,7 @@ func (c *Card) Leading() (rows [][]string) {
 // throughput and latency, which the ability itself has changed.
 type Gauger interface {
 	Actor
-	// Gauge returns the metric's name and its meaning. Lower is better.
+	// Gauge returns the name and meaning of the metric. Lower is better.
 	Gauge() (name, measures string)
 	// Gauges returns the numbers for runs like this one, at least one if the ability acted.
 	Gauges(*run.Run) []Gauge
@@ -142,7 +142,7 @@ type Drawer interface {
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has its own files about a run in a report's data.
+// Filer has its own files about a run among the data files.
 type Filer interface {
 	Files(*run.Run) []File
 	// FileNames are the names that such files can have.
@@ -163,7 +163,7 @@ type Column struct {
 	Runs                        []*run.Run
 }
 
-// Setter knows whether the ability's settings can have changed a run's number.
+// Setter knows whether its settings can have changed the number for a run.
 type Setter interface {
 	// Settings maps setting paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool
@@ -210,7 +210,7 @@ type Explanation struct {
 // Explained is a database at one kind of steps.
 type Explained struct {
 	Database string `json:"database"`
-	// Step is the steps' label; "" if all are alike.
+	// Step is the label for the steps; "" if all are alike.
 	Step string `json:"step,omitempty"`
 	// Runs counts the runs with a verdict.
 	Runs int `json:"runs"`
@@ -255,7 +255,7 @@ type Comparison struct {
 	Lines           []Line
 }
 
-// Line has both sides' values.
+// Line has the values on both sides.
 type Line struct {
 	Name string
 	A, B float64

@@ -24,7 +24,7 @@ func Observed(groups []observation.Group) (rows []Row) {
 	return rows
 }
 
-// observed is a value's total.
+// observed is the total of a value.
 func observed(r *run.Run, group string, v observation.Value) (run.Measure, string) {
 	totals, err := ability.Observed().Of(r.Info.Record.Records)
 	if err != nil {

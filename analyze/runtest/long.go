@@ -93,8 +93,8 @@ func longPercentiles(l *results.Latency, h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.ValueAtQuantile(99.9)
 }
 
-// longMachines writes one sample per second for the client and for each member, and each member's
-// own reports.
+// longMachines writes one sample per second for the client and for each member, and the metrics
+// that each member reports.
 func (f *Fixture) longMachines(dir string, run *results.DatabaseRun, noise *rand.Rand) {
 	events, err := results.NewEventWriter(filepath.Join(dir, results.FileEvents))
 	f.Ok(err)

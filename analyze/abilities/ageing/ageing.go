@@ -51,7 +51,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns a measure's drift. With several steps, the number is the clearest drift.
+// cell returns the drift in a measure. With several steps, the number is the clearest drift.
 func cell(r *run.Run, measure int) (run.Measure, string) {
 	a := &r.Ageing
 	if a.Missing != "" {

@@ -57,7 +57,7 @@ func SoughtBy(r *run.Run) *abilities.Sought {
 	return nil
 }
 
-// Rows returns all abilities' rows, each after the row that it names.
+// Rows returns the rows that abilities add, each after the row that it names.
 func Rows() (rows []abilities.Row) {
 	for _, half := range Halves() {
 		if t, ok := half.(abilities.Tabler); ok {

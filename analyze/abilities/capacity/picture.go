@@ -13,7 +13,7 @@ import (
 )
 
 // Figures show the windows of a capacity search over their rates as passes (at 100 %) and failures
-// (at 0 %), the fitted pass probability, and the capacity's interval as a band.
+// (at 0 %), the fitted pass probability, and the capacity interval as a band.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	least, most := -5.0, 105.0 // leave room for the markers
 	f := figure.Figure{
@@ -75,8 +75,8 @@ func addWindows(s *figure.Series, c *run.Capacity) {
 	}
 }
 
-// median returns the median over the trials' fits at each rate that any trial tried, with a band
-// from the lowest to the highest.
+// median returns the median over all fits at each rate that any trial tried, with a band from the
+// lowest to the highest.
 func median(c abilities.Column) figure.Series {
 	s := seriesOf(c)
 	s.Statistic = "median"
@@ -111,8 +111,8 @@ func passing(c *run.Capacity, rate float64) float64 {
 	return 100 * (1 - c.Fit.Lapse) * .5 * math.Erfc(math.Log(rate/c.Fit.Threshold)/c.Fit.Spread/math.Sqrt2)
 }
 
-// addCurve adds the fitted probability over the rates of the windows, and the capacity's interval
-// as a full-height band.
+// addCurve adds the fitted probability over the rates of the windows, and the capacity interval as
+// a full-height band.
 func addCurve(s *figure.Series, c *run.Capacity) {
 	if c.Fit == nil {
 		return

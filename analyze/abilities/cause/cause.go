@@ -19,10 +19,10 @@ var (
 	_ abilities.Explainer = Half{}
 )
 
-// Section is the ledger's title in reports.
+// Section is the ledger title in reports.
 const Section = "Where the time of ok requests went (measured part)"
 
-// account is a stage's ledger and the verdict on it. Without entries, why has the reason.
+// account holds the ledger for a stage and the verdict on it. Without entries, why has the reason.
 type account struct {
 	entries []Entry
 	verdict *Verdict
@@ -41,7 +41,7 @@ func accountOf(r *run.Run, g *run.Stage) (a account) {
 	return a
 }
 
-// accounts holds each stage's account: all rows come from the same one.
+// accounts holds the account for each stage: all rows come from the same one.
 type accounts struct {
 	sync.Mutex
 	known map[*run.Stage]account
@@ -89,7 +89,7 @@ func (Half) Rows() (rows []abilities.Row) {
 	return rows
 }
 
-// cell returns an entry's share.
+// cell returns the share in an entry.
 func cell(e Entry) (run.Measure, string) {
 	text := fmt.Sprintf("%.1f %%, %.3f ms", e.Share.Value, e.Millis.Value)
 	if e.Share.High != 0 && math.Round(10*e.Share.Low) != math.Round(10*e.Share.High) {

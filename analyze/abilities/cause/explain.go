@@ -18,7 +18,7 @@ const (
 	verdictNone   = "none found"
 )
 
-// Explain returns the causes behind some databases' response times, at the largest step of each,
+// Explain returns the causes behind response times on some databases, at the largest step of each,
 // and a sentence about them if a cause is named.
 func (Half) Explain(names []string, runs [][]*run.Run) *abilities.Explanation {
 	e := &abilities.Explanation{}
@@ -82,7 +82,7 @@ func degree(c abilities.Cause) string {
 	return c.Words
 }
 
-// share returns a cause's share, and the number of runs in which it was found if not in all.
+// share returns the share for a cause, and the number of runs in which it was found if not in all.
 func share(d abilities.Explained, c abilities.Cause) string {
 	low, high := math.Round(c.Low), math.Round(c.High)
 	text := fmt.Sprintf("%.0f to %.0f %%", low, high)

@@ -20,7 +20,7 @@ func unrecorded(why string) run.Measure {
 	return run.Measure{Words: "not recorded", Missing: why}
 }
 
-// FactsOf collects a stage's facts.
+// FactsOf collects facts about a stage.
 func FactsOf(r *run.Run, g *run.Stage) *Facts {
 	l := &g.Latency
 	f := &Facts{Response: l.OK.Mean, Service: l.OK.Mean, Client: r.ClientPart(g)}
@@ -157,7 +157,7 @@ func (f *Facts) setProcessors(r *run.Run, spans []run.Span, leader *run.Machine)
 	}
 }
 
-// add adds the processor time and the waits of a machine's processes.
+// add adds processor time and waits in the processes on a machine.
 func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus := func(sum *run.Measure, n metric.Name) {
 		switch one := known(m.ShareWithin(spans, n)); {
@@ -216,7 +216,7 @@ func writesOnly(r *run.Run, g *run.Stage) bool {
 	return len(g.Operations) > 0
 }
 
-// insideOf is a write's mean time in the members, over all members that report it.
+// insideOf is the mean time for a write in the members, over all members that report it.
 func insideOf(r *run.Run, spans []run.Span) run.Measure {
 	sum, count := 0.0, 0.0
 	for i := range r.Machines.Servers {

@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// fsyncRule names the leader's log syncs.
+// fsyncRule names log syncs in the leader.
 func fsyncRule() Rule {
 	return Rule{
 		Name: "fsync", Words: "syncs of the leader's log", Lines: []string{nameFsync}, Over: over, Partly: partly,
@@ -17,10 +17,11 @@ func fsyncRule() Rule {
 	}
 }
 
-// fsync returns the syncs' share in the time left without the wait for other members beyond the
-// leader's sync, or one whole sync if that is longer. Only one whole sync, without waits for a
-// processor, is certain: while the leader syncs for others, a request may also be elsewhere.
-// Requests do not wait for the rest of a sync that takes longer than most members' agreement.
+// fsync returns the share that syncs take in the time left without the wait for other members
+// beyond the sync in the leader, or one whole sync if that is longer. Only one whole sync, without
+// waits for a processor, is certain: while the leader syncs for others, a request may also be
+// elsewhere. Requests do not wait for the rest of a sync that takes longer than agreement with most
+// members.
 func fsync(f *Facts, at above) run.Measure {
 	if !f.Syncing.Known() {
 		return f.Syncing
@@ -50,8 +51,8 @@ func fsync(f *Facts, at above) run.Measure {
 // processor.
 func syncsUnsure(f *Facts, m run.Measure) float64 { return m.Value * f.suspended() }
 
-// suspended is the largest part of the leader's syncs in which the syncing thread can have waited
-// for a processor: all the time in which a leader thread waited, or in which the leader used all
+// suspended is the largest part of leader syncs in which the syncing thread can have waited for a
+// processor: all the time in which a leader thread waited, or in which the leader used all
 // processors that it may use, and its runtime could not run another thread.
 func (f *Facts) suspended() float64 {
 	if !f.Waiting.Known() || !f.Used.Known() || f.Syncing.Value <= 0 {

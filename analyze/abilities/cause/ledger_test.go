@@ -76,7 +76,7 @@ func degrees(v *Verdict) (text string) {
 	return text
 }
 
-// The verdict never names a cause that did not take the leader's time, whatever did: an unrecorded
+// The verdict never names a cause that did not take time in the leader, whatever did: an unrecorded
 // lock, work, other programs on the processor, a proxy on the way, and all others at once.
 func TestNeverAWrongName(t *testing.T) {
 	models := 400
@@ -134,7 +134,7 @@ func checkSum(t *testing.T, entries []Entry) {
 	}
 }
 
-// byName are a ledger's entries.
+// byName are ledger entries.
 func byName(t *testing.T, f *Facts) map[string]run.Measure {
 	t.Helper()
 	entries, why := Ledger(f)
@@ -180,7 +180,7 @@ func TestLines(t *testing.T) {
 	if m := got["LEDGER-THROTTLED"]; m.Known() || m.Missing != "not recorded" {
 		t.Errorf("a line without its input is %+v, want the reason", m)
 	}
-	// An agreement without the leader's slow disk: no request waited for the whole sync.
+	// An agreement without the slow disk in the leader: no request waited for the whole sync.
 	f := facts()
 	f.Sync, f.Syncing, f.Agreement = run.Measured(100, 50), run.Measured(1, 9), run.Measured(1, 50)
 	if got := byName(t, f); math.Abs(got[nameFsync].Value-5) > 1e-9 || got["LEDGER-PEERS"].Value != 0 {

@@ -15,8 +15,8 @@ type Facts struct {
 	// Inside is the mean time that a write spends in the members, from when they have it until the
 	// answer.
 	Inside run.Measure
-	// Throttled and Syncing are the shares of time, from 0 to 1, in which the leader's processor
-	// quota stopped it and in which it synced its log. The kernel adds up the former over
+	// Throttled and Syncing are the shares of time, from 0 to 1, in which its processor quota
+	// stopped the leader and in which it synced its log. The kernel adds up the former over
 	// processors.
 	Throttled, Syncing run.Measure
 	// Periods is the share of quota periods in which the leader was stopped.
@@ -24,9 +24,9 @@ type Facts struct {
 	// Sync is the mean time that the leader's log syncs take, FollowersSync the fastest follower's.
 	// Queue is the mean time for which an entry waited for its sync.
 	Sync, FollowersSync, Queue run.Measure
-	// Agreement is the mean time from the leader's proposal until most members had an entry. Trip
-	// is the mean round trip from the leader to the nearest members that are a majority with it or,
-	// by the leader's own measure, to any.
+	// Agreement is the mean time from a proposal until most members had an entry. Trip is the mean
+	// round trip from the leader to the nearest members that are a majority with it or, as the
+	// leader measured it, to any.
 	Agreement, Trip run.Measure
 	// Acknowledged means that an acknowledgement by the other kernel ends a round trip, so that it
 	// contains no work by members.
@@ -66,7 +66,7 @@ type Line struct {
 	Of func(*Facts, above) run.Measure
 	// inside means that it is time in the members.
 	inside bool
-	// unsure is how much of the line may have been waits for a processor.
+	// unsure is the part of the line that may have been waits for a processor.
 	unsure func(*Facts, run.Measure) float64
 }
 
@@ -93,7 +93,7 @@ const (
 // Unexplained names the last line: the time that all others leave.
 const Unexplained = "LEDGER-UNEXPLAINED"
 
-// bounds returns a measure's bounds, equal ones for an exact value.
+// bounds returns the bounds on a measure, equal ones for an exact value.
 func bounds(m run.Measure) (low, high float64) {
 	if m.Low == 0 && m.High == 0 {
 		return m.Value, m.Value
@@ -116,9 +116,9 @@ func during(share run.Measure, left float64) run.Measure {
 	return run.Measured(min(share.Value, 1)*max(left, 0), share.N)
 }
 
-// most returns the largest part of pending requests' time that activities with these shares of the
-// window can have taken. Where less than one request was pending, all activity may have fallen into
-// the times with a request. It is 1 if a share was not recorded.
+// most returns the largest part of the time with pending requests that activities with these shares
+// of the window can have taken. Where less than one request was pending, all activity may have
+// fallen into the times with a request. It is 1 if a share was not recorded.
 func (f *Facts) most(shares ...run.Measure) float64 {
 	sum := 0.0
 	for _, s := range shares {

@@ -27,7 +27,7 @@ type model struct {
 	agrees        bool // the leader reports agreements, else round trips
 }
 
-// spent has the requests' time in request-milliseconds by cause, and the leader's totals.
+// spent has request-milliseconds by cause, and totals for the leader.
 type spent struct {
 	model
 	outside, stopped, syncing, peers, processors, work, rest, all float64
@@ -52,7 +52,7 @@ type request struct {
 	back  bool
 }
 
-// step is the simulation's resolution.
+// step is the resolution in the simulation.
 const step = .1
 
 // simulate runs the model for a time, and adds up the waits in all requests.
@@ -123,8 +123,8 @@ func (s *spent) spend(on *float64, requests int) {
 	s.all, s.inside = s.all+at, s.inside+at
 }
 
-// agree does the other members' step for a batch. It reports whether one of their threads waits for
-// a processor.
+// agree does the step for a batch at the other members. It reports whether one of their threads
+// waits for a processor.
 func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 	s.agreed += step
 	on := &s.peers
@@ -139,7 +139,7 @@ func (s *spent) agree(b *batch, current, busy bool) (waits bool) {
 			b.agreed = true
 		}
 	}
-	if !current { // whose time goes to the leader's sync
+	if !current { // whose time goes to the sync in the leader
 		s.spend(on, b.requests)
 	}
 	return waits
@@ -205,7 +205,7 @@ func (s *spent) lead(b *batch, halted, busy bool) *float64 {
 	return &s.syncing
 }
 
-// facts returns the facts that such a load's records contain.
+// facts returns the facts in records about such a load.
 func (s *spent) facts() *Facts {
 	n := int64(s.answered)
 	none, of := run.Missing("not recorded"), func(v float64) run.Measure { return run.Measured(v, n) }

@@ -19,15 +19,16 @@ func peersRule() Rule {
 	}
 }
 
-// agrees reports whether the line for the other members comes from the leader's agreements.
+// agrees reports whether the line for the other members comes from agreements that the leader
+// timed.
 func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
 
 // tooLong bounds the ratio of a round trip to the mean time in the members. Requests do not wait for
 // longer round trips. It is above 1 because the two means cover slightly different requests.
 const tooLong = 1.25
 
-// beyond returns the time until most members have an entry, without the leader's sync and its wait
-// for the previous sync.
+// beyond returns the time until most members have an entry, without the sync in the leader and its
+// wait for the previous sync.
 func (f *Facts) beyond(at above) run.Measure {
 	switch {
 	case f.agrees():
@@ -50,7 +51,7 @@ func (f *Facts) beyond(at above) run.Measure {
 
 // peers returns the time for the other members. Its lower bound leaves out the time in which a
 // thread in the leader or in other members of the majority waited for a processor, or the quota
-// stopped the leader. It also leaves out the leader's work if the leader itself measured the
+// stopped the leader. It also leaves out work in the leader if the leader itself measured the
 // agreements or round trips, which then contain it.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)

@@ -10,7 +10,7 @@ import (
 // all the time.
 const allPeriods = 0.9
 
-// quotaRule names the leader's processor quota.
+// quotaRule names the processor quota on the leader.
 func quotaRule() Rule {
 	return Rule{
 		Name: "quota", Words: "the leader's processor quota", Lines: []string{nameThrottled}, Over: over, Partly: partly,

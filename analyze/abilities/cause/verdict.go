@@ -57,8 +57,8 @@ type Suspect struct {
 type Verdict struct {
 	// Suspects are ordered by their lower bounds, and by their values where these are equal.
 	Suspects []Suspect
-	// Unexplained is the rest's share. Queued is the share of the total in which requests waited
-	// for a free client. All other shares leave it out, because it follows from the others.
+	// Unexplained is the share for the rest. Queued is the share of the total in which requests
+	// waited for a free client. All other shares leave it out, because it follows from the others.
 	Unexplained, Queued float64
 	// Shared is copied from the facts.
 	Shared bool

@@ -113,7 +113,7 @@ func TestDirect(t *testing.T) {
 		low, _ := bounds(byName(t, f)[nameOutside])
 		return low
 	}
-	// 9 of 10 ms, without the leader's waits for 5 % of the time.
+	// 9 of 10 ms, without waits in the leader for 5 % of the time.
 	if got := low(); math.Abs(got-85) > 1e-9 {
 		t.Errorf("the way has at least %g %%, want 85", got)
 	}

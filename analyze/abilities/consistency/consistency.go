@@ -178,7 +178,7 @@ func lost(v *consistency.Verdict) (run.Measure, string) {
 	return run.Measured(float64(h.Lost()), judged), text
 }
 
-// cost formats how long the judge worked.
+// cost formats the time that the judge worked.
 func cost(v *consistency.Verdict) (run.Measure, string) {
 	n := v.Counts.Operations
 	if v.TookNS == 0 || n == 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Figures returns one picture: the share of sessions that remain by the time after their TTL, with
-// a line for each database's trials.
+// a line per database for its trials.
 func (Half) Figures(columns []abilities.Column) []figure.Figure {
 	all := 100.0
 	f := figure.Figure{

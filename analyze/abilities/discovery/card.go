@@ -110,7 +110,7 @@ func note(name string, o *discovery.Outcome, trials int) string {
 }
 
 // Figures returns a picture for the deaths and one for the elections: the share that all consumers
-// knew by the time after the death, with a line for each database's trials.
+// knew by the time after the death, with a line per database for its trials.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	all := 100.0
 	for _, f := range []struct {

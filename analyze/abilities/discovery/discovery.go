@@ -102,7 +102,7 @@ func measure(t discovery.Times) run.Measure {
 	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
 }
 
-// times returns how long a part took, over the changes of one kind that all consumers knew.
+// times returns the time that a part took, over the changes of one kind that all consumers knew.
 func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
 	return discovery.TimesOf(o.Of(k), part)
 }
@@ -133,7 +133,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known states how many changes of one kind all consumers knew; "" without such changes.
+// known counts the changes of one kind that all consumers knew; "" without such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -141,8 +141,7 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise states how many deaths were known within the plan's notice; "" without a notice or
-// deaths.
+// promise counts the deaths known within the planned notice; "" without a notice or deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
 		return ""
@@ -229,7 +228,7 @@ func renewals(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(k.N), strings.Join(list, ", ") + "; by " + o.Renewal
 }
 
-// idle is the leader's processor time before the first change.
+// idle is the processor time used by the leader before the first change.
 func idle(r *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	m := idleCPU(r, o)
 	if !m.Known() {

@@ -125,11 +125,11 @@ func failedBack(runs []*run.Run) string {
 	return fmt.Sprintf(", and back before %d of %d next faults", asked-away, followed)
 }
 
-// decisive are parts of option names that decide how soon a lost member is detected.
+// decisive are parts of option names that decide when a lost member is detected.
 var decisive = []string{"election", "heartbeat", "tick", "multiplier", "limit", "timeout", "time_out", "failover"}
 
-// settings returns the settings that decide how soon a cluster detects a lost member, and how soon
-// a client tries another one.
+// settings returns the settings that decide when a cluster detects a lost member, and when a client
+// tries another one.
 func settings(runs []*run.Run) string {
 	if len(runs) == 0 {
 		return "none recorded"

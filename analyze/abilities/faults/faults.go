@@ -95,9 +95,9 @@ func cell(r *run.Run, q quantity) (run.Measure, string) {
 	return run.Measured(most, known), strings.Join(parts, "; ")
 }
 
-// Say states how long the load got no answer after the fault, or after the worst one, and how long
-// new clients got no answer if that differs. It names no winner, because databases differ in the
-// settings that decide it. For many databases it has only the medians, by fault.
+// Say states the time without an answer to the load after the fault, or after the worst one, and to
+// new clients if that differs. It names no winner, because databases differ in the settings that
+// decide it. For many databases it has only the medians, by fault.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	var parts, worsts []string
 	byFault := map[string][]string{}

@@ -33,7 +33,7 @@ func tapped(r *run.Run) (members []results.Member) {
 	return members
 }
 
-// tapCell formats the cost of a run's taps.
+// tapCell formats the cost of the taps.
 func tapCell(r *run.Run) (run.Measure, string) {
 	if len(happened(r)) == 0 {
 		return run.Inapplicable("no fault was applied"), ""

@@ -34,8 +34,8 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 // fewClauses is the database count up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is the part of a sentence about one database: a number for each trial, how its locks are
-// acquired, and the measured quantity.
+// clause is the part of a sentence about one database: a number for each trial, the recipe for its
+// locks, and the measured quantity.
 type clause struct {
 	name      string
 	numbers   []int64 // ns
@@ -67,7 +67,7 @@ func clauses(begin, in, are string, all []clause, text func(ns int64) string) st
 	return begin + " " + in + " " + strings.Join(list, ", ") + "."
 }
 
-// Say is the sentence about how fast a lock changes hands, or passes from a dead holder. A
+// Say is the sentence about the time in which a lock changes hands, or passes from a dead holder. A
 // database's trials are given as a range.
 func (Half) Say(names []string, runs [][]*run.Run) string {
 	if list := allByHold(names, runs); len(list) > 0 {
@@ -152,14 +152,14 @@ func shared(names []string, runs [][]*run.Run) string {
 // line is a row on the card about a stage.
 type line struct {
 	name string
-	// of returns the numbers for a trial, or nil. text formats each. count, if not nil, returns how
-	// many times are behind them.
+	// of returns the numbers for a trial, or nil. text formats each. count, if not nil, counts the
+	// times behind them.
 	of   func(*locks.Outcome, *locks.Stage) []float64
 	text func(float64) string
 	// middle means that several trials show only their median.
 	middle bool
 	count  func(*locks.Stage) int64
-	// say, in place of all these, is the line's cell.
+	// say, in place of all these, is the cell on the line.
 	say func(trials []*locks.Outcome, contenders int) string
 }
 
@@ -298,9 +298,9 @@ func orderIn(trials []*locks.Outcome, contenders int) string {
 	return strings.Join(said, ", ")
 }
 
-// Card is the first screen for loads with contenders: how fast a lock changed hands, how fairly,
-// and whether it was safe. A database's trials have their medians. Databases that differ in the
-// hold time have a row for each such time.
+// Card is the first screen for loads with contenders: the speed, fairness and safety of hand-offs.
+// A database's trials have their medians. Databases that differ in the hold time have a row for
+// each such time.
 func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 	if list := allByHold(names, runs); len(list) > 0 {
 		return cardByHold(list)

@@ -42,7 +42,7 @@ func outcome(r *run.Run) *locks.Outcome {
 	return &o
 }
 
-// Rows returns rows about how fast, fair and safe locks were.
+// Rows returns rows about the speed, fairness and safety of locks.
 func (Half) Rows() []abilities.Row {
 	row := func(name, after, unit, definition string, of func(*locks.Outcome) (run.Measure, string)) abilities.Row {
 		return abilities.Row{Name: name, Unit: unit, After: after, Definition: definition, Cell: cell(of)}
@@ -143,7 +143,7 @@ func spread(s *results.Spread, text func(int64) string) string {
 	return strings.Join(append(parts, "longest "+text(s.Max)), ", ") + fmt.Sprintf(" (%s)", count(s.N))
 }
 
-// how is the recipe, its provider unless left out, and how long a lock is kept back.
+// how is the recipe, its provider unless left out, and the time that a lock is kept back.
 func how(o *locks.Outcome, by string) string {
 	text := "recipe " + o.Plan.Recipe
 	if by != "" {
@@ -228,7 +228,7 @@ func shares(o *locks.Outcome) (run.Measure, string) {
 // seconds prints a time in seconds.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f s", d.Seconds()) }
 
-// orders prints a stage's order.
+// orders prints the order in a stage.
 func orders(f *locks.Fairness) string {
 	text := fmt.Sprintf("%s (%s of %s overtook", f.Order, count(f.Overtook), count(f.Decided))
 	if f.Overtakes > 0 {

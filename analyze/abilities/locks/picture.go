@@ -11,7 +11,7 @@ import (
 )
 
 // Figures returns the hand-off by contender count, or by hold time where databases differ in that,
-// and how turns were shared.
+// and the shares of turns.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{byContenders(columns), byHold(columns), turns(columns)} {
 		if len(f.Series) > 0 {

@@ -33,7 +33,7 @@ func (Half) Rows() []abilities.Row {
 	}}
 }
 
-// cell adds the members' counts.
+// cell adds the counts at all members.
 func cell(r *run.Run) (run.Measure, string) {
 	var sum membermetrics.Scraped
 	for _, m := range r.Info.Record.Members {

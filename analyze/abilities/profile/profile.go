@@ -42,7 +42,7 @@ type function struct {
 
 func (f *function) difference() float64 { return f.B - f.A }
 
-// spent is one side's CPU time by function.
+// spent is CPU time by function on one side.
 type spent struct {
 	self     map[string]time.Duration
 	total    time.Duration

@@ -1,4 +1,4 @@
-// Package resources shows the limits set for members, and how much of them they used.
+// Package resources shows the limits set for members, and the part that they used.
 package resources
 
 import (
@@ -15,7 +15,7 @@ type Half struct{}
 
 var _ abilities.Tabler = Half{}
 
-// Rows returns the limits of each member and the part used, among the rows about members.
+// Rows returns the limits and the part used for each member, among the rows about members.
 func (Half) Rows() []abilities.Row {
 	cpus := func(l resources.Limits) bool { return l.CPUs > 0 }
 	memory := func(l resources.Limits) bool { return l.MemoryBytes > 0 }
@@ -57,8 +57,8 @@ func limited(has func(resources.Limits) bool, cell func(*run.Run, resources.Limi
 	}
 }
 
-// peak returns the largest memory, in bytes, that a member's control group reached under load, and
-// the member name.
+// peak returns the largest memory, in bytes, that the control group for a member reached under
+// load, and the member name.
 func peak(r *run.Run) (run.Measure, string) {
 	return r.Machines.Largest(func(m *run.Machine) run.Measure { return m.Peak(r.Windows.Load, run.Of(metric.GroupMemoryBytes)) })
 }

@@ -144,7 +144,7 @@ func chance(k run.StallKind, said bool) string {
 	return fmt.Sprintf(", p %.4f", k.P)
 }
 
-// Findings returns each database's longest stall, if it lasted at least a second.
+// Findings returns the longest stall per database, if it lasted at least a second.
 func (Half) Findings() []abilities.Finding {
 	return []abilities.Finding{{Name: "stalls of a second or longer", Short: "stalls", Of: longest}}
 }

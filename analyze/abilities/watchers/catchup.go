@@ -51,8 +51,8 @@ func (l late) caughtUp() bool {
 // perSecond formats a rate.
 func perSecond(rate float64) string { return humanize.Comma(int64(rate+.5)) + "/s" }
 
-// sayLate is the sentence about how fast each store served slow watchers, and under which write
-// rates they caught up.
+// sayLate is the sentence about the rates at which stores served slow watchers, and the write rates
+// under which they caught up.
 func sayLate(list []late) string {
 	var said, stores []string
 	for _, l := range list {

@@ -35,8 +35,8 @@ func statistics() []statistic {
 	}
 }
 
-// Figures returns delivery by watcher count, and how fast slow watchers caught up by the amount
-// written.
+// Figures returns delivery by watcher count, and the rate at which slow watchers caught up by the
+// amount written.
 func (Half) Figures(columns []abilities.Column) (list []figure.Figure) {
 	for _, f := range []figure.Figure{delivery(columns), caughtUpByWrites(columns)} {
 		if len(f.Series) > 0 {

@@ -40,7 +40,7 @@ func costs(machines []*run.Machine, o *watchers.Outcome) (run.Measure, string) {
 	return by[last], text
 }
 
-// cost is the machines' processor time in a stage, divided by its deliveries, in microseconds.
+// cost is the processor time that the machines spent per delivery in a stage, in microseconds.
 func cost(machines []*run.Machine, o *watchers.Outcome, s *watchers.Stage) run.Measure {
 	switch {
 	case s.Deliveries == 0 || s.Length <= 0:

@@ -215,7 +215,7 @@ func times(of func(*watchers.Stage) *results.Spread, none func(*watchers.Outcome
 	}
 }
 
-// old formats how long an old value was used.
+// old formats the time that an old value was used.
 func old(o *watchers.Outcome) (run.Measure, string) {
 	if !o.Values {
 		return run.Inapplicable("events of %s watches have no values", o.Kind), ""

@@ -12,14 +12,13 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
-// until is an expression that is true as soon as a condition holds. The browser's bound ends the
-// wait.
+// until is an expression that is true as soon as a condition holds. The time limit on the browser
+// ends the wait.
 func until(condition string) string {
 	return fmt.Sprintf(`new Promise(done => { const look = () => { if (%s) done(true); else setTimeout(look, 50); }; look(); })`, condition)
 }
 
-// A browser shows a run's seconds as they arrive, keeps its reader's choices, and finally shows the
-// report.
+// A browser shows seconds as they arrive, keeps the reader's choices, and finally shows the report.
 func TestInBrowser(t *testing.T) {
 	const hostile = `<img src=x onerror="document.title='owned'">`
 	r := around(time.Now())

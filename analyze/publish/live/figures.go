@@ -143,7 +143,7 @@ func byKindAndNumber(a, b string) int {
 	return cmp.Or(cmp.Compare(kindA, kindB), cmp.Compare(number(a), number(b)), cmp.Compare(a, b))
 }
 
-// left returns the load's remaining time, if its length is known.
+// left returns the remaining load time, if its length is known.
 func (l *oneLoad) left(now time.Time) (time.Duration, bool) {
 	if l.ahead.Length == 0 || l.start.IsZero() {
 		return 0, false

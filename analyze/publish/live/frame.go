@@ -19,7 +19,7 @@ type frame struct {
 	// Number counts frames from 1.
 	Number int    `json:"number"`
 	Step   string `json:"step"`
-	// Line is the load's progress.
+	// Line describes load progress.
 	Line   string  `json:"line"`
 	Tables []table `json:"tables"`
 	Said   []note  `json:"said"` // the newest first

@@ -61,7 +61,7 @@ func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.of(of).progress(r.clock(), p, ahead)
 }
 
-// Count shows a load's counts as metrics.
+// Count shows counts as metrics.
 func (r *Run) Count(of Of, counts *exposition.Part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *Run) Happen(of Of, e results.Event) {
 	r.of(of).happen(e)
 }
 
-// of returns a database's load. It replaces an earlier trial's load.
+// of returns the load on a database. It replaces the load in an earlier trial.
 func (r *Run) of(of Of) *oneLoad {
 	for i, l := range r.loads {
 		if l.of.Tag != of.Tag {

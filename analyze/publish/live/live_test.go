@@ -97,7 +97,7 @@ func counted(ended int64, errors ...int64) *exposition.Part {
 	return p
 }
 
-// frameOf returns a run's frame as a page reads it.
+// frameOf returns a frame as a page reads it.
 func frameOf(t *testing.T, r *Run) (f struct {
 	Step, Line string
 	Figures    []struct {

@@ -39,7 +39,7 @@ type second struct {
 	p50, p99               float64 // milliseconds; 0 without an ok answer
 }
 
-// loadLines are a load's seconds as lines in figures.
+// loadLines are the seconds in a load as lines in figures.
 type loadLines struct{ ended, offered, faulty, p50, p99 page.Line }
 
 func (l *loadLines) add(s second) {
@@ -173,7 +173,7 @@ type Of struct {
 	Tag           string // "" before the first database
 }
 
-// Ahead has a whole load's known dimensions while it runs.
+// Ahead has the known dimensions of a whole load while it runs.
 type Ahead struct {
 	Requests int64         // 0 if unknown
 	Length   time.Duration // 0 if unknown

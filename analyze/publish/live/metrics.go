@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load/exposition"
 )
 
-// collector exports a run's state when it is scraped.
+// collector exports the state when it is scraped.
 type collector struct {
 	run      *Run
 	parts    *exposition.Parts

@@ -37,7 +37,7 @@ func (a answers) grown(counter metric.Name) float64 {
 	return now - then
 }
 
-// perSecond returns a counter's growth by second.
+// perSecond returns counter growth by second.
 func (a answers) perSecond(counter metric.Name) float64 {
 	grown, span := a.grown(counter), float64(a.last.UnixNano-a.before.UnixNano)/float64(time.Second)
 	if grown < 0 || span <= 0 {
@@ -46,7 +46,7 @@ func (a answers) perSecond(counter metric.Name) float64 {
 	return grown / span
 }
 
-// mean divides a sum's growth by its count's growth.
+// mean divides the growth of a sum by the growth of its count.
 func (a answers) mean(sum, parts metric.Name) float64 {
 	of, n := a.grown(sum), a.grown(parts)
 	if of < 0 || n <= 0 {

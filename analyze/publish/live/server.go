@@ -84,7 +84,7 @@ func (s *Server) tick(ctx context.Context) {
 	}
 }
 
-// sendSecond sends the page's current content. Only tick calls it.
+// sendSecond sends the current content. Only tick calls it.
 func (s *Server) sendSecond() {
 	s.frames++
 	if e, err := s.second(); err == nil { // else the page keeps its content

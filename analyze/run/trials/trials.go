@@ -71,7 +71,7 @@ func Names(groups []Group) map[string]string {
 	return names
 }
 
-// Manifests returns the group's manifests, each once.
+// Manifests returns the manifests in the group, each once.
 func (g Group) Manifests() (list []*results.Manifest) {
 	for _, r := range g.Runs {
 		if m := r.Info.Manifest; m != nil && !slices.Contains(list, m) {
