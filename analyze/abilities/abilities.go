@@ -142,7 +142,7 @@ type Drawer interface {
 	Figures([]Column) []figure.Figure
 }
 
-// Filer has its own files about a run among the data files.
+// Filer adds its own files about a run to the data in a report.
 type Filer interface {
 	Files(*run.Run) []File
 	// FileNames are the names that such files can have.
@@ -163,7 +163,7 @@ type Column struct {
 	Runs                        []*run.Run
 }
 
-// Setter knows whether its settings can have changed the number for a run.
+// Setter knows whether the ability's settings can have changed the number for a run.
 type Setter interface {
 	// Settings maps setting paths to functions that report it.
 	Settings() map[string]func(*run.Run) bool

@@ -82,7 +82,7 @@ func degree(c abilities.Cause) string {
 	return c.Words
 }
 
-// share returns the share for a cause, and the number of runs in which it was found if not in all.
+// share returns the share for a cause, and how many runs it was found in if not in all.
 func share(d abilities.Explained, c abilities.Cause) string {
 	low, high := math.Round(c.Low), math.Round(c.High)
 	text := fmt.Sprintf("%.0f to %.0f %%", low, high)
@@ -95,7 +95,7 @@ func share(d abilities.Explained, c abilities.Cause) string {
 	return text
 }
 
-// explained returns the causes that at least half of the runs with a ledger have.
+// explained returns the causes that at least half the runs with a ledger have.
 func explained(runs []*run.Run) abilities.Explained {
 	one := abilities.Explained{Verdict: verdictNone, Causes: []abilities.Cause{}}
 	named := map[string]int{}

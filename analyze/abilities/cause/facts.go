@@ -104,7 +104,7 @@ func whole(seconds run.Measure) bool {
 	return math.Abs(ms-math.Round(ms)) < 1e-4
 }
 
-// pending returns the average number of requests in flight, by Little's law.
+// pending counts requests in flight, on average, by Little's law.
 func pending(g *run.Stage) run.Measure {
 	l := &g.Latency
 	service := l.OK.Mean
@@ -172,9 +172,9 @@ func (l *Load) add(m *run.Machine, spans []run.Span) {
 	plus(&l.Used, metric.CPUSeconds)
 }
 
-// majority returns the average number of threads that waited for a processor, in the leader and in
-// as many other members as make a majority with it: the members with the most waits. Requests wait
-// for no more members.
+// majority counts threads that waited for a processor, on average, in the leader and in as many
+// other members as make a majority with it: the members with the most waits. Requests wait for no
+// more members.
 func majority(members []run.Machine, leader *run.Machine, spans []run.Span) run.Measure {
 	sum, others := known(leader.ShareWithin(spans, metric.RunDelay)), []run.Measure{}
 	for i := range members {

@@ -20,7 +20,7 @@ func fsyncRule() Rule {
 // fsync returns the share that syncs take in the time left without the wait for other members
 // beyond the sync in the leader, or one whole sync if that is longer. Only one whole sync, without
 // waits for a processor, is certain: while the leader syncs for others, a request may also be
-// elsewhere. Requests do not wait for the rest of a sync that takes longer than agreement with most
+// elsewhere. Requests do not wait for the rest of a sync that takes longer than agreement by most
 // members.
 func fsync(f *Facts, at above) run.Measure {
 	if !f.Syncing.Known() {
@@ -47,11 +47,10 @@ func fsync(f *Facts, at above) run.Measure {
 	return atLeast(m, whole*(1-f.suspended()))
 }
 
-// syncsUnsure is the part of the line that may be time in which the syncing thread waited for a
-// processor.
+// syncsUnsure is the time on the line in which the syncing thread may have waited for a processor.
 func syncsUnsure(f *Facts, m run.Measure) float64 { return m.Value * f.suspended() }
 
-// suspended is the largest part of leader syncs in which the syncing thread can have waited for a
+// suspended is the most time in leader syncs in which the syncing thread can have waited for a
 // processor: all the time in which a leader thread waited, or in which the leader used all
 // processors that it may use, and its runtime could not run another thread.
 func (f *Facts) suspended() float64 {

@@ -10,7 +10,7 @@ type Facts struct {
 	Response, Service run.Measure
 	// Pending counts requests sent but not answered, on average.
 	Pending run.Measure
-	// Client is the part of the response time that the client itself caused.
+	// Client is the response time that the client itself caused.
 	Client run.Measure
 	// Inside is the mean time that a write spends in the members, from when they have it until the
 	// answer.
@@ -33,20 +33,20 @@ type Facts struct {
 	Acknowledged bool
 	// Whole means that members count some of these times in whole milliseconds.
 	Whole bool
-	// Waiting is the average number of leader threads that waited for a processor.
+	// Waiting counts leader threads that waited for a processor, on average.
 	Waiting run.Measure
 	// ClientsBusy is the used share of the processors available to clients on their machine.
 	ClientsBusy run.Measure
-	// Used is the average number of processors that the leader used. Processors are those in its
-	// machine, Allowed those that it may use at once.
+	// Used counts processors that the leader used, on average. Processors are those in its machine,
+	// Allowed those that it may use at once.
 	Used, Processors, Allowed run.Measure
 	// Busy is the share of processors in the leader's machine, from 0 to 1, that this run used: the
 	// members there, and the clients if they are there.
 	Busy run.Measure
 	// Members and Clients are the processor loads from all members and from the clients.
 	Members, Clients Load
-	// Majority is the average number of threads that waited for a processor, in the leader and in
-	// as many others as make a majority with it: those with the most waits.
+	// Majority counts threads that waited for a processor, on average, in the leader and in as many
+	// others as make a majority with it: those with the most waits.
 	Majority run.Measure
 	// Direct means that all clients are connected to the leader.
 	Direct bool
@@ -54,7 +54,7 @@ type Facts struct {
 	Shared bool
 }
 
-// Load has the average numbers of waiting threads and used processors.
+// Load counts waiting threads and used processors, on average.
 type Load struct{ Waiting, Used run.Measure }
 
 // Line is a part of the mean response time.
@@ -66,7 +66,7 @@ type Line struct {
 	Of func(*Facts, above) run.Measure
 	// inside means that it is time in the members.
 	inside bool
-	// unsure is the part of the line that may have been waits for a processor.
+	// unsure is how much on the line may have been waits for a processor.
 	unsure func(*Facts, run.Measure) float64
 }
 
@@ -75,7 +75,7 @@ type above struct {
 	// left is the response time that they leave. within is the time in the members that the lines
 	// outside them leave.
 	left, within float64
-	// unsure is the part of the lines that may have been waits for a processor.
+	// unsure is how much on the lines may have been waits for a processor.
 	unsure float64
 }
 

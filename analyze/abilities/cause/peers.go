@@ -19,8 +19,7 @@ func peersRule() Rule {
 	}
 }
 
-// agrees reports whether the line for the other members comes from agreements that the leader
-// timed.
+// agrees reports whether the line for the other members comes from the leader's agreements.
 func (f *Facts) agrees() bool { return f.Agreement.Known() && f.Sync.Known() }
 
 // tooLong bounds the ratio of a round trip to the mean time in the members. Requests do not wait for
@@ -50,9 +49,9 @@ func (f *Facts) beyond(at above) run.Measure {
 }
 
 // peers returns the time for the other members. Its lower bound leaves out the time in which a
-// thread in the leader or in other members of the majority waited for a processor, or the quota
-// stopped the leader. It also leaves out work in the leader if the leader itself measured the
-// agreements or round trips, which then contain it.
+// thread in the leader or in another majority member waited for a processor, or the quota stopped
+// the leader. It also leaves out work in the leader if the leader itself measured the agreements or
+// round trips, which then contain it.
 func peers(f *Facts, at above) run.Measure {
 	m := f.beyond(at)
 	if !m.Known() {

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 )
 
-// convicted are facts about a leader that syncs for most of the time.
+// convicted are facts about a leader that syncs most of the time.
 func convicted() *Facts {
 	none := run.Missing("not recorded")
 	return &Facts{

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Half shows the deaths of session holders in reports.
+// Half shows the deaths in reports.
 type Half struct{}
 
 var (
@@ -49,7 +49,7 @@ func (Half) Rows() []abilities.Row {
 	}
 }
 
-// cell returns a function that formats a part of the record.
+// cell returns a function that formats a part in the record.
 func cell(of func(*deaths.Outcome) (run.Measure, string)) func(*run.Run) (run.Measure, string) {
 	return func(r *run.Run) (run.Measure, string) {
 		o, err := deaths.Record().Of(r.Info.Record.Records)
@@ -275,7 +275,7 @@ func (Half) Card(names []string, runs [][]*run.Run) *abilities.Card {
 		found = true
 		o := list[0]
 		note := fmt.Sprintf("%s: a %s ends %s; renewed by %s", name, o.What, o.Rule, o.Renewal)
-		if o.Expired > 0 { // the record has the last renewals of sessions that ended
+		if o.Expired > 0 { // the record has the last renewals in sessions that ended
 			note += fmt.Sprintf(", the last renewals within %.1f s", float64(o.RenewedNS)/1e9)
 		}
 		note += "; seen by " + o.Watch

@@ -102,7 +102,7 @@ func measure(t discovery.Times) run.Measure {
 	return run.Measure{Value: float64(t.P50) / 1e6, N: int64(t.N)}
 }
 
-// times returns the time that a part took, over the changes of one kind that all consumers knew.
+// times returns how long a part took, over the changes of one kind that all consumers knew.
 func times(o *discovery.Outcome, k discovery.Kind, part func(*discovery.Change) time.Duration) discovery.Times {
 	return discovery.TimesOf(o.Of(k), part)
 }
@@ -249,7 +249,7 @@ func idleCPU(r *run.Run, o *discovery.Outcome) run.Measure {
 	return leader.ShareWithin([]run.Span{{From: from, To: from + int64(o.Quiet)}}, metric.CPUSeconds).Times(100)
 }
 
-// outcomes returns the outcomes of runs with instances, and the runs.
+// outcomes returns the outcomes in runs with instances, and the runs.
 func outcomes(runs []*run.Run) (list []*discovery.Outcome, of []*run.Run) {
 	for _, r := range runs {
 		if o := outcome(r); o != nil {

@@ -34,8 +34,8 @@ func allOutcomes(runs [][]*run.Run) (list []*locks.Outcome) {
 // fewClauses is the database count up to which a sentence has more than their times.
 const fewClauses = 3
 
-// clause is the part of a sentence about one database: a number for each trial, the recipe for its
-// locks, and the measured quantity.
+// clause is the part of a sentence about one database: a number for each trial, the way to acquire
+// its locks, and the measured quantity.
 type clause struct {
 	name      string
 	numbers   []int64 // ns

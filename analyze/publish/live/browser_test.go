@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
 )
 
-// until is an expression that is true as soon as a condition holds. The time limit on the browser
-// ends the wait.
+// until is an expression that is true as soon as a condition holds. The browser's time limit ends
+// the wait.
 func until(condition string) string {
 	return fmt.Sprintf(`new Promise(done => { const look = () => { if (%s) done(true); else setTimeout(look, 50); }; look(); })`, condition)
 }

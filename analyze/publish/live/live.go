@@ -61,7 +61,7 @@ func (r *Run) Load(of Of, p load.Progress, ahead Ahead) {
 	r.of(of).progress(r.clock(), p, ahead)
 }
 
-// Count shows counts as metrics.
+// Count shows the counts in a load as metrics.
 func (r *Run) Count(of Of, counts *exposition.Part) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

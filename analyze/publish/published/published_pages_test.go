@@ -56,7 +56,7 @@ func TestPublishedPages(t *testing.T) {
 	}
 }
 
-// wantNumber wants the value of an expression to be no larger than a bound.
+// wantNumber wants an expression to be no larger than a bound.
 func wantNumber(t *testing.T, b *chromium.Browser, what, expression string, most float64) {
 	t.Helper()
 	value, err := b.Eval(expression)

@@ -73,7 +73,7 @@ func TestPublishedNumbers(t *testing.T) {
 	}
 }
 
-// unpacked returns a folder with the contents of an archive.
+// unpacked returns the folder into which it unpacks an archive.
 func unpacked(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -303,8 +303,8 @@ func (p part) has(row map[string]string) bool {
 	return row["step"] == strconv.Itoa(p.step) && (p.operation == "" || row["operation"] == p.operation)
 }
 
-// steps computes throughput and latencies in the measured part of each step, and in a mix of each
-// operation.
+// steps computes throughput and latencies for the measured part of each step and, in a mix, for
+// each operation.
 func (c computed) steps() {
 	intervals, progress := c.rows("intervals.csv"), c.rows("progress.csv")
 	operations := map[string]bool{}
@@ -381,7 +381,7 @@ func (c computed) part(p part, timing string, intervals, progress []map[string]s
 	}
 }
 
-// members counts the requests that each member answered in the measured part of each step.
+// members counts the requests that each member answered in each measured part.
 func (c computed) members() {
 	for _, row := range c.rows("members.csv") {
 		if row["phase"] != "measure" || c.number(row, "member") < 0 {
@@ -393,7 +393,7 @@ func (c computed) members() {
 	}
 }
 
-// histograms reads the latencies of ok requests by step, for all operations together and for each.
+// histograms reads ok latencies by step, for all operations together and for each.
 func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
 	if err != nil {
@@ -454,7 +454,7 @@ func (c computed) faults() {
 	c.set("FAULT-BLACKOUT", 0, worst)
 }
 
-// servers computes the resource usage of all members, from the counters that enclose the load, and
+// servers computes the resources that members used, from the counters that enclose the load, and
 // the fsyncs by the member with the most.
 func (c computed) servers() {
 	cpu, most, reported := 0.0, 0.0, true
