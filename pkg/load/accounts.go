@@ -41,7 +41,7 @@ func (a *accounts) begin() {
 	clear(a.inFlight)
 }
 
-// add adds the rows of a second and the bytes that its requests read.
+// add adds a second's rows and the bytes that its requests read.
 func (a *accounts) add(rows []results.Interval, read int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,7 +63,7 @@ func (a *accounts) addRow(row *results.Interval) {
 	}
 }
 
-// offer corrects the due count of the last rows of a closed loop. Until then its rows use sent as
+// offer corrects the due count of the last rows in a closed loop. Until then its rows use sent as
 // due; used counts the requests that its schedule handed out, by operation.
 func (a *accounts) offer(rows []results.Interval, used []int64) {
 	a.mu.Lock()
@@ -118,7 +118,7 @@ func (a *accounts) totals() (counts results.Totals, created, perhaps int64) {
 	return a.counts, a.created, a.perhaps
 }
 
-// lastOf returns the last row of an operation, or nil.
+// lastOf returns the last row for an operation, or nil.
 func lastOf(rows []results.Interval, op string) *results.Interval {
 	for n := len(rows) - 1; n >= 0; n-- {
 		if rows[n].Operation == op {

@@ -81,9 +81,9 @@ func reportRate(b *testing.B, sink *seconds, rec *Recorder, res StepResult, rate
 	b.ReportMetric(float64(t.Unsent), "unsent")
 }
 
-// BenchmarkEngineMemory measures the memory of this process, which must not grow with the number of
-// requests. At a rate, every load lasts ten seconds and writes as many seconds to files; in a
-// closed loop, loads last from 20 ms to 2 s. Each needs its own process, as in `make bench-memory`:
+// BenchmarkEngineMemory measures process memory, which must not grow with the request count. At a
+// rate, every load lasts ten seconds and writes as many seconds to files; in a closed loop, loads
+// last from 20 ms to 2 s. Each needs its own process, as in `make bench-memory`:
 //
 //	for n in 100000 1000000 10000000; do
 //		go test -run '^$' -bench "EngineMemory/loop=rate/requests=$n\$" -benchtime 1x ./pkg/load
@@ -104,7 +104,7 @@ func BenchmarkEngineMemory(b *testing.B) {
 	}
 }
 
-// memoryOf reports the resident memory when a load ends, and the part of it in use.
+// memoryOf reports the resident memory when a load ends, and the part in use.
 func memoryOf(b *testing.B, step Step) {
 	spec := Spec{Seed: 1, Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16, ValueSize: 64}, Limits: workload.Limits{Timeout: time.Second}}}
 	files, err := NewFiles(b.TempDir(), time.Now())
@@ -127,7 +127,7 @@ func memoryOf(b *testing.B, step Step) {
 	runtime.KeepAlive(rec)
 }
 
-// rssAnon returns the resident anonymous memory of this process in bytes, 0 if unknown.
+// rssAnon returns this process's resident anonymous memory in bytes, 0 if unknown.
 func rssAnon() uint64 {
 	self, err := procfs.Self()
 	if err != nil {

@@ -33,7 +33,7 @@ type applier struct {
 	single  backoff.Pauses
 }
 
-// reply is the result of a call until it is checked.
+// reply is a call result until it is checked.
 type reply struct {
 	read  bool // the reply must be checked
 	value []byte
@@ -54,7 +54,7 @@ func (a *applier) attempt(ctx context.Context, req requests.Request) (err error)
 	return a.call(ctx, req)
 }
 
-// guard prepares a transaction, and returns the time spent reading unknown versions of its keys.
+// guard prepares a transaction, and returns the time spent reading unknown key versions.
 func (a *applier) guard(req requests.Request) int64 {
 	op := a.client.step.work.Operation(req)
 	if !op.Guarded() {
@@ -122,7 +122,7 @@ func (a *applier) callOther(ctx context.Context, op workload.Op, req requests.Re
 // values is garbage once they are checked.
 const mostAnswer = 4 << 10
 
-// read reads the key, into the memory of the last value if the database client can.
+// read reads the key, into memory from the last value if the database client can.
 func (a *applier) read(ctx context.Context) ([]byte, error) {
 	mode := a.client.step.spec.Read
 	if a.client.appends == nil {
@@ -135,7 +135,7 @@ func (a *applier) read(ctx context.Context) ([]byte, error) {
 	return value, err
 }
 
-// keep stores the value of one key in a.got.
+// keep stores one key's value in a.got.
 func (a *applier) keep(value []byte, err error) error {
 	if err == nil {
 		a.got = reply{read: true, value: value, bytes: int64(len(value))}

@@ -10,15 +10,15 @@ import (
 // attemptTimeout bounds one attempt to open a connection. The drivers use the same bound.
 const attemptTimeout = 5 * time.Second
 
-// attempts open the next link of one connection, at most one attempt at each member. The kernel of
-// a paused member accepts connections, but the member never answers: an attempt that takes long
+// attempts open the next link for one connection, at most one attempt at each member. A paused
+// member's kernel accepts connections, but the member never answers: an attempt that takes long
 // holds up the one at the next member only for the overtaking time in package backoff. Both then
 // continue, as in RFC 8305: on a slow network the first may still succeed first. Only one goroutine
 // uses them.
 type attempts struct {
 	on      *connection
 	running []bool // by place in reconnect.Members
-	latest  int    // the place of the attempt that began last
+	latest  int    // where the attempt that began last stands
 	waits   bool   // the next one waits until one ends, because each member has one
 	ended   chan attempt
 }

@@ -53,7 +53,7 @@ func (observes) Observe([]Ended, int64) error { return nil }
 // BenchmarkEngineObserved is BenchmarkEngineNull with an observer.
 func BenchmarkEngineObserved(b *testing.B) { benchmarkEngine(b, observes{}) }
 
-// BenchmarkFlush measures the flush of one second to files, for 50,000 requests with response and
+// BenchmarkFlush measures one second's flush to files, for 50,000 requests with response and
 // service latencies, from three members and with 100 ms rows. With eight tags (four operations by
 // two clocks) it must take at most 10 ms of CPU time, a hundredth of a core.
 func BenchmarkFlush(b *testing.B) {

@@ -173,7 +173,7 @@ func TestBoundAccounts(t *testing.T) {
 			results.Totals{Offered: 1000, Sent: 801, OK: 801, Unsent: 199}},
 		"busy to the end, shed": {bound{spec: usersOf(client, shed), stall: 20 * time.Second, steps: once},
 			results.Totals{Offered: 1000, Sent: 801, OK: 801, Unsent: 199}},
-		// 349 is the last one of the client due before 3.5 s, and the drain ends at 4.5 s.
+		// 349 is the client's last one due before 3.5 s, and the drain ends at 4.5 s.
 		"interrupted": {bound{spec: usersOf(client, keep), stall: stall, steps: once, interrupt: 3500 * time.Millisecond},
 			results.Totals{Offered: 351, Sent: 314, OK: 314, Unsent: 37}},
 		"no server": {bound{spec: usersOf(client, keep), dials: never, steps: once},
@@ -197,8 +197,8 @@ func TestBoundAccounts(t *testing.T) {
 	}
 }
 
-// TestBoundClientFindsAServer: the requests of a client wait without a server until it has one, or
-// are shed then.
+// TestBoundClientFindsAServer: client requests wait without a server until it has one, or are shed
+// then.
 func TestBoundClientFindsAServer(t *testing.T) {
 	for _, backlog := range []workload.Backlog{workload.BacklogKeep, workload.BacklogShed} {
 		t.Run(string(backlog), func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestBoundClientFindsAServer(t *testing.T) {
 	}
 }
 
-// TestBoundParts: the clients of all parts send the same requests as one part, at the same times.
+// TestBoundParts: clients in all parts send the same requests as one part, at the same times.
 func TestBoundParts(t *testing.T) {
 	spec := usersOf(workload.BindClient, "")
 	spec.Arrival = workload.ArrivalPoisson

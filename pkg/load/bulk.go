@@ -23,9 +23,9 @@ const (
 )
 
 // PreloadBulk writes the same keys and values as [Preload]. A request has batch keys, and each
-// connection sends one request at a time. One part among several writes its share of the
-// requests, whose keys differ from its share in Preload. Progress is called from several
-// goroutines with the number of keys written so far; it may be nil.
+// connection sends one request at a time. One part among several writes its share, whose keys
+// differ from its share in Preload. Progress is called from several goroutines with the keys
+// written so far; it may be nil.
 func PreloadBulk(ctx context.Context, spec Spec, batch int, conns []database.Bulk, progress func(keys int64)) error {
 	p, err := newBulkPreload(spec, batch, progress)
 	if err != nil {
@@ -55,7 +55,7 @@ type bulkPreload struct {
 	work     *requests.Sequence
 	keys     int64 // over all parts
 	batch    int64
-	next     atomic.Int64 // the first batch of this part not yet taken by a connection
+	next     atomic.Int64 // first batch in this part not yet taken by a connection
 	written  atomic.Int64
 	progress func(int64)
 }
@@ -72,7 +72,7 @@ func newBulkPreload(spec Spec, batch int, progress func(int64)) (*bulkPreload, e
 	return p, err
 }
 
-// own returns the number of keys that this part writes.
+// own returns the key count for this part.
 func (p *bulkPreload) own() int64 {
 	batches := (p.keys + p.batch - 1) / p.batch
 	n := p.spec.Part.Count(batches)

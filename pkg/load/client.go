@@ -43,17 +43,17 @@ type client struct {
 	member    int // to which the last request went
 	ctx       atomic.Pointer[callContext]
 	timer     *time.Timer // nil until the client first waits for a time
-	ramp      int64       // when this client begins, after the start of the step
+	ramp      int64       // when this client begins, after the step starts
 	first     int64       // when this client first sent a request; 0 before
 	clock     clock.Clock
 	stops     *stops.Stops
-	ran       int64        // when this client last read the clock, for the stops and the deadline of a call
+	ran       int64        // when this client last read the clock, for the stops and call deadlines
 	trip      int64        // when the round trip in flight began
 	stopped   int64        // time by which stops delayed the call in flight
 	fiber     *fiber.Fiber // nil if the client runs on its own goroutine
 }
 
-// init makes client n of a step, on a connection, with a behaviour.
+// init makes client n, on a connection, with a behaviour.
 func (c *client) init(s *step, n, conn int, does behaviour) {
 	c.step, c.does, c.conn, c.shard = s, does, s.conns[conn], s.rec.shards.of(n)
 	c.clock, c.stops = s.rec.clock, s.rec.stops
@@ -98,7 +98,7 @@ func (c *client) sends(at int64, phase, op int, flags int64) {
 	c.trip, c.stopped = at, 0
 }
 
-// returned ends a round trip of the call in flight and returns when it ended.
+// returned ends a round trip in the call in flight and returns when it ended.
 func (c *client) returned() int64 {
 	now := c.now()
 	c.stopped += c.stops.Delayed(c.trip, now)
@@ -154,9 +154,9 @@ func (c *client) watchConnection(d *done) {
 	}
 }
 
-// callContext is the context for the calls of a client. A context with a timer for every request
-// would cost more than the rest of the request. So a client keeps one context until a deadline
-// passes, and one watcher cancels late calls.
+// callContext is the context for calls by a client. A context with a timer for every request would
+// cost more than all else in the request. So a client keeps one context until a deadline passes,
+// and one watcher cancels late calls.
 type callContext struct {
 	context.Context
 	client *client

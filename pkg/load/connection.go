@@ -21,8 +21,8 @@ type link struct {
 	resent int64 // requests that client had resent before the link
 }
 
-// connection holds one link after the other, shared by some clients of a step. When its link is
-// lost, one goroutine opens the next and ends, after the goroutines of its attempts.
+// connection holds one link after the other, shared by some clients in a step. When its link is
+// lost, one goroutine opens the next and ends, after the attempts' goroutines.
 type connection struct {
 	reconnect *Reconnect // nil leaves links as they are
 	failover  workload.Failover
@@ -33,17 +33,17 @@ type connection struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed when the next link is open
 	pause backoff.Pauses
-	// place is the position of the member of the link or, without a link, of the member dialed last
-	// in reconnect.Members; first is the position of the first member.
+	// place is the index in reconnect.Members of the link's member or, without a link, of the
+	// member dialed last; first is the first member's index.
 	place, first int
 	losses       int64
 	reopens      int64
-	resent       int64 // requests resent by the clients of closed links
+	resent       int64 // requests resent by clients on closed links
 
 	closing sync.WaitGroup // links being closed
 }
 
-// newConnection returns connection n of the whole step, which is open.
+// newConnection returns connection n in the whole step, which is open.
 func newConnection(n int, client database.Client, reconnect *Reconnect, failover workload.Failover) *connection {
 	c := &connection{reconnect: reconnect, failover: failover}
 	member := -1
@@ -117,7 +117,7 @@ func (c *connection) next(running []bool) (place int, free bool) {
 	return c.place, false
 }
 
-// resends returns the number of requests that the clients of all links have resent by themselves.
+// resends returns the requests that clients on all links have resent by themselves.
 func (c *connection) resends() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -125,7 +125,7 @@ func runServers(t *testing.T, spec Spec, s Step, cluster *servers, conns int) (*
 	return sink, rec, res, err
 }
 
-// waited sums the waiting times in the rows of a phase.
+// waited sums the waiting times in rows for a phase.
 func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 	for _, r := range rows {
 		if r.Phase == phase {
@@ -157,7 +157,7 @@ func deadMember(t *testing.T, failover workload.Failover, conns int) {
 	time.AfterFunc(3*time.Second+startIn, func() { cluster.down[dead].Store(true) })
 	spec := writes()
 	spec.Failover, spec.WarmUp, spec.CoolDown = failover, 4*time.Second, time.Second
-	on := 0 // the clients of the dead member
+	on := 0 // clients of the dead member
 	for n := range clients {
 		if n%conns%3 == dead {
 			on++
@@ -291,7 +291,7 @@ func TestLastRequestsOfOthers(t *testing.T) {
 			if err != nil {
 				t.Fatalf("run the step: %v", err)
 			}
-			// 2,000 in the first half second of the closed loop, then 2 a millisecond.
+			// 2,000 in the closed loop's first half second, then 2 a millisecond.
 			want := time.Second
 			if rate > 0 {
 				want = 3 * time.Second

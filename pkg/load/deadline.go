@@ -9,10 +9,10 @@ import (
 
 var _ fiber.Context = (*callContext)(nil)
 
-// Fiber returns the fiber of the client, nil without one.
+// Fiber returns the client's fiber, nil without one.
 func (c *callContext) Fiber() *fiber.Fiber { return c.client.fiber }
 
-// Value has the fiber of the client.
+// Value has the client's fiber.
 func (c *callContext) Value(key any) any {
 	if key == any(fiber.Key{}) {
 		return c.client.fiber
@@ -47,7 +47,7 @@ func (c *callContext) Left() time.Duration {
 
 // Err returns DeadlineExceeded if the watcher canceled the call.
 func (c *callContext) Err() error {
-	if !c.ended.Load() { // clients call this with every request, and the memory of the context is far
+	if !c.ended.Load() { // clients call this with every request, and the context's memory is far
 		return nil
 	}
 	err := c.Context.Err()

@@ -1,16 +1,16 @@
-// Package load applies operations to a database and records every one of them.
+// Package load applies operations to a database and records each one.
 //
 // An [Engine] runs steps: some clients that share connections and take requests from one schedule,
 // closed loop or at a rate. Every request ends as exactly one of ok, failed, unknown, shed and
 // unsent. A [Recorder] counts them into records for one second after the other, in memory that does
-// not grow with the number of requests.
+// not grow with the request count.
 //
 // With a rate, request i is due at start + i/rate whatever the database does.
 // Response time counts from when it was due, service time from when it was sent.
 // So a stall shows in every request that had to wait for it.
 //
-// Several machines can issue one load: [Spec.Part] is the share of each. The number of a request
-// determines its content and its due time, so together they send the same requests as one would.
+// Several machines can issue one load: [Spec.Part] is each one's share. A request number determines
+// its content and its due time, so together they send the same requests as one would.
 //
 // Requests are counted twice, independently: [Recorder] counts each request that a client records,
 // and the numbers in the schedule give the count to be expected. A step fails if the two counts
@@ -39,10 +39,10 @@
 // # Connections and deadlines
 //
 // Several clients may share a connection. After a request that found no server, one goroutine for
-// each connection opens the next one, to a member chosen by the failover of the load. Its clients
-// send nothing meanwhile, and their waits are counted by second like requests. One watcher checks
-// the deadlines of calls: a context with a timer for every request would cost more than the
-// request, so each client keeps one context until a deadline passes.
+// each connection opens the next one, to a member chosen by the failover rule. Its clients send
+// nothing meanwhile, and their waits are counted by second like requests. One watcher checks call
+// deadlines: a context with a timer for every request would cost more than the request, so each
+// client keeps one context until a deadline passes.
 //
 // # Fibers
 //
@@ -54,7 +54,7 @@
 // anything that may block, and after a failed request. Fibers and connections borrow memory for
 // requests and answers, and return it before they wait, so a thousand waiting clients hold little.
 //
-// A timerfd wakes the process when the wait of a client ends: Go's timers alone fire 0.6 ms late at
-// the median, with it 0.1 ms (10 clients at 100 to 10,000 requests per second, BenchmarkPace), for
-// 3 % of a core at 1,000 requests per second and 24 % at 10,000.
+// A timerfd wakes the process when a client's wait ends: Go's timers alone fire 0.6 ms late at the
+// median, with it 0.1 ms (10 clients at 100 to 10,000 requests per second, BenchmarkPace), for 3 %
+// of a core at 1,000 requests per second and 24 % at 10,000.
 package load

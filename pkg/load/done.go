@@ -10,7 +10,7 @@ type done struct {
 	due, sent, end int64
 	phase, op      int
 	late           int64 // the part of sent - due caused by the client itself
-	stopped        int64 // the part of end - sent by which stops of this process delayed the answer
+	stopped        int64 // the part of end - sent by which process stops delayed the answer
 	read, written  int64 // bytes in the value read, in keys and values written
 	member         int   // to which the request went; -1 if not known
 	outcome        workload.Outcome

@@ -16,7 +16,7 @@ func TestTiesAtTheWindowsEnd(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		step      workload.Step
-		takes     []time.Duration // the durations of requests, in sending order
+		takes     []time.Duration // request durations, in sending order
 		interrupt time.Duration
 		timeout   time.Duration
 		window    time.Duration
@@ -63,7 +63,7 @@ func TestTiesAtTheWindowsEnd(t *testing.T) {
 }
 
 // TestRecordsWhileIssuingEnds: clients record at the moment when issuing ends. Each request is
-// counted on the side of the end of the window where it ended.
+// counted on the side of the window's end where it ended.
 func TestRecordsWhileIssuingEnds(t *testing.T) {
 	for range 200 {
 		rec := NewRecorder(discard{}, []workload.Op{workload.OpWrite}, nil)

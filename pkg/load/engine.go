@@ -21,12 +21,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Engine runs the steps of a load, one after the other.
+// Engine runs load steps, one after the other.
 type Engine struct {
 	spec Spec
 	rec  *Recorder
-	next int64 // number of the first request in the next step
-	used int64 // the count of numbers that the last step used up, as far as this part knows
+	next int64 // the next step's first request number
+	used int64 // numbers that the last step used up, as far as this part knows
 	open bool  // other parts may have used up more
 	last *requests.Sequence
 	// versions holds the versions of the keys written by transactions; nil in a load without
@@ -61,11 +61,10 @@ func (e *Engine) Continue(requests int64) error {
 }
 
 // Step runs one step on connections and returns when its last request ended. Each connection serves
-// Clients / len(conns) clients of this part, and can apply all operations in the load: see
+// Clients / len(conns) clients in this part, and can apply all operations in the load: see
 // [database.OperationsOf]. A lost connection is closed and replaced in conns, by nil if no other
 // was open in its place at the end. When ctx ends, no new request is issued, requests in flight end
-// by themselves or by their deadline, and the result is complete. The error is then the cause of
-// ctx.
+// by themselves or by their deadline, and the result is complete. The error is then ctx's cause.
 func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (StepResult, error) {
 	if err := e.check(s, conns); err != nil {
 		return StepResult{}, err
@@ -92,8 +91,8 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 		return StepResult{}, errors.Join(err, wake.Close())
 	}
 	if spec.Bind == workload.BindClient && st.rated() {
-		// The parts divide the clients, so that request i of part p belongs to client p.Number(i
-		// mod clients) of the whole. A step that does not begin with part 0 shifts them.
+		// The parts divide the clients, so that request i in part p belongs to client p.Number(i
+		// mod clients) in the whole. A step that does not begin with part 0 shifts them.
 		st.dealer = schedule.NewDealer(st.schedule, clients)
 	}
 	st.connect(conns)
@@ -127,7 +126,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	if first := firstSent(all); first > 0 {
 		res.FirstSent = st.rec.clock.Time(first)
 	}
-	if res.Requests > 0 { // the numbers of this part up to the last one used
+	if res.Requests > 0 { // numbers in this part up to the last one used
 		res.Requests = st.number(res.Requests-1) + 1 - e.next
 	}
 	e.next += res.Requests
@@ -135,7 +134,7 @@ func (e *Engine) Step(ctx context.Context, s Step, conns []database.Client) (Ste
 	return res, errors.Join(err, wake.Close())
 }
 
-// firstSent returns when the first request of any client was sent; 0 if no request was.
+// firstSent returns when the first request was sent by any client; 0 if no request was.
 func firstSent(clients []*client) (first int64) {
 	for _, c := range clients {
 		if first == 0 || c.first > 0 && c.first < first {
@@ -159,7 +158,7 @@ func (e *Engine) readVersions(ctx context.Context, st *step, conns []database.Cl
 	return table, nil
 }
 
-// connect makes the connections of the step from open clients.
+// connect makes the connections from open clients.
 func (s *step) connect(conns []database.Client) {
 	s.exhausted.done = make(chan struct{})
 	for n, client := range conns {
@@ -203,11 +202,11 @@ func (e *Engine) check(s Step, conns []database.Client) error {
 	return nil
 }
 
-// startIn is the lead of the start of a step when its clients are made, so that clients already
-// wait for the first requests.
+// startIn is how far ahead a step starts when its clients are made, so that clients already wait
+// for the first requests.
 const startIn = 2 * time.Millisecond
 
-// begin sets the start and the planned end of the step. It fails if the agreed start has passed.
+// begin sets the start and the planned end. It fails if the agreed start has passed.
 func (s *step) begin(flights []*flight) error {
 	s.start = s.rec.clock.Now() + int64(startIn)
 	if !s.Start.IsZero() {
@@ -255,7 +254,7 @@ func (s *step) run(ctx context.Context, abandon context.CancelCauseFunc, all []*
 	unwatch()
 }
 
-// finish ends the recording of the step and returns its result.
+// finish ends recording the step and returns its result.
 func (s *step) finish(ctx context.Context) (StepResult, error) {
 	c := &s.rec.clock
 	// After the last answer, which may have ended in this very nanosecond. A part without a

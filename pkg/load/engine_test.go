@@ -321,8 +321,8 @@ func TestShedAndUnsent(t *testing.T) {
 	})
 }
 
-// A rate far above the throughput of the database leaves billions of requests unsent; they are
-// counted at once, each in its phase.
+// A rate far above the database throughput leaves billions of requests unsent; they are counted at
+// once, each in its phase.
 func TestUnsentAtOnce(t *testing.T) {
 	for name, step := range map[string]Step{
 		"rate":    {Step: workload.Step{Clients: 2, Duration: 3 * time.Second, Rate: 1e9}},

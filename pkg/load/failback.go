@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// failBackAtOnce bounds the number of connections in a step that go back at the same time. It
-	// is small, so that requests of the load hardly wait for them.
+	// failBackAtOnce bounds the connections in a step that go back at the same time. It is small,
+	// so that load requests hardly wait for them.
 	failBackAtOnce = 16
 	// failBackTimeout covers a whole step: a load may have recovered before a restarted member
 	// serves.

@@ -18,14 +18,14 @@ type failures struct {
 	open  openSeconds
 	rated bool
 	slots [2]failed
-	// exampled are the classes with an example in the records of this step.
+	// exampled are the classes with an example in this step's records.
 	exampled map[database.Class]bool
 	messages *message.Set // for the whole load
 
 	taken failed // the second taken last; only the taking goroutine uses it
 }
 
-// failed holds the failures of one second.
+// failed holds failures in one second.
 type failed struct {
 	counts  map[failure]*results.ErrorCount
 	latency []latencies // as in a slot; nil if nothing failed yet
@@ -77,7 +77,7 @@ func (f *failures) record(d *done) {
 	}
 }
 
-// add adds the latencies of a request. The lock is held.
+// add adds a request's latencies. The lock is held.
 func (f *failures) add(l *latencies, o workload.Outcome, d *done) {
 	l[service][o].add(d.end - d.sent)
 	if f.rated {

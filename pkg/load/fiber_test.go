@@ -20,7 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// fiberClient is a connection whose one goroutine answers requests of fibers in order and continues
+// fiberClient is a connection whose one goroutine answers fibers' requests in order and continues
 // them.
 type fiberClient struct {
 	answer   func(number int64) (err error, silent bool)

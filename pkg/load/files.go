@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Files is a [Sink] that writes the canonical records in the folder of a tag.
+// Files is a [Sink] that writes the canonical records in a tag folder.
 type Files struct {
 	intervals *results.IntervalWriter
 	progress  *results.ProgressWriter
@@ -87,7 +87,7 @@ func (f *Files) Total(t Total) error {
 	return f.total.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }
 
-// Member appends the histogram of a member.
+// Member appends a member histogram.
 func (f *Files) Member(t MemberTotal) error {
 	return f.byMember.Write(t.Start, t.End.Sub(t.Start), t.Series.Tag(), t.Histogram)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// flight describes the request in flight of a client, packed into one word so that a flush and the
+// flight describes a client's request in flight, packed into one word so that a flush and the
 // deadline watcher can read it while the client works: 0 when idle, else the time it was sent above
 // nine bits of flags.
 type flight struct {

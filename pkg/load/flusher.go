@@ -21,8 +21,8 @@ const flushAfter = int64(5e6)
 
 // Garbage may stay for collectEvery, and until it has collectFrom bytes. Samples, rows and progress
 // leave some 15 kB a second. The runtime alone would collect it only every two minutes, and memory
-// would grow with the duration of the load. A collection takes 2 to 9 ms of CPU time with a
-// thousand clients, about every nine seconds.
+// would grow with the load duration. A collection takes 2 to 9 ms of CPU time with a thousand
+// clients, about every nine seconds.
 const (
 	collectEvery = 2 * time.Second
 	collectFrom  = 128 << 10
@@ -95,9 +95,9 @@ func (f *flusher) flushEnded() time.Duration {
 	return time.Duration(f.clock.SecondStart(f.flushed+2) + flushAfter - f.clock.Now())
 }
 
-// end flushes the last seconds of a step that ended at the given moment, and writes its totals for
+// end flushes the last seconds in a step that ended at the given moment, and writes its totals for
 // the time between from and to. It returns the longest gap between ok answers. The error comes from
-// the sink, or reports that requests of a step were lost or counted twice.
+// the sink, or reports that requests were lost or counted twice.
 func (f *flusher) end(end int64, from, to time.Time) (*results.Gap, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,14 +127,13 @@ func (f *flusher) deliver() {
 	}
 }
 
-// flush closes a second that is not the last of a step.
+// flush closes a second that is not the last in a step.
 func (f *flusher) flush(sec int64) {
 	f.flushUntil(sec, f.ticks.grid.of(f.clock.SecondStart(sec+1)), math.MaxInt64)
 }
 
-// flushUntil closes a second, and writes the ticks before number tick. In the last second of a
-// step, end is when the step ended, and the accounts of the step are settled; in others it is
-// math.MaxInt64.
+// flushUntil closes a second, and writes the ticks before number tick. In the last second, end is
+// when the step ended, and its accounts are settled; in others it is math.MaxInt64.
 func (f *flusher) flushUntil(sec, tick, end int64) {
 	read := f.shards.take(sec, f.merged, tick, &f.ticks.taken, &f.members.merged)
 	fails := f.fails.take(sec)

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// guarded makes the transactions of one client, which name the versions of their keys. An unknown
-// version is read before the request is sent, or right after the conflict that made it unknown.
-// Such a read is a request of its own: it is counted, and enters the time of no other request.
+// guarded makes transactions for one client, which name key versions. An unknown version is read
+// before the request is sent, or right after the conflict that made it unknown. Such a read is a
+// request of its own: it is counted, and enters no other request's time.
 type guarded struct {
 	step  *step
 	table *versions.Table
@@ -24,7 +24,7 @@ type guarded struct {
 	keys []int64 // key numbers in puts
 	// expected are the versions that the last transaction named when it was sent.
 	expected []int64
-	data     []byte // keys and values of all puts but the first
+	data     []byte // keys and values for all puts but the first
 	// stale are the keys whose versions this client must read next.
 	stale []int64
 	key   []byte // a stale key
@@ -39,8 +39,8 @@ func newGuarded(s *step) *guarded {
 	return &guarded{step: s, table: s.versions, reads: &s.versionReads}
 }
 
-// prepare lists the keys of a transaction, from the key and value of the request. It returns the
-// size of the other keys and their values in bytes.
+// prepare lists the keys of a transaction, from the request's key and value. It returns the bytes
+// in the other keys and their values.
 func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) {
 	g.puts = append(g.puts[:0], database.GuardedPut{Key: key, Value: value})
 	g.keys = append(g.keys[:0], req.Key)
@@ -62,7 +62,7 @@ func (g *guarded) prepare(req requests.Request, key, value []byte) (more int64) 
 	return int64(len(g.data))
 }
 
-// expect sets the expected versions of a transaction. It returns the time spent reading unknown
+// expect sets expected versions in a transaction. It returns the time spent reading unknown
 // versions, in nanoseconds.
 func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	g.err = nil
@@ -84,7 +84,7 @@ func (g *guarded) expect(c *client, op workload.Op) (took int64) {
 	return took
 }
 
-// read reads the version of a key.
+// read reads a key's version.
 func (g *guarded) read(c *client, key []byte, number int64) (int64, error) {
 	c.fiber.Leave() // leave the goroutine that may have to read the answer
 	ctx, cancel := context.WithTimeout(context.Background(), g.step.spec.Timeout)
@@ -133,12 +133,12 @@ func (g *guarded) refresh(c *client) {
 	g.stale = g.stale[:0]
 }
 
-// versionsAtOnce is the number of versions that one call reads: numbers that differ in their last
-// digits only.
+// versionsAtOnce is how many versions one call reads: numbers that differ in their last digits
+// only.
 const versionsAtOnce = 1000
 
-// readVersions reads the versions of all keys in transactions of the load, with as many callers as
-// the step has clients. These reads are not part of the load.
+// readVersions reads the versions of all keys in load transactions, with as many callers as the
+// step has clients. These reads are not part of the load.
 func readVersions(ctx context.Context, s *step, conns []database.Client) (*versions.Table, error) {
 	keys := s.spec.Keys
 	switch {

@@ -18,7 +18,7 @@ type versioned struct {
 	*store
 	versions map[string]int64
 	reads    atomic.Int64
-	// tells makes answers to conflicts have the version of the key.
+	// tells makes answers to conflicts have the key's version.
 	tells bool
 	// lose, if not 0, makes the answer to one in so many transactions get lost.
 	lose, txns int
@@ -75,7 +75,7 @@ func (v *versioned) Version(_ context.Context, key []byte) (int64, error) {
 	return v.versions[string(key)], nil
 }
 
-// transact writes the keys before a load and runs one of its steps.
+// transact writes the keys before a load and runs one step.
 func transact(t *testing.T, spec Spec, step workload.Step, v *versioned) (*memory, *Recorder, StepResult) {
 	t.Helper()
 	conns := []database.Client{v}
@@ -242,7 +242,7 @@ func (m *together) Versions(ctx context.Context, keys [][]byte, versions []int64
 }
 
 // TestVersionsTogether: if the database can read many versions at once, a thousandth of the
-// requests reads the versions of all keys, and every version is right.
+// requests reads all key versions, and every version is right.
 func TestVersionsTogether(t *testing.T) {
 	v := &together{versioned: newVersioned()}
 	spec := guardedSpec(workload.OpTxn)

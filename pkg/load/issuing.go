@@ -25,13 +25,13 @@ func (e *issueEnd) atMost(ns int64) {
 	}
 }
 
-// exhausted is closed when the schedule of a step has no request left to take.
+// exhausted is closed when the schedule has no request left to take.
 type exhausted struct {
 	once sync.Once
 	done chan struct{}
 }
 
-// ending replaces the stop time of a step while it is being set.
+// ending replaces a stop time while it is being set.
 const ending = -1
 
 // stopTime is when the clients of a step stop issuing: planned by its duration, or earlier if the

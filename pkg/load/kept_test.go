@@ -11,7 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keeping is a client that loses every second answer, and then keeps the memory of keys and values.
+// keeping is a client that loses every second answer, and then keeps the memory for keys and
+// values.
 type keeping struct {
 	null
 	mu    sync.Mutex

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// keyValue is memory for the key and value of a request, owned by one client.
+// keyValue is memory for a request's key and value, owned by one client.
 type keyValue struct{ key, value []byte }
 
 // briefly computes the key and value in borrowed memory.
@@ -17,7 +17,7 @@ func briefly(memory []byte, s *step, req requests.Request) (key, value []byte) {
 	return b[:n:n], b[n:]
 }
 
-// fill computes the key and value of a request, in place of the last ones.
+// fill computes a request's key and value, in place of the last ones.
 func (k *keyValue) fill(s *step, req requests.Request) {
 	load := &s.spec.Load
 	if k.key == nil {
@@ -30,8 +30,8 @@ func (k *keyValue) fill(s *step, req requests.Request) {
 	k.value = s.work.AppendValue(k.value[:0], req)
 }
 
-// sharedRoom returns the size in bytes of the memory that fibers share for the key and value of a
-// request; 0 if these can be so large that each fiber keeps its own.
+// sharedRoom returns the bytes that fibers share for a request's key and value; 0 if these can be
+// so large that each fiber keeps its own.
 func sharedRoom(l *workload.Load) int {
 	if room := keyRoom(l) + l.LargestValue(); room <= fiber.MostBorrowed {
 		return room
@@ -39,5 +39,5 @@ func sharedRoom(l *workload.Load) int {
 	return 0
 }
 
-// keyRoom returns the size of the largest key in bytes.
+// keyRoom returns the largest key size in bytes.
 func keyRoom(l *workload.Load) int { return max(l.KeySize, 20) }

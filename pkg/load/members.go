@@ -27,10 +27,10 @@ func memberOf(client database.Client, preferred int) int {
 
 // memberCounts count requests by member and phase. Its owner guards it.
 type memberCounts struct {
-	// slots are chosen by the parity of the second, as in a shard. In a slot the phases of the
-	// unknown member come first, then those of member 0.
+	// slots are chosen by the second's parity, as in a shard. In a slot the unknown member's phases
+	// come first, then those of member 0.
 	slots [2][]results.MemberSecond
-	// histograms cover the measured ok requests of the step, in slot order.
+	// histograms cover measured ok requests in the step, in slot order.
 	histograms []*hdrhistogram.Histogram
 }
 
@@ -68,7 +68,7 @@ func (m *memberCounts) histogram(n int) *hdrhistogram.Histogram {
 	return m.histograms[n]
 }
 
-// take moves the counts of a second to a list.
+// take moves a second's counts to a list.
 func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
 	s := m.slots[sec&1]
 	for n := range s {
@@ -80,7 +80,7 @@ func (m *memberCounts) take(sec int64, into *[]results.MemberSecond) {
 	clear(s)
 }
 
-// takeHistograms merges the histograms of the step into those of into.
+// takeHistograms merges step histograms into those in into.
 func (m *memberCounts) takeHistograms(into *memberCounts) {
 	for n, h := range m.histograms {
 		if h != nil && h.TotalCount() > 0 {
@@ -98,7 +98,7 @@ type memberRows struct {
 	rows   []results.MemberSecond // from the last call
 }
 
-// second returns the rows of a second, which are valid until the next call.
+// second returns a second's rows, which are valid until the next call.
 func (r *memberRows) second(sec int64) []results.MemberSecond {
 	r.rows = r.rows[:0]
 	for n := range r.merged {
@@ -112,7 +112,7 @@ func (r *memberRows) second(sec int64) []results.MemberSecond {
 	return r.rows
 }
 
-// totals passes the histograms of a step to a function.
+// totals passes step histograms to a function.
 func (r *memberRows) totals(all *memberCounts, start, end time.Time, write func(MemberTotal)) {
 	timing := results.TimingOf(r.step.rated())
 	for n, h := range all.histograms {

@@ -21,7 +21,7 @@ type at struct {
 
 func (a *at) Member() int { return int(a.member.Load()) }
 
-// TestMembersAreRecorded: the requests of one client take 1 ms and every tenth fails; those of the
+// TestMembersAreRecorded: requests by one client take 1 ms and every tenth fails; those by the
 // other take 4 ms, and after 2 s they go to another member.
 func TestMembersAreRecorded(t *testing.T) {
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 )
 
 // TestSecondsLeaveLittleGarbage: a second with failures, written to files, leaves little garbage.
-// Otherwise the heap would grow with the duration of the load, because the rest of a load hardly
-// ever causes a collection.
+// Otherwise the heap would grow with the load duration, because the rest of a load hardly ever
+// causes a collection.
 func TestSecondsLeaveLittleGarbage(t *testing.T) {
 	const seconds, atMost = 10, 8 << 10
 	files, err := NewFiles(t.TempDir(), time.Now())

@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// observed describes the requests of one client for an observer.
+// observed describes requests by one client for an observer.
 type observed struct {
 	history            *history
 	client, connection int32

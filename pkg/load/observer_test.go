@@ -302,7 +302,7 @@ func TestClientsWaitForTheObserver(t *testing.T) {
 }
 
 // TestMomentsHoldForClientsOfTheEngine: clients are descheduled for seconds after they have read
-// the clock, while requests of other clients are delivered.
+// the clock, while requests by other clients are delivered.
 func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const total = 2000
@@ -326,15 +326,15 @@ func TestMomentsHoldForClientsOfTheEngine(t *testing.T) {
 	})
 }
 
-// deferred is a client that may be descheduled after each step of a request.
+// deferred is a client that may be descheduled after each step in a request.
 type deferred struct {
 	flight flight
 	shard  *shard
 	sent   int64 // the time it read
-	at     int   // number of steps of the request that it has made
+	at     int   // request steps made so far
 }
 
-// step makes one step of a request as clients of the engine do.
+// step makes one step of a request as engine clients do.
 func (d *deferred) step(h *history) (ended bool) {
 	switch d.at {
 	case 0:

@@ -14,19 +14,18 @@ type offered struct {
 	shards *shards // no shard is locked while mu is taken
 	end    *issueEnd
 
-	// mu orders counts and a change of the end: an interrupt comes before or after a second is
-	// counted.
+	// mu orders counts and a changed end: an interrupt comes before or after a second is counted.
 	mu     sync.Mutex
 	step   *plan
-	due    int64 // requests of the step due in flushed seconds
+	due    int64 // requests due in flushed seconds
 	grid   grid
-	at     int64   // the moment up to which requests of the step were counted
-	asked  int64   // the time of the last call to the method Due of the schedule
+	at     int64   // the moment up to which requests were counted
+	asked  int64   // the time of the last call to the schedule's Due
 	counts []int64 // from the last call, by phase and operation as in a slot
 	tick   []int64 // of one tick, by operation
-	// taken is the number of requests that a closed loop handed out, and takenBy counts them by
-	// operation. The count grows with each second: counting the requests of a part takes time in
-	// proportion to their number.
+	// taken is how many requests a closed loop handed out, and takenBy counts them by operation.
+	// The count grows with each second: counting requests in a part takes time in proportion to
+	// their number.
 	taken   int64
 	takenBy []int64
 }

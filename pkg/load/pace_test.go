@@ -13,8 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// pace sends a rate to an idle client. It returns the lateness of the requests, and the processors
-// used.
+// pace sends a rate to an idle client. It returns the lateness, and the processors used.
 func pace(t testing.TB, clients int, rate float64, d time.Duration) (p50, p99 time.Duration, processors float64) {
 	t.Helper()
 	spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Second, Drain: time.Second}}}

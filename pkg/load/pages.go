@@ -15,7 +15,7 @@ type Ended struct {
 	// Number is the number of the request, also held by the value that it writes. Numbers for keys
 	// written before the load are negative: see [Preload].
 	Number int64
-	// Key is the number of the key, 0 in a load with one key; for a range, that of the first key.
+	// Key is the key number, 0 in a load with one key; for a range, the first key's.
 	Key int64
 	// Read is the number of the request that wrote the value read, if ReadKnown: the value was
 	// right, and long enough to hold a number. It is NoRequest if the value was wrong.
@@ -42,8 +42,7 @@ const NoRequest = math.MinInt64
 
 const (
 	pageSize = 1024 // requests, 88 KiB
-	// mostPages is the number of request pages that may wait for the observer before clients do: 44
-	// MiB.
+	// mostPages is how many request pages may wait for the observer before clients do: 44 MiB.
 	mostPages = 512
 	// soonPages, in addition to the pages being filled by shards, trigger a call to the observer at
 	// once, while a processor still has them in its cache. Each call looks at every client, so the
@@ -51,7 +50,7 @@ const (
 	soonPages, clientsPerPage = 8, 256
 )
 
-// Waits counts the waits of clients and adds up their time.
+// Waits counts client waits and adds up their time.
 type Waits struct {
 	Count int64
 	NS    int64
@@ -141,7 +140,7 @@ func (p *pagePool) takeWaits() (w Waits) {
 	return w
 }
 
-// pages are the requests of a shard not yet seen by its observer. All but the last are full.
+// pages are a shard's requests not yet seen by its observer. All but the last are full.
 type pages struct {
 	pool *pagePool // nil without an observer
 	all  [][]Ended

@@ -74,7 +74,7 @@ func (l *ledger) Txn(ctx context.Context, puts []database.GuardedPut) error {
 	return l.versioned.Txn(ctx, puts)
 }
 
-// issued sums up what all parts of a load did.
+// issued sums up what all parts did.
 type issued struct {
 	Preloaded map[string]string
 	Calls     []map[string]int // by step
@@ -93,7 +93,7 @@ func (l *ledger) contents() map[string]string {
 	return kept
 }
 
-// issue runs all parts of a load at once, in virtual time.
+// issue runs all parts at once, in virtual time.
 func issue(t *testing.T, spec Spec, steps []workload.Step, holds time.Duration, of int) (all issued) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &ledger{versioned: newVersioned(), calls: map[string]int{}}

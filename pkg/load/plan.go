@@ -13,16 +13,16 @@ type plan struct {
 	spec     Spec
 	schedule schedule.Schedule
 	work     *requests.Sequence
-	first    int64 // request 0 of this step, by number
-	others   int64 // the number of requests of other parts between two of this step
+	first    int64 // request 0 in this step, by number
+	others   int64 // requests by other parts between two in this step
 	start    int64
 	phaseEnd [numPhases]int64 // after start
 }
 
-// number returns the number in the load for request i of this step.
+// number returns the number in the load for request i in this step.
 func (p *plan) number(i int64) int64 { return p.first + i*(1+p.others) }
 
-// count adds the requests of this step in the half-open range [from, to) to into, by operation.
+// count adds this step's requests in the half-open range [from, to) to into, by operation.
 func (p *plan) count(from, to int64, into []int64) {
 	p.work.CountEvery(p.number(from), 1+p.others, to-from, into)
 }
@@ -38,7 +38,7 @@ func (p *plan) phases() {
 	}
 }
 
-// phase returns the phase of a request by its due time after the start of the step.
+// phase returns a request's phase by its due time after the step starts.
 func (p *plan) phase(due int64) int {
 	switch {
 	case due < p.phaseEnd[warmUp]:
@@ -79,7 +79,7 @@ func (p *plan) window() window {
 	return w
 }
 
-// grid returns the ticks of the step. Issue is when the step stops issuing.
+// grid returns the step ticks. Issue is when the step stops issuing.
 func (p *plan) grid(issue *issueEnd) grid {
 	w := p.window()
 	return grid{window: w.from, planned: w.to, issue: issue}

@@ -41,7 +41,7 @@ func Preload(ctx context.Context, spec Spec, clients int, conns []database.Clien
 	return nil
 }
 
-// firstError is a sink that keeps only the first error of a load.
+// firstError is a sink that keeps only the first error.
 type firstError struct{ err error }
 
 func (f *firstError) Second(s Second) error {
@@ -55,13 +55,13 @@ func (f *firstError) Second(s Second) error {
 
 func (f *firstError) Total(Total) error { return nil }
 
-// awaitEvery is the time between two reads of a key without its value.
+// awaitEvery is the time between two reads for a key without its value.
 const awaitEvery = 10 * time.Millisecond
 
-// AwaitKeys waits until each connection can read the values that [Preload] wrote, in the read mode
-// of the load. A member that serves stale reads may apply a write after it was acknowledged; the
-// load would find keys missing, or values from an earlier run. Members apply writes in one order,
-// so it is enough to wait for the last key of each client.
+// AwaitKeys waits until each connection can read the values that [Preload] wrote, in the load's
+// read mode. A member that serves stale reads may apply a write after it was acknowledged; the load
+// would find keys missing, or values from an earlier run. Members apply writes in one order, so it
+// is enough to wait for each client's last key.
 func AwaitKeys(ctx context.Context, spec Spec, clients int, conns []database.Client) error {
 	first, end := max(spec.Keys-int64(clients), 0), spec.Keys
 	if spec.SameKey {

@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Progress reports the state of a load once a second.
+// Progress reports a load's state once a second.
 type Progress struct {
-	// Step has no functions, so that a kept progress does not keep the memory of the load.
+	// Step has no functions, so that a kept progress does not keep load memory.
 	Step    Step
 	Elapsed time.Duration // since this step began
 	// Second is when the last second began.
@@ -23,7 +23,7 @@ type Progress struct {
 	// Done counts the requests, in all steps, that ended or were shed.
 	Done int64
 	// Span is the part of the last second that belongs to this step: less than a second where the
-	// step began or ended in it. The counts of that second are divided by it for a rate.
+	// step began or ended in it. The counts in that second are divided by it for a rate.
 	Span time.Duration
 	// Offered and Ended count requests in the last second. Errors counts the failed and unknown
 	// requests in all steps, without the declined ones.

@@ -29,7 +29,7 @@ func TestProgressHoldsNoLoad(t *testing.T) {
 	}
 }
 
-// The progress of a second has its ticks, which count from the start of the step.
+// Progress for a second has its ticks, which count from where the step starts.
 func TestProgressOfTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spec := Spec{Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}, Sizing: workload.Sizing{KeySize: 16}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}}

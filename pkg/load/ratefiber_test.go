@@ -41,8 +41,7 @@ func TestFibersOfARate(t *testing.T) {
 	}
 }
 
-// With a rate, no request is sent before it is due, and the wait of a client is not part of its
-// request.
+// With a rate, no request is sent before it is due, and a client's wait is not part of its request.
 func TestFibersOfARateWait(t *testing.T) {
 	sink := newMemory()
 	spec := writes()
@@ -63,7 +62,7 @@ func TestFibersOfARateWait(t *testing.T) {
 	}
 }
 
-// An interrupt ends the waits of fibers at once.
+// An interrupt ends waiting fibers at once.
 func TestFibersOfARateInterrupted(t *testing.T) {
 	spec := writes()
 	rec := NewRecorder(newMemory(), spec.Operations(), nil)

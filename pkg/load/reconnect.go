@@ -49,7 +49,7 @@ type FailedBack struct {
 	Away     int
 }
 
-// Add adds the connections of another part.
+// Add adds another part's connections.
 func (f *FailedBack) Add(o FailedBack) {
 	f.Returned += o.Returned
 	f.Away += o.Away

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Recorder counts the requests of a load and passes them to a Sink, one second after the other. Its
-// memory depends on the number of clients and processors, not on the number of requests.
+// Recorder counts the requests and passes them to a Sink, one second after the other. Its memory
+// depends on the client and processor counts, not on the request count.
 //
 // It consists of parts that guard themselves. Clients record into the shards, and errors into the
 // failures. Once a second the flusher merges both, compares them with the offered requests, adds
@@ -35,7 +35,7 @@ func NewRecorder(sink Sink, ops []workload.Op, progress func(Progress)) *Recorde
 	return newRecorder(clock.New(), sink, ops, progress)
 }
 
-// Clock returns the clock of the records.
+// Clock returns the record clock.
 func (r *Recorder) Clock() *clock.Clock { return &r.clock }
 
 // LongStops returns the stops that [Recorder.Stops] lists one by one, also one ending now: since
@@ -91,8 +91,7 @@ func (r *Recorder) Created() (surely, perhaps int64) {
 	return surely, perhaps
 }
 
-// SchedulingLag returns the lateness of timers in this process, over all steps since
-// [Recorder.Forget].
+// SchedulingLag returns timer lateness in this process, over all steps since [Recorder.Forget].
 func (r *Recorder) SchedulingLag() results.Spread { return r.lag.spread() }
 
 // Lateness returns the time from when requests were due until they were sent, as far as the client
@@ -121,7 +120,7 @@ func (r *Recorder) allocate(st *plan) {
 	r.lag.allocate()
 }
 
-// begin prepares for a step. Flights belong to the clients of the step.
+// begin prepares for a step. Flights belong to its clients.
 func (r *Recorder) begin(st *plan, flights []*flight) {
 	flushed := r.clock.Second(st.start) - 1
 	g := st.grid(r.issueEnd)
@@ -136,12 +135,12 @@ func (r *Recorder) begin(st *plan, flights []*flight) {
 // endIssue ends issuing at the time that a function returns, which must be later than its clock
 // reading. No request is recorded meanwhile. So each request recorded before has ended before that
 // time, and requests that end at or after it find the window closed: no request is counted on the
-// wrong side of the end of a window.
+// wrong side of a window's end.
 func (r *Recorder) endIssue(at func() int64) { r.offered.stop(at) }
 
-// end flushes the last seconds of a step that ended at the given moment, writes its totals, and
-// sets what the recorder knows of res. The error comes from the sink, or reports that requests of a
-// step were lost or counted twice.
+// end flushes the last seconds in a step that ended at the given moment, writes its totals, and
+// sets what the recorder knows about res. The error comes from the sink, or reports that requests
+// were lost or counted twice.
 func (r *Recorder) end(end int64, res *StepResult) (err error) {
 	res.LargestGap, err = r.flusher.end(end, res.Start, res.End)
 	res.Inside, res.Waiting, res.ClientDelay = r.shards.end()

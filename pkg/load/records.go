@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// records turns the merged tallies of a step into its records: rows and histograms for each phase
-// and operation, and the totals of the whole step.
+// records turns a step's merged tallies into its records: rows and histograms for each phase and
+// operation, and totals for the whole step.
 type records struct {
 	ops    []workload.Op
 	step   *plan
@@ -45,7 +45,7 @@ func (r *records) second(sec int64, merged slot, due []int64, fails failed) Seco
 	return second
 }
 
-// failures appends the histograms of requests that were not ok, by one clock.
+// failures appends the histograms for requests that were not ok, by one clock.
 func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]summary, n, c int) []Latency {
 	for _, o := range workload.LatencyOutcomes[1:] {
 		if of[o].latency.Count > 0 {
@@ -69,7 +69,7 @@ func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 	return row
 }
 
-// latency sets one latency of a row and merges it into the totals of the step.
+// latency sets one latency in a row and merges it into the step totals.
 func (r *records) latency(row *results.Interval, s *summary, n, c int, o workload.Outcome) {
 	if s.latency.Count == 0 {
 		return
@@ -80,7 +80,7 @@ func (r *records) latency(row *results.Interval, s *summary, n, c int, o workloa
 	out.SetPercentiles(s.histogram)
 }
 
-// series names the histogram for the n-th phase and operation, one clock and one outcome of this
+// series names the histogram for the n-th phase and operation, one clock and one outcome in this
 // step.
 func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	return results.Series{
@@ -89,7 +89,7 @@ func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	}
 }
 
-// errorCounts lists the failures of a second by phase, operation, class and message.
+// errorCounts lists failures in a second by phase, operation, class and message.
 func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	var list []results.ErrorCount
 	order := func(a, b failure) int {
@@ -103,8 +103,8 @@ func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	return list
 }
 
-// writeTotals passes the totals of the step to a function and empties them. It returns the number
-// of latencies that were too long for their histogram.
+// writeTotals passes the step totals to a function and empties them. It returns how many latencies
+// were too long for their histogram.
 func (r *records) writeTotals(start, end time.Time, write func(Total)) (clamped int64) {
 	for n := range r.totals {
 		for c := range r.totals[n] {

@@ -65,7 +65,7 @@ func (c *connection) reopen(ctx context.Context) {
 	}
 }
 
-// opened makes the connection use the client of a successful attempt.
+// opened makes the connection use a successful attempt's client.
 func (c *connection) opened(one attempt) {
 	l := newLink(one.client, c.reconnect.Members[one.place])
 	c.adopt(l, one.place)

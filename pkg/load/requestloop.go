@@ -7,8 +7,8 @@ import (
 
 var _ behaviour = (*requestLoop)(nil)
 
-// requestLoop is a behaviour of clients: it takes requests from the schedule and applies them one
-// at a time.
+// requestLoop is a client behaviour: it takes requests from the schedule and applies them one at a
+// time.
 type requestLoop struct {
 	client  client
 	applier applier
@@ -16,7 +16,7 @@ type requestLoop struct {
 	seen    *observed      // nil without an observer
 }
 
-// newRequestLoop returns client n of a step, which applies requests.
+// newRequestLoop returns client n, which applies requests.
 func newRequestLoop(s *step, n, conn int) *client {
 	l := &requestLoop{seen: newObserved(s, n, conn)}
 	l.client.init(s, n, conn, l)
@@ -61,7 +61,7 @@ func (l *requestLoop) one() bool {
 	return l.open(i, s.start+due)
 }
 
-// next takes the next request of a rate: any, or the next for this client.
+// next takes the next request for a rate: any, or the next for this client.
 func (l *requestLoop) next() (i, due int64, ok bool) {
 	if l.hand != nil {
 		return l.hand.Next()
@@ -74,7 +74,7 @@ func (l *requestLoop) next() (i, due int64, ok bool) {
 // other clients are still sent.
 func (l *requestLoop) closed() bool {
 	s := l.client.step
-	// Reading the clock is a good part of what the engine costs.
+	// Reading the clock is much of what the engine costs.
 	if s.stop.planned() && s.stop.over(l.client.now()) {
 		return false
 	}
@@ -87,9 +87,8 @@ func (l *requestLoop) closed() bool {
 	return true
 }
 
-// open applies a request of a rate when it is due, or as soon after as this client is free. If
-// requests are bound to clients, the remaining requests of the client are all due later than this
-// one.
+// open applies a request at a rate when it is due, or as soon after as this client is free. If
+// requests are bound to clients, the client's remaining requests are all due later than this one.
 func (l *requestLoop) open(i, due int64) bool {
 	c, s := &l.client, l.client.step
 	before := c.stops.Number()
@@ -223,7 +222,7 @@ func (l *requestLoop) giveUp(now int64) {
 		if from >= to {
 			continue
 		}
-		if s.others == 0 { // parts have no reads of created keys
+		if s.others == 0 { // parts do not read created keys
 			s.work.SkipAll(s.first+from, s.first+to)
 		}
 		clear(counts)

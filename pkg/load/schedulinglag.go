@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// schedulingLag samples the lateness of waits in this process. With spare processors it ends about
+// schedulingLag samples how late waits end in this process. With spare processors a wait ends about
 // a tenth of a millisecond late; when clients wait for a processor, so does the sampling goroutine.
 type schedulingLag struct {
 	stops *stops.Stops

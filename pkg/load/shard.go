@@ -8,8 +8,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// shard records the requests of some clients. It has two slots, chosen by the parity of the second,
-// so that one second can be flushed while the next is being filled.
+// shard records requests by some clients. It has two slots, chosen by the second's parity, so that
+// one second can be flushed while the next is being filled.
 type shard struct {
 	end *issueEnd
 
@@ -20,19 +20,19 @@ type shard struct {
 	ticks tickRing
 	// members count the same requests by member.
 	members memberCounts
-	// inside is the time of clients inside calls in this step, in nanoseconds.
+	// inside is client time inside calls in this step, in nanoseconds.
 	inside int64
 	// delay is the time that the client itself added to ok requests in the measured phase of this
 	// step, in nanoseconds.
 	delay int64
-	// waited is the time of clients without a server in the window of this step, in nanoseconds.
-	// coolDown is when the cool-down begins.
+	// waited is client time without a server in the step's window, in nanoseconds. coolDown is when
+	// the cool-down begins.
 	waited   int64
 	window   window
 	coolDown int64
-	// late is the lateness of requests with a rate, in all steps since forget.
+	// late is how late requests with a rate were, in all steps since forget.
 	late summary
-	// flights are the requests in flight of clients in this shard.
+	// flights are the requests in flight for clients in this shard.
 	flights []*flight
 	pages   pages
 	_       [64]byte
@@ -173,14 +173,14 @@ func (s *shard) addLateness(to *summary) {
 	to.merge(&s.late)
 }
 
-// startWait begins the wait of a client for a server.
+// startWait begins a client's wait for a server.
 func (s *shard) startWait(f *flight, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.waiting = now
 }
 
-// endWait ends the wait of a client for a server.
+// endWait ends a client's wait for a server.
 func (s *shard) endWait(f *flight, now int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *shard) addWait(from, to int64) {
 	}
 }
 
-// cutWaits adds what a second has of running waits. The shard is locked.
+// cutWaits adds a second's share of running waits. The shard is locked.
 func (s *shard) cutWaits(sec int64) {
 	end := s.open.clock.SecondStart(sec + 1)
 	for _, f := range s.flights {

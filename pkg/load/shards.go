@@ -16,8 +16,8 @@ type shards struct {
 }
 
 // newShards returns a shard for each processor, at least 2 and at most 16, with slots of that size.
-// A request holds its shard's lock for a fraction of a microsecond, and the histograms of a shard
-// take more memory than a hundred clients.
+// A request holds its shard's lock for a fraction of a microsecond, and shard histograms take more
+// memory than a hundred clients.
 func newShards(c clock.Clock, end *issueEnd, size int) *shards {
 	s := &shards{all: make([]*shard, min(max(runtime.GOMAXPROCS(0), 2), 16)), spare: make(slot, size)}
 	for i := range s.all {
@@ -26,7 +26,7 @@ func newShards(c clock.Clock, end *issueEnd, size int) *shards {
 	return s
 }
 
-// of returns the shard into which client n of a step records.
+// of returns the shard into which client n records.
 func (s *shards) of(n int) *shard { return s.all[n%len(s.all)] }
 
 // allocate makes the histograms for the tallies in the half-open range [from, to).
@@ -61,9 +61,9 @@ func (s *shards) hold(do func()) {
 	do()
 }
 
-// take closes a second in every shard, adds the slots of all shards to an empty one, adds the ticks
-// before number end and the counts by member to lists, and returns the number of bytes read. One
-// goroutine at a time calls it.
+// take closes a second in every shard, adds slots from all shards to an empty one, adds the ticks
+// before number end and the counts by member to lists, and returns the bytes read. One goroutine at
+// a time calls it.
 func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, members *[]results.MemberSecond) (read int64) {
 	for _, one := range s.all {
 		s.spare = one.take(sec, s.spare, end, ticks, members)
@@ -75,8 +75,8 @@ func (s *shards) take(sec int64, into slot, end int64, ticks *[]tickCounts, memb
 	return read
 }
 
-// end forgets the flights of the step and returns the time of its clients inside calls, their time
-// without a server, and their own delay.
+// end forgets the flights and returns client time inside calls, their time without a server, and
+// their own delay.
 func (s *shards) end() (inside, waited, delay time.Duration) {
 	for _, one := range s.all {
 		i, w, d := one.stop()
@@ -87,7 +87,7 @@ func (s *shards) end() (inside, waited, delay time.Duration) {
 	return inside, waited, delay
 }
 
-// members moves the histograms of the step by member into one for each.
+// members moves the member histograms into one for each.
 func (s *shards) members() *memberCounts {
 	all := &memberCounts{}
 	for _, one := range s.all {

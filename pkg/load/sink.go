@@ -8,32 +8,30 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// Sink receives the records of a load: one second after the other, and the totals of each step at
-// its end. One goroutine at a time calls its methods. An error does not stop the load;
-// [Engine.Step] returns it.
+// Sink receives load records: one second after the other, and step totals when a step ends. One
+// goroutine at a time calls its methods. An error does not stop the load; [Engine.Step] returns it.
 type Sink interface {
 	// Second receives one second. Its rows and histograms are valid during the call.
 	Second(Second) error
-	// Total receives one series of a whole step. Its histogram is valid during the
-	// call.
+	// Total receives one series for a whole step. Its histogram is valid during the call.
 	Total(Total) error
 }
 
-// MemberSink is a [Sink] that also takes the histograms of each member when a step ends.
+// MemberSink is a [Sink] that also takes member histograms when a step ends.
 type MemberSink interface {
 	Sink
 	// Member receives one histogram, which is valid during the call.
 	Member(MemberTotal) error
 }
 
-// MemberTotal is the histogram of measured ok requests to a member in a whole step.
+// MemberTotal is a histogram for a whole step: measured ok requests to a member.
 type MemberTotal struct {
 	Series     results.MemberSeries
 	Histogram  *hdrhistogram.Histogram
 	Start, End time.Time
 }
 
-// Second holds the records of one second of one step.
+// Second holds the records for one second in one step.
 type Second struct {
 	Start     time.Time
 	Intervals []results.Interval
@@ -44,7 +42,7 @@ type Second struct {
 	// Answers has the answers for those ticks that lie in the measured window and have ok
 	// requests. They are valid during the call.
 	Answers []Answers
-	// Members are the rows of members that answered. They are valid during the call.
+	// Members are rows for members that answered. They are valid during the call.
 	Members []results.MemberSecond
 	// Latencies cover ok requests, one for each phase, operation and clock with any. Failures
 	// cover the others, one for each phase, operation, clock and outcome.
@@ -53,13 +51,13 @@ type Second struct {
 	Last bool
 }
 
-// Latency is a histogram of nanoseconds and the series it belongs to.
+// Latency is a histogram in nanoseconds and the series it belongs to.
 type Latency struct {
 	Series    results.Series
 	Histogram *hdrhistogram.Histogram
 }
 
-// Total is one series of a whole step: a phase, operation, clock and outcome.
+// Total is one series for a whole step: a phase, operation, clock and outcome.
 type Total struct {
 	Latency
 	Start, End time.Time

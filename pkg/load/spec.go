@@ -17,7 +17,7 @@ import (
 // requests, durations, rates and ramps from steps, not from here.
 type Spec struct {
 	workload.Load
-	// Seed makes the values, and the arrivals of a Poisson schedule.
+	// Seed makes the values, and the arrivals in a Poisson schedule.
 	Seed uint64
 	// FirstKey is the number of the first key created; less than Keys means Keys.
 	FirstKey int64
@@ -36,8 +36,7 @@ func (s Spec) CheckPart() error {
 	return s.CheckParts(s.Part.Of)
 }
 
-// checkClients returns why connections cannot apply the operations of a load in a step, nil if they
-// can.
+// checkClients returns why connections cannot apply load operations in a step, nil if they can.
 func (s Spec) checkClients(step Step, conns []database.Client) error {
 	ops := s.Operations()
 	if step.Dial == nil && slices.Contains(ops, workload.OpReadOneshot) {
@@ -57,13 +56,12 @@ func (s Spec) checkClients(step Step, conns []database.Client) error {
 	return nil
 }
 
-// sequence returns the sequence of requests in a step.
+// sequence returns the request sequence in a step.
 func (s Spec) sequence(clients int) (*requests.Sequence, error) {
 	return requests.New(s.Load, s.Seed, s.FirstKey, clients)
 }
 
-// Step is one stretch of a load. The engine is given its connections; Connections
-// is not used.
+// Step is one stretch of a load. The engine is given its connections; Connections is not used.
 type Step struct {
 	Index int
 	workload.Step
@@ -85,35 +83,33 @@ type StepResult struct {
 	FirstSent time.Time
 	// IssueEnd is when issuing ended, from Start to End; it ends the population.
 	IssueEnd time.Time
-	// Inside is the time of clients inside calls, all outcomes, clipped to [Start, IssueEnd),
-	// without the time by which stops of this process delayed them.
+	// Inside is client time inside calls, all outcomes, clipped to [Start, IssueEnd), without the
+	// time by which process stops delayed them.
 	Inside time.Duration
-	// ClientDelay is the part of the time of ok requests in the measured phase that clients caused:
-	// by sending them late, and by stops of this process that delayed their calls.
+	// ClientDelay is the part of ok requests' times in the measured phase that clients caused: by
+	// sending them late, and by process stops that delayed their calls.
 	ClientDelay time.Duration
 	// Waiting is the time of clients without a server, clipped to the measured window. Lost counts
 	// lost connections, Reconnects connections opened in their place.
 	Waiting          time.Duration
 	Lost, Reconnects int64
-	// ObserverWaits are the waits of clients for an [Observer] that was behind, before they took a
-	// request.
+	// ObserverWaits are client waits for an [Observer] that was behind, before they took a request.
 	ObserverWaits Waits
-	// Resent counts requests resent by clients themselves, over all connections of the step; see
+	// Resent counts requests resent by clients themselves, over all connections; see
 	// [database.Resender].
 	Resent int64
 	// VersionReads counts version reads that transactions in the step needed after a conflict or a
-	// lost answer had made versions unknown. They are not part of the requests of the load.
+	// lost answer had made versions unknown. They are not part of the load's requests.
 	VersionReads int64
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if the step ended before its window began.
 	LargestGap *results.Gap
-	// Requests counts the request numbers that the step used up: the keys of the next step continue
-	// after them. It includes the numbers of other parts up to the last one of this part, so the
-	// count for the step is the greatest among the parts. It equals the count in a load in one part
-	// if the step has a rate and was not interrupted; it differs if a closed loop ends by its
-	// duration.
+	// Requests counts the request numbers that the step used up: the next step's keys continue
+	// after them. It includes numbers in other parts up to this part's last one, so the count for
+	// the step is the greatest among the parts. It equals the count in a load in one part if the
+	// step has a rate and was not interrupted; it differs if a closed loop ends by its duration.
 	Requests int64
 }
 
-// clients returns the number of clients that this part has in a step.
+// clients returns the clients that this part has in a step.
 func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }

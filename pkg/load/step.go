@@ -21,7 +21,7 @@ type step struct {
 	dealer  *schedule.Dealer // deals from schedule; nil if requests are not bound to clients
 	stop    *stopTime
 	deletes bool // keys may be gone because the load deletes
-	// exhausted, stop and issueEnd of the recorder end the waits of clients.
+	// exhausted, stop and the recorder's issueEnd end client waits.
 	exhausted exhausted
 	wakeup    *wakeup.Wakeup
 	alarms    *poller.Alarms // nil where only Go timers end waits
@@ -45,7 +45,7 @@ func (s *step) wait(timer *time.Timer, until int64) {
 	}
 }
 
-// drained returns when the drain of a rate ends: no request is sent from then on.
+// drained returns when a rate's drain ends: no request is sent from then on.
 func (s *step) drained() int64 {
 	end := s.rec.issueEnd.at()
 	if end > math.MaxInt64-int64(s.spec.Drain) {
@@ -65,7 +65,7 @@ func (s *step) exhaust() {
 	})
 }
 
-// watchStop ends issuing when ctx ends or the duration of the step is over.
+// watchStop ends issuing when ctx ends or the step duration is over.
 func (s *step) watchStop(ctx, own context.Context) {
 	defer func() {
 		close(s.stop.passed)

@@ -40,7 +40,7 @@ func (a *announced) Put(ctx context.Context, key, value []byte) error {
 	return a.prompt.Put(ctx, key, value)
 }
 
-// TestStoppedChild is the child of TestStoppedProcess: its load ends with its input.
+// TestStoppedChild is TestStoppedProcess's child: its load ends with its input.
 func TestStoppedChild(t *testing.T) {
 	if os.Getenv(stoppedEnv) == "" {
 		t.Skip("it is the child process of another test")
@@ -60,7 +60,7 @@ func TestStoppedChild(t *testing.T) {
 	if err := json.NewEncoder(os.Stdout).Encode(rec.Stops()); err != nil {
 		t.Fatalf("encode as JSON: %v", err)
 	}
-	os.Exit(0) // without the output of the test framework
+	os.Exit(0) // without test framework output
 }
 
 // TestStoppedProcess: the record shows that a process was stopped.

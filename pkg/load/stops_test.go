@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// stoppedLoad is the record of a load whose process was stopped.
+// stoppedLoad is the record for a load whose process was stopped.
 type stoppedLoad struct {
 	totals   results.Totals
 	lateness results.Spread
@@ -50,7 +50,7 @@ func (s *stalled) Put(ctx context.Context, key, value []byte) error {
 	return s.prompt.Put(ctx, key, value)
 }
 
-// gapSink adds up the gaps of all seconds.
+// gapSink adds up gaps over all seconds.
 type gapSink struct {
 	discard
 	ns int64

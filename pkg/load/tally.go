@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// phases in the order of their numbers in this package.
+// phases in numeric order.
 var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
 
 const (
@@ -27,7 +27,7 @@ const (
 	numClocks
 )
 
-// slot holds a tally for each phase and operation of one second: those of the first phase first.
+// slot holds a tally for each phase and operation of one second: the first phase's first.
 type slot []tally
 
 // at returns the tally for a phase and an operation.
@@ -55,12 +55,12 @@ type tally struct {
 	sent, queued, late int64
 	shed, unsent       int64
 	read, written      int64 // bytes
-	waiting            int64 // time of clients without a server, in nanoseconds; in the first operation of a phase
+	waiting            int64 // client time without a server, in nanoseconds; in a phase's first operation
 	ended              [3]int64
 	latency            [numClocks]summary // of ok requests
 }
 
-// countSent counts the request of a flight.
+// countSent counts a flight's request.
 func (t *tally) countSent(word int64) {
 	t.sent++
 	if word&flightQueued != 0 {
@@ -110,7 +110,7 @@ func (l *latencies) allocate(rated bool) {
 	}
 }
 
-// summary holds the exact figures and the histogram of a latency.
+// summary holds exact figures and a histogram for a latency.
 type summary struct {
 	latency   results.Latency
 	histogram *hdrhistogram.Histogram

@@ -24,7 +24,7 @@ type recordedStep struct {
 	*results.Summary
 	step     results.Step
 	progress []results.Progress
-	from, to time.Duration // the measured window, after the start of the step
+	from, to time.Duration // the measured window, after the step starts
 	ended    []time.Duration
 }
 
@@ -71,7 +71,7 @@ func recordStep(t *testing.T, ctx context.Context, dir string, spec Spec, s Step
 	return out
 }
 
-// inside counts the requests that ended in the window, by the clock of the test.
+// inside counts the requests that ended in the window, by the test clock.
 func (r *recordedStep) inside() (n int64) {
 	for _, at := range r.ended {
 		if at >= r.from && at < r.to {
@@ -288,7 +288,7 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// checkServed compares the records with the clock of the test.
+// checkServed compares the records with the test clock.
 func checkServed(t *rapid.T, r *recordedStep) {
 	if got, want := r.Served.OK, r.inside(); got != want {
 		t.Fatalf("%d requests were served in [%v, %v), want %d", got, r.from, r.to, want)

@@ -60,7 +60,7 @@ func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 	return r.rows, r.answers
 }
 
-// write appends the rows of a tick.
+// write appends tick rows.
 func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to := r.grid.bounds(t.number)
 	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {

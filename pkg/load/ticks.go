@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results"
 )
 
-// tick is the duration of a row in progress.csv, in nanoseconds.
+// tick is the row duration in progress.csv, in nanoseconds.
 const tick = int64(results.ProgressTick)
 
 // grid numbers the ticks of a step from where its measured window starts; warm-up ticks are
@@ -58,7 +58,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// tickCounts counts the requests of one tick.
+// tickCounts counts requests in one tick.
 type tickCounts struct {
 	used   bool
 	number int64

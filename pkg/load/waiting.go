@@ -33,7 +33,7 @@ func (c *client) await(holds bool) bool {
 	}
 }
 
-// follow gives the client the current link of its connection, and reports whether there is one.
+// follow gives the client its connection's current link, and reports whether there is one.
 func (c *client) follow() bool {
 	c.detach()
 	l, _ := c.conn.acquire()

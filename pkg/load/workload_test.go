@@ -179,7 +179,7 @@ func TestRampOfClients(t *testing.T) {
 	})
 }
 
-// TestMergedRecordersEqualOne: the merged histograms of N recorders equal those of the union, bit
+// TestMergedRecordersEqualOne: merged histograms from N recorders equal those from the union, bit
 // for bit.
 func TestMergedRecordersEqualOne(t *testing.T) {
 	union := histogram.New()

@@ -9,7 +9,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// DatabaseSample is what one member reports on itself at one time: one row of a database-metrics
+// DatabaseSample is what one member reports on itself at one time: one row in a database-metrics
 // CSV.
 type DatabaseSample struct {
 	// UnixNano is when the member was asked, by the wall clock on its machine.
@@ -18,7 +18,7 @@ type DatabaseSample struct {
 	AskedNS, Bytes int64
 	// Error is why there is no answer; the values are then unknown.
 	Error string
-	// Values are the numbers of [metric.OfDatabase], Histograms its histograms; absent ones are
+	// Values are the numbers in [metric.OfDatabase], Histograms its histograms; absent ones are
 	// unknown.
 	Values     metric.Values
 	Histograms map[metric.Name]metric.Buckets
@@ -27,7 +27,7 @@ type DatabaseSample struct {
 // Second returns the unix second within which the member was asked.
 func (s *DatabaseSample) Second() int64 { return s.UnixNano / int64(time.Second) }
 
-// databaseColumns returns the columns of a database-metrics CSV.
+// databaseColumns returns the columns in a database-metrics CSV.
 func databaseColumns() []linefile.Column[DatabaseSample] {
 	columns := []linefile.Column[DatabaseSample]{
 		linefile.IntColumn("UNIX-NANOSECOND", func(s *DatabaseSample) *int64 { return &s.UnixNano }),

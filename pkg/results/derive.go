@@ -19,12 +19,12 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Derive writes the classic CSV files of one database into its tag folder dir. They follow only
-// from the canonical files there and the record of the database in the manifest: deriving twice
-// gives the same bytes. Only requests of [PhaseMeasure] count. Records of a killed run are used as
-// far as they go: an incomplete last line is dropped, and files whose source is missing are not
-// made. Interpolated samples with [CompressFrom] bytes or more are made only if named: they follow
-// from the samples. All problems are reported, joined.
+// Derive writes the classic CSV files for one database into its tag folder dir. They follow only
+// from the canonical files there and the database record in the manifest: deriving twice gives the
+// same bytes. Only requests of [PhaseMeasure] count. Records of a killed run are used as far as
+// they go: an incomplete last line is dropped, and files whose source is missing are not made.
+// Interpolated samples with [CompressFrom] bytes or more are made only if named: they follow from
+// the samples. All problems are reported, joined.
 func Derive(dir string, run *DatabaseRun, named ...string) error {
 	// Deriving takes a few megabytes for a moment. The histograms of the load are garbage by now
 	// and leave room for them; without a collection both would be resident.
@@ -198,7 +198,7 @@ func bounds(counts map[int64]int64) (first, last int64) {
 	return first, last
 }
 
-// secondRow counts the ok requests in one second of one step.
+// secondRow counts the ok requests in one second of a step.
 type secondRow struct {
 	second  int64
 	step    int

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// BenchmarkDerive measures what the classic files of a load cost after its end, in time and in
-// memory: B/op is further memory of control.
+// BenchmarkDerive measures what the classic files cost after a load, in time and in memory: B/op is
+// further memory in control.
 func BenchmarkDerive(b *testing.B) {
 	for _, seconds := range []int64{10, 100, 1000} {
 		b.Run(fmt.Sprintf("seconds=%d", seconds), func(b *testing.B) {

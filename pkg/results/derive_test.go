@@ -388,8 +388,8 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// In a run killed in its second step, the first step has its recorded time. The second has the time
-// of its rows, or in an older format the rest of its recorded seconds.
+// In a run killed in its second step, the first step has its recorded time. The second has its
+// rows' time, or in an older format the rest of its recorded seconds.
 func TestWindowsOfAKilledRun(t *testing.T) {
 	dir, run := recordStepped(t)
 	run.Steps = run.Steps[:1]

@@ -15,10 +15,10 @@
 //	TAG/latency-minutes.hlog the same, merged by minute
 //	TAG/latency-total.hlog   latencies for all outcomes, a line per [Series]
 //	TAG/*-system-metrics.csv a row per second on one machine ([Sample])
-//	TAG/client-control.log   control's report on the run of this database
+//	TAG/client-control.log   control's report on this database's run
 //	TAG/N-agent.log          the agent log for member N during the run
-//	TAG/logs/N-*.log         the logs from the commands of member N
+//	TAG/logs/N-*.log         the logs from member N's commands
 //
-// [Summarize] makes the numbers of a load, always from sums and merged histograms and never from
-// other averages or percentiles; [Derive] writes them in the files of the classic tool.
+// [Summarize] makes load numbers, always from sums and merged histograms and never from other
+// averages or percentiles; [Derive] writes them in the classic tool's files.
 package results

@@ -4,11 +4,10 @@ import "github.com/coreos/dbtester/pkg/files/linefile"
 
 import "time"
 
-// ErrorCount is one row of errors.csv: the number of times that errors of a class with one message
-// ended a request of a phase in one second. In Message numbers are N, addresses ADDR and ids ID; a
-// load has few messages, and "others" counts the rest. Message is empty in files from older
-// versions. FirstText and FirstTime are set once per class and step. An empty Phase counts as
-// measured.
+// ErrorCount is one row of errors.csv: how often errors in a class with one message ended a request
+// in one phase and second. In Message numbers are N, addresses ADDR and ids ID; a load has few
+// messages, and "others" counts the rest. Message is empty in files from older versions. FirstText
+// and FirstTime are set once per class and step. An empty Phase counts as measured.
 type ErrorCount struct {
 	Second    int64
 	Step      int

@@ -6,5 +6,5 @@ import "github.com/coreos/dbtester/pkg/files/linefile"
 // run leaves it. The rows before that line are good.
 var ErrTruncated = linefile.ErrTruncated
 
-// SyntaxError is malformed data in a file of a result folder.
+// SyntaxError is malformed data in a result folder file.
 type SyntaxError = linefile.SyntaxError

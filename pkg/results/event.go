@@ -22,9 +22,8 @@ type Event struct {
 	Took   time.Duration `json:"took_ns,omitempty"`
 	Amount float64       `json:"amount,omitempty"`
 	Unit   string        `json:"unit,omitempty"`
-	// Log is the log, below the tag folder, in which the rules of the driver found the event, and
-	// Line its line number. The event then has the time of the line, converted into the client
-	// clock.
+	// Log is the log, below the tag folder, in which the driver's rules found the event, and Line
+	// its line number. The event then has the line's time, converted into the client clock.
 	Log  string `json:"log,omitempty"`
 	Line int64  `json:"line,omitempty"`
 }
@@ -49,8 +48,8 @@ const EventStopped = "client stopped"
 // EventGeneratorLost is the event kind for a generator that sends nothing more.
 const EventGeneratorLost = "generator lost"
 
-// EventMemoryLimit is the event kind for processes of a member killed by the kernel because of the
-// memory limit in the experiment.
+// EventMemoryLimit is the event kind for member processes killed by the kernel at the experiment's
+// memory limit.
 const EventMemoryLimit = "memory limit"
 
 // EventWriter appends to events.jsonl. It is safe for concurrent use.

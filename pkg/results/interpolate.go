@@ -11,13 +11,13 @@ import (
 // but from a clock being set or a machine sleeping.
 const maxGap = 3600
 
-// Interpolate returns exactly one sample per unix second, from that of the first sample to that of
-// the last. Several samples in one second become one: the last. A gauge unknown in it comes from
-// the last sample that has it (such as memory for processes that ended within the second), and its
-// CPU percentage covers the whole period since the sample of an earlier second. A second without a
-// sample lies on the straight line between its neighbours, counters and gauges alike. Texts, ids,
-// settings and rates, which already describe the whole time since the sample before, come from the
-// later neighbour. A metric unknown in either neighbour stays unknown. Samples from before their
+// Interpolate returns exactly one sample per unix second, from the first sample to the last.
+// Several samples in one second become one: the last. A gauge unknown in it comes from the last
+// sample that has it (such as memory for processes that ended within the second), and its CPU
+// percentage covers the whole period since a sample in an earlier second. A second without a sample
+// lies on the straight line between its neighbours, counters and gauges alike. Texts, ids, settings
+// and rates, which already describe the whole time since the sample before, come from the later
+// neighbour. A metric unknown in either neighbour stays unknown. Samples from before their
 // predecessor (the clock was set back) are dropped, and a gap of more than an hour stays one.
 func Interpolate(samples []Sample) []Sample {
 	kept := oneOfEachSecond(samples)
@@ -107,7 +107,7 @@ func appendBetween(out []Sample, a, b *Sample) []Sample {
 	for k := int64(1); k < n; k++ {
 		s := *b
 		s.Interpolated = true
-		// The point between the times of two samples always lies in the second it stands for.
+		// The point between two sample times always lies in the second it stands for.
 		s.UnixNano, s.PeriodNS = between(a.UnixNano, b.UnixNano, k, n), between(a.PeriodNS, b.PeriodNS, k, n)
 		s.Values = valuesBetween(a.Values, b.Values, k, n)
 		out = append(out, s)

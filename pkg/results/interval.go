@@ -34,8 +34,8 @@ type Interval struct {
 	// operation in a second and are 0 in others; [Gauges] adds them up.
 	Backlog, InFlight, KeysCumulative int64
 
-	// WaitingNS is the time of clients without a server, over all operations. It is in the row for
-	// the first operation of a phase.
+	// WaitingNS is client time without a server, over all operations. It is in the row for the
+	// first operation in a phase.
 	WaitingNS int64
 	// GapNS is the time in which the client process did not run. It covers the whole step and is in
 	// the first row of a second.
@@ -49,7 +49,7 @@ type Interval struct {
 	Response, Service [3]Latency
 }
 
-// Gauge is the state of a load at the end of a second, over all operations.
+// Gauge is a load's state at the end of a second, over all operations.
 type Gauge struct {
 	Second int64
 	// Backlog counts requests due and not sent, InFlight requests sent and not ended.
@@ -121,7 +121,7 @@ func Gauges(intervals []Interval) (out []Gauge) {
 type timing struct {
 	name  Timing
 	rated bool // only steps with a rate have it
-	// latencies are for a second, by outcome; extent covers the ok requests of a member.
+	// latencies are for a second, by outcome; extent covers a member's ok requests.
 	latencies func(*Interval) *[3]Latency
 	extent    func(*MemberSecond) *Extent
 }
@@ -182,7 +182,7 @@ func intervalColumns() []linefile.Column[Interval] {
 		}
 	}
 	waiting := linefile.IntColumn("waiting_ns", func(i *Interval) *int64 { return &i.WaitingNS })
-	waiting.Optional = true // missing from files of older versions
+	waiting.Optional = true // missing from older files
 	gap := linefile.IntColumn("client_gap_ns", func(i *Interval) *int64 { return &i.GapNS })
 	gap.Optional = true // likewise
 	written := linefile.IntColumn("written_bytes", func(i *Interval) *int64 { return &i.WrittenBytes })

@@ -5,7 +5,7 @@ package results
 type Issuer struct {
 	// Number counts generators from 1, in part order; 0 is control.
 	Number int
-	// Addr is the agent address of a generator; "" for control.
+	// Addr is the generator's agent address; "" for control.
 	Addr string
 	// Lateness, SchedulingLag, Stops and SelfCheck are as in [DatabaseRun].
 	Lateness, SchedulingLag *Spread
@@ -24,7 +24,7 @@ func (i Issuer) String() string {
 // ByGenerators reports whether generators issued the load; otherwise control did.
 func (r *DatabaseRun) ByGenerators() bool { return len(r.Generators) > 0 }
 
-// Issuers returns all issuers of the load, at least one: control, or the generators in part order.
+// Issuers returns all issuers, at least one: control, or the generators in part order.
 func (r *DatabaseRun) Issuers() []Issuer {
 	if !r.ByGenerators() {
 		return []Issuer{{Lateness: r.Lateness, SchedulingLag: r.SchedulingLag, Stops: r.Stops, SelfCheck: r.SelfCheck}}

@@ -12,11 +12,10 @@ var versionIn = pattern.New(`\b(?:[vVrR][0-9]+(?:\.[0-9]+)*|[0-9]+(?:\.[0-9]+)+)
 // commit matches a requested version whose only number is followed by a letter.
 var commit = pattern.New(`^[^0-9]*[0-9]+[A-Za-z]`)
 
-// LabelAgrees reports whether the label of the run can be true for the version reported by a
-// member: "v3.6" for "3.6.16". The requested version takes precedence over the label in the
-// database id. A label without a version claims nothing, such as "tip", the amount "1GiB" or the
-// client count in "2000". Neither does the version of another program, such as the "etcd 3.7.3"
-// behind a proxy.
+// LabelAgrees reports whether the run label can be true for the version reported by a member:
+// "v3.6" for "3.6.16". The requested version takes precedence over the label in the database id. A
+// label without a version claims nothing, such as "tip", the amount "1GiB" or the client count in
+// "2000". Neither does another program's version, such as the "etcd 3.7.3" behind a proxy.
 func (r *DatabaseRun) LabelAgrees(version string) bool {
 	claim := r.Asked
 	if claim == "" {
@@ -40,7 +39,7 @@ func (r *DatabaseRun) LabelAgrees(version string) bool {
 	return true
 }
 
-// numbers returns the dotted numbers at the start of a version, after letters.
+// numbers returns the dotted numbers that begin a version, after letters.
 func numbers(version string) []string {
 	start := strings.IndexAny(version, "0123456789")
 	if start < 0 {

@@ -50,8 +50,8 @@ func (l Latency) Merge(o Latency) Latency {
 	return m
 }
 
-// SetPercentiles takes the percentiles from the histogram of the same population. They are kept
-// within the exact minimum and maximum, which the edge of a bucket may exceed by 0.1 %.
+// SetPercentiles takes the percentiles from the histogram for the same population. They are kept
+// within the exact minimum and maximum, which a bucket edge may exceed by 0.1 %.
 func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P50, l.P90, l.P99, l.P999 = 0, 0, 0, 0
 	if l.Count == 0 || h.TotalCount() == 0 {
@@ -61,7 +61,7 @@ func (l *Latency) SetPercentiles(h *hdrhistogram.Histogram) {
 	l.P99, l.P999 = l.Quantile(h, 0.99), l.Quantile(h, 0.999)
 }
 
-// Quantile returns [histogram.Quantile] for the histogram of the same population, kept within the
+// Quantile returns [histogram.Quantile] on the histogram for the same population, kept within the
 // exact minimum and maximum.
 func (l Latency) Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return min(max(histogram.Quantile(h, q), l.MinNS), l.MaxNS)

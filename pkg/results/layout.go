@@ -20,7 +20,7 @@ const (
 	FileMinutes = "latency-minutes.hlog"
 	FileTotal   = "latency-total.hlog"
 	FileEvents  = "events.jsonl"
-	// FileControlLog is control's own log for the run of one database, as text.
+	// FileControlLog is control's own log for one database's run, as text.
 	FileControlLog = "client-control.log"
 	// FileClock compares the member clocks with the client clock, by heartbeat.
 	FileClock  = "clock.csv"
@@ -31,7 +31,7 @@ const (
 	FileServer = "server-system-metrics.csv"
 	// FileDatabase is what a member reports on itself, named like FileServer.
 	FileDatabase = "database-metrics.csv"
-	// FileAgentLog is the log of an agent during the run, named like FileServer.
+	// FileAgentLog is an agent's log during the run, named like FileServer.
 	FileAgentLog = "agent.log"
 	DirLogs      = "logs"
 	// DirGenerators holds a folder for each generator, N from 1, with its [FileClient].
@@ -48,7 +48,7 @@ const (
 	FileServerInterpolated = "server-system-metrics-interpolated.csv"
 )
 
-// ServerFile returns the file name for the samples of a server in a tag folder; n counts from 1.
+// ServerFile returns the file name for server samples in a tag folder; n counts from 1.
 func ServerFile(n int) string { return strconv.Itoa(n) + "-" + FileServer }
 
 // DatabaseFile returns the file name for what a member reports on itself, in a tag folder; n counts

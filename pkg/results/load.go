@@ -20,7 +20,7 @@ type Load struct {
 	FirstKey int64
 }
 
-// Step records the times and the clients of a step as it ran.
+// Step records the times and the clients in a step as it ran.
 type Step struct {
 	Index int `json:"index"`
 	workload.Step
@@ -29,9 +29,9 @@ type Step struct {
 	End   time.Time `json:"end,omitzero"`
 	// IssueEnd is when issuing ended: it ends the population.
 	IssueEnd time.Time `json:"issue_end,omitzero"`
-	// InsideNS is the time of clients inside calls, all outcomes, clipped to the window of the
-	// step, without the time in which the client was stopped. InsideNS / (Clients x window) shows
-	// whether the client or the database set the pace of a closed loop.
+	// InsideNS is client time inside calls, all outcomes, clipped to the step's window, without the
+	// time in which the client was stopped. InsideNS / (Clients x window) shows whether the client
+	// or the database set the pace in a closed loop.
 	InsideNS int64 `json:"inside_ns"`
 	// ClientDelayNS is the part caused by the client itself in the response times of ok requests,
 	// or in a closed loop their service times, in the measured population. It is lateness as in
@@ -49,7 +49,7 @@ type Step struct {
 	// connections for a single read.
 	Resent int64 `json:"resent,omitempty"`
 	// VersionReads counts the version reads that transactions needed after a conflict or a lost
-	// answer. They are not part of the requests of the load.
+	// answer. They are not part of the load's requests.
 	VersionReads int64 `json:"version_reads,omitempty"`
 	// LargestGap is the longest time without an ok answer in the measured window; nil
 	// if not recorded.
@@ -205,12 +205,12 @@ type Totals struct {
 	BytesRead int64 `json:"bytes_read,omitempty"`
 	// BytesWritten counts the key and value bytes that ok requests wrote; 0 in older manifests.
 	BytesWritten int64 `json:"bytes_written,omitempty"`
-	// Clamped counts latencies above the maximum of a histogram, recorded as that maximum.
+	// Clamped counts latencies above the histogram maximum, recorded as that maximum.
 	Clamped int64 `json:"clamped"`
 }
 
-// Add adds the counts of one row of intervals.csv. Rows do not hold the bytes read and the
-// clamped latencies.
+// Add adds the counts in one row of intervals.csv. Rows do not hold the bytes read and the clamped
+// latencies.
 func (t *Totals) Add(row *Interval) {
 	t.Offered += row.Due
 	t.Sent += row.Sent
@@ -233,7 +233,7 @@ func (t Totals) Minus(o Totals) Totals {
 	}
 }
 
-// Pending returns the number of offered requests without an outcome.
+// Pending returns how many offered requests have no outcome.
 func (t Totals) Pending() int64 { return t.Offered - t.OK - t.Failed - t.Unknown - t.Shed - t.Unsent }
 
 // Reconcile reports whether every offered request ended as exactly one outcome.
@@ -251,8 +251,8 @@ type Generator struct {
 	// Clock compares the generator clock with that of control, as Clock does for a member: from the
 	// shortest exchange in the run. Each step has its own, in [GeneratorStep].
 	Clock *Clock `json:"clock,omitempty"`
-	// ClockSet is the most by which its wall clock was seen to be set while it was reserved. The
-	// times of its samples move with its wall clock, those of its requests do not.
+	// ClockSet is the most by which its wall clock was seen to be set while it was reserved. Sample
+	// times move with its wall clock, request times do not.
 	ClockSet time.Duration `json:"clock_set_ns,omitempty"`
 	// SelfCheck is as in [DatabaseRun], for this machine.
 	SelfCheck *LoadCheck `json:"self_check,omitempty"`
@@ -268,27 +268,27 @@ type Generator struct {
 	Stops         *Stops  `json:"stops,omitempty"`
 }
 
-// GeneratorStep records the part of a generator in a step.
+// GeneratorStep records a generator's part in a step.
 type GeneratorStep struct {
 	Index   int `json:"index"`
 	Clients int `json:"clients"`
 	// FirstSentNS is when the generator sent its first request, counted from the agreed start of
 	// the step; -1 if it sent nothing.
 	FirstSentNS int64 `json:"first_sent_ns"`
-	// CPUNS is the CPU time of its agent process during the step, user and system; -1 if not known.
+	// CPUNS is its agent process's CPU time during the step, user and system; -1 if not known.
 	CPUNS int64 `json:"cpu_ns"`
-	// Due, OK and Late are counts of the measured phase, as in intervals.csv. AnswerNS sums the
-	// response times of ok requests, or their service times in a closed loop. ClientDelayNS is the
-	// part of AnswerNS caused by the client, as in [Step].
+	// Due, OK and Late are counts in the measured phase, as in intervals.csv. AnswerNS sums the ok
+	// requests' response times, or their service times in a closed loop. ClientDelayNS is the part
+	// of AnswerNS caused by the client, as in [Step].
 	Due           int64 `json:"due"`
 	OK            int64 `json:"ok"`
 	Late          int64 `json:"late"`
 	AnswerNS      int64 `json:"answer_ns"`
 	ClientDelayNS int64 `json:"client_delay_ns"`
-	// ClockOffsetNS is the lead of its clock over that of control just before the step, give or
-	// take ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is the
-	// distance that the clock surely moved until the end of the step, beyond the errors of the
-	// exchanges. All three are 0 in older manifests.
+	// ClockOffsetNS is the lead of its clock over control's just before the step, give or take
+	// ClockErrorNS, by which its start may differ from the agreed one. ClockMovedNS is the distance
+	// that the clock surely moved until the end of the step, beyond exchange errors. All three are
+	// 0 in older manifests.
 	ClockOffsetNS int64 `json:"clock_offset_ns,omitempty"`
 	ClockErrorNS  int64 `json:"clock_error_ns,omitempty"`
 	ClockMovedNS  int64 `json:"clock_moved_ns,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// TestLoadJSON pins the bytes of loads in manifests: folders from earlier releases have them.
+// TestLoadJSON pins loads in manifests, byte by byte: folders from earlier releases have them.
 func TestLoadJSON(t *testing.T) {
 	closed := workload.Load{
 		Content: workload.Content{Operation: workload.OpWrite},
@@ -62,7 +62,7 @@ func TestLoadJSON(t *testing.T) {
 	}
 }
 
-// TestStepJSON pins the bytes of steps in manifests.
+// TestStepJSON pins steps in manifests, byte by byte.
 func TestStepJSON(t *testing.T) {
 	s := Step{Index: 1, Step: workload.Step{Clients: 2, Connections: 1, Requests: 3, Rate: 4, RateEnd: 5}, InsideNS: 6}
 	data, err := json.Marshal(s)

@@ -17,7 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// FormatVersion is the version of the layout and the columns of result folders. It rises when an
+// FormatVersion is the version of the layout and the columns in result folders. It rises when an
 // older reader would misread a newer folder. Folders up to this version can be read; numbers
 // missing from an older one are [NotRecorded].
 //
@@ -67,7 +67,7 @@ type Manifest struct {
 	Validity []Mark `json:"validity"`
 }
 
-// Mark qualifies the numbers of a run: a reader must know it to use them.
+// Mark qualifies a run's numbers: a reader must know it to use them.
 type Mark struct {
 	// Code is a short stable word: "shared host", "not durable", "keys found".
 	Code string `json:"code"`
@@ -125,7 +125,7 @@ type DatabaseRun struct {
 	Swept   *workload.Swept `json:"swept,omitempty"`
 	Members []Member        `json:"members"`
 	Logs
-	// Leader is the index of the leading member when the load began, -1 if unknown.
+	// Leader is the leading member's index when the load began, -1 if unknown.
 	Leader int `json:"leader"`
 	Moments
 	Steps []Step `json:"steps"`
@@ -140,7 +140,7 @@ type DatabaseRun struct {
 	Validity []Mark  `json:"validity"`
 }
 
-// Setup is the configuration of the members.
+// Setup is the member configuration.
 type Setup struct {
 	Options json.RawMessage `json:"options,omitempty"`
 	// OptionTexts are Options by their names in experiment files, as texts with units; nil in
@@ -148,7 +148,7 @@ type Setup struct {
 	OptionTexts map[string]string `json:"option_texts,omitempty"`
 	// Settings is nil for a cluster that was already running, and in older manifests.
 	Settings *Settings `json:"settings,omitempty"`
-	// Resources are the limits of each member; nil without limits.
+	// Resources are each member's limits; nil without limits.
 	Resources *resources.Limits `json:"resources,omitempty"`
 	// Fsync states when a write is on disk, and Durability is its class; both are "" if not
 	// known, as in older manifests: see [DatabaseRun.SyncClass].
@@ -172,7 +172,7 @@ type Moments struct {
 	Ended     time.Time `json:"ended,omitzero"`
 }
 
-// Data describes the data in the database, without the requests of the load.
+// Data describes the data in the database, without the load's requests.
 type Data struct {
 	Keys *Keys `json:"keys,omitempty"`
 	// Shared is the part of a shared cluster that the load used; nil for a cluster of its own.
@@ -207,7 +207,7 @@ type Issuing struct {
 	OtherLoad []OtherLoad `json:"other_load,omitempty"`
 }
 
-// Keys compares the key counts of the database itself before and after a load that writes.
+// Keys compares the database's own key counts before and after a load that writes.
 type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
@@ -225,7 +225,7 @@ type Preload struct {
 	// PerRequest is the most keys that one request wrote.
 	PerRequest int           `json:"keys_per_request"`
 	Took       time.Duration `json:"took_ns"`
-	// Counted is the key count of the database itself after the preload, -1 if it was not asked.
+	// Counted is the database's own key count after the preload, -1 if it was not asked.
 	Counted int64 `json:"counted"`
 }
 
@@ -316,12 +316,12 @@ func (s *LoadSessions) Add(o LoadSessions) {
 	}
 }
 
-// Found returns the number of keys that the load added, as counted by the database itself.
+// Found returns the number of keys that the load added, by the database's own count.
 func (k Keys) Found() int64 { return k.After - k.Before }
 
 // Shared is the part of a cluster that a load shared with others.
 type Shared struct {
-	// Prefix is the name below which all keys of the load lie.
+	// Prefix is the name below which all load keys lie.
 	Prefix string `json:"prefix"`
 	// Cleanup describes how the keys were removed; nil if that was not requested.
 	Cleanup *Cleanup `json:"cleanup,omitempty"`
@@ -351,8 +351,8 @@ type Member struct {
 	// Release is the release of the member, from the agent cache; nil if it ran an executable given
 	// to the agent, or the server in the agent binary.
 	Release *Release `json:"release,omitempty"`
-	// Environment is the environment of each command; empty in older manifests, and for a cluster
-	// that was already running.
+	// Environment is each command's environment; empty in older manifests, and for a cluster that
+	// was already running.
 	Environment []environment.Facts `json:"environment,omitempty"`
 	Host        *Host               `json:"host,omitempty"`
 	// Clock compares the agent clock with the client clock.
@@ -365,7 +365,7 @@ type Member struct {
 	Exit []string `json:"exit,omitempty"`
 	// Files are the files collected from the agent, below the tag folder.
 	Files []string `json:"files,omitempty"`
-	// LogCuts are logs whose middle was cut because they grew past the bound of the agent.
+	// LogCuts are logs whose middle was cut because they grew past the agent's bound.
 	LogCuts []LogCut `json:"log_cuts,omitempty"`
 	// Records are what abilities recorded, by key in the manifest.
 	Records Records `json:"-"`
@@ -379,7 +379,7 @@ type LogCut struct {
 	Bytes int64  `json:"bytes"`
 }
 
-// Release describes the program files of a member: their origin and their hashes.
+// Release describes a member's program files: their origin and their hashes.
 type Release struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -393,29 +393,29 @@ type Release struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Disk is the size of a data directory in bytes and the file system that holds it.
+// Disk is a data directory's size in bytes and the file system that holds it.
 type Disk struct {
 	ApparentBytes  int64  `json:"apparent_bytes"`
 	AllocatedBytes int64  `json:"allocated_bytes"`
 	Filesystem     string `json:"filesystem"`
 	Device         string `json:"device,omitempty"`
-	// MountOptions are the options of the mount and of the file system, as in mountinfo.
+	// MountOptions are mount and file system options, as in mountinfo.
 	MountOptions string `json:"mount_options,omitempty"`
 	// Model is the name that the device gives itself, and Queue its properties by the kernel, such
 	// as "not rotational, scheduler none, write cache write back".
 	Model string `json:"model,omitempty"`
 	Queue string `json:"queue,omitempty"`
-	// FsyncP50 is the median of a short fdatasync probe in the file system of the data directory
-	// before the load; 0 if not probed.
+	// FsyncP50 is the median of a short fdatasync probe in the data directory's file system before
+	// the load; 0 if not probed.
 	FsyncP50 time.Duration `json:"fdatasync_p50_ns,omitempty"`
 	// Tap is what the tap on the calls of the member that put writes on disk costs; nil without a
 	// tap, in older manifests, and if not measured.
 	Tap *TapCost `json:"tap,omitempty"`
 }
 
-// TapCost compares the time for appending 4 KiB and fdatasync in the file system of the data
-// directory, under the tap of the member and without it: the medians of N times each, in turns,
-// before the member started.
+// TapCost compares the time for appending 4 KiB and fdatasync in the data directory's file system,
+// under the member's tap and without it: the medians of N times each, in turns, before the member
+// started.
 type TapCost struct {
 	N       int           `json:"n"`
 	With    time.Duration `json:"with_p50_ns"`

@@ -7,7 +7,7 @@ import (
 // Extent is the sum and the extremes of latencies, in nanoseconds.
 type Extent struct{ SumNS, MinNS, MaxNS int64 }
 
-// Add adds a latency; count is the number of latencies including it.
+// Add adds a latency; count includes it.
 func (e *Extent) Add(count, ns int64) {
 	if count == 1 || ns < e.MinNS {
 		e.MinNS = ns
@@ -16,7 +16,7 @@ func (e *Extent) Add(count, ns int64) {
 	e.SumNS += ns
 }
 
-// MemberSecond counts the answers of one member in one second of one step and phase: one row of
+// MemberSecond counts one member's answers in one second of a step and phase: one row of
 // members.csv. A request belongs to the member its connection went to when it was sent. Rows
 // without a request are left out.
 type MemberSecond struct {

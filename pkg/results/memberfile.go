@@ -67,7 +67,7 @@ func EachMemberSecond(path string, members int, each func(*MemberSecond)) error 
 	return linefile.EachRow(path, memberColumns(members), linefile.OneRow[MemberSecond], each)
 }
 
-// MemberSeries names one histogram of latency-members.hlog.
+// MemberSeries names one histogram in latency-members.hlog.
 type MemberSeries struct {
 	Timing Timing
 	Step   int
@@ -75,7 +75,7 @@ type MemberSeries struct {
 	Member int
 }
 
-// Tag returns the series as the tag of a log line: TIMING:memberN:ok:stepN:measure.
+// Tag returns the series as a log line tag: TIMING:memberN:ok:stepN:measure.
 func (s MemberSeries) Tag() string {
 	return Series{Timing: s.Timing, Operation: "member" + strconv.Itoa(s.Member), Outcome: workload.OK, Step: s.Step, Phase: PhaseMeasure}.Tag()
 }
@@ -105,7 +105,7 @@ func ReadMemberHistograms(path string, members int) (map[MemberSeries]*hdrhistog
 	return out, nil
 }
 
-// Merge adds the requests of another row.
+// Merge adds another row's requests.
 func (m *MemberSecond) Merge(o *MemberSecond) {
 	for _, t := range timings() {
 		to, from := t.extent(m), t.extent(o)

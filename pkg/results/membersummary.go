@@ -10,18 +10,18 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// MemberSummary is the measured population of one member in one step.
+// MemberSummary is one member's measured population in one step.
 type MemberSummary struct {
-	// MemberSecond has the counts and latencies of the whole step; its Second is 0.
+	// MemberSecond has the counts and latencies for the whole step; its Second is 0.
 	MemberSecond
 	// Histogram covers the ok requests, by the [DatabaseRun.Timing] of the step; nil if not
 	// recorded, such as after a killed run.
 	Histogram *hdrhistogram.Histogram
 }
 
-// SummarizeMembers sums up the answers of each member, by step and member. Format 1 records lack
-// them: missing is then [NotRecorded]. It calls each with the rows of members.csv, including the
-// rows before an error; a row is valid until the next.
+// SummarizeMembers sums up each member's answers, by step and member. Format 1 records lack them:
+// missing is then [NotRecorded]. It calls each with the rows of members.csv, including the rows
+// before an error; a row is valid until the next.
 func SummarizeMembers(dir string, run *DatabaseRun, each func(*MemberSecond)) (members []MemberSummary, missing Reason, err error) {
 	type place struct{ step, member int }
 	all := map[place]*MemberSummary{}

@@ -14,9 +14,9 @@ import (
 
 // MinuteLog writes latency-minutes.hlog, in which the histograms from latency.hlog are merged, so
 // that reports on a day read some lines for each minute and not one for each second. A line ends
-// where a minute ends, counted from the first second of the load or from the first second of its
-// step and phase, or one second later: a measured window may begin within its first second. So a
-// line lies within one minute whichever minutes are meant. It is not safe for concurrent use.
+// where a minute ends, counted from the first second of the load or of its step and phase, or one
+// second later: a measured window may begin within its first second. So a line lies within one
+// minute whichever minutes are meant. It is not safe for concurrent use.
 type MinuteLog struct {
 	lines *histogram.LogWriter
 	now   int64 // the second whose histograms are added
@@ -58,7 +58,7 @@ func (w *MinuteLog) Begin(second time.Time) error {
 	return w.write(func(p *minutePart) bool { return p.until <= w.now })
 }
 
-// Add adds the histogram of a series, shaped like [histogram.New], to the second that began.
+// Add adds a series histogram, shaped like [histogram.New], to the second that began.
 func (w *MinuteLog) Add(s Series, h *hdrhistogram.Histogram) {
 	p := w.open[s]
 	if p == nil {

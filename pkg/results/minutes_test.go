@@ -12,7 +12,7 @@ import (
 
 // The lines by minute hold the same latencies as the lines by second, series by series and bucket
 // by bucket. Each lies within one minute, counted from the first second of the load or from where
-// the window of its step starts, wherever in a second that is.
+// its step's window starts, wherever in a second that is.
 func TestMinuteLog(t *testing.T) {
 	dir := t.TempDir()
 	start := time.Unix(1_800_000_017, 0).UTC()

@@ -18,8 +18,8 @@ func mixedRun() *DatabaseRun {
 	}
 }
 
-// recordMixed writes the records of a mixed load: a row for each operation, with gauges only on the
-// last row of an operation in a second.
+// recordMixed writes records for a mixed load: a row for each operation, with gauges only on an
+// operation's last row in a second.
 func recordMixed(t *testing.T) (dir string, intervals []Interval) {
 	t.Helper()
 	dir = t.TempDir()
@@ -99,7 +99,7 @@ func TestGaugesOfAMix(t *testing.T) {
 	}, Gauges(intervals))
 }
 
-// The classic files of a mix cover all operations together.
+// A mix's classic files cover all operations together.
 func TestDeriveMix(t *testing.T) {
 	dir, _ := recordMixed(t)
 	check(t, Derive(dir, mixedRun()))

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// OtherLoad is the work of a machine during the load without the client and the members.
+// OtherLoad is a machine's work during the load without the client and the members.
 type OtherLoad struct {
 	// Host is the name of the machine, and Members the members on it, from 0. Client reports
 	// whether the load came from it.
@@ -25,7 +25,7 @@ type OtherLoad struct {
 	OwnWrittenBytes    float64 `json:"own_written_bytes,omitempty"`
 }
 
-// OtherCPUShare returns the share of processors used by others.
+// OtherCPUShare returns the processor share used by others.
 func (o OtherLoad) OtherCPUShare() float64 {
 	if o.CPUs == 0 || o.Length <= 0 {
 		return 0
@@ -33,7 +33,7 @@ func (o OtherLoad) OtherCPUShare() float64 {
 	return max(o.HostCPUSeconds-o.OwnCPUSeconds, 0) / (float64(o.CPUs) * o.Length.Seconds())
 }
 
-// OtherWrittenBytes returns the bytes that the devices wrote without those of the members.
+// OtherWrittenBytes returns the bytes that the devices wrote beyond the members' own.
 func (o OtherLoad) OtherWrittenBytes() float64 {
 	return max(o.DeviceWrittenBytes-o.OwnWrittenBytes, 0)
 }

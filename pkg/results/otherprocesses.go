@@ -47,15 +47,15 @@ func OtherLoads(dir string, run *DatabaseRun, client Host) []OtherLoad {
 	return others
 }
 
-// sampledProcesses are the samples of the client or of a member during the load.
+// sampledProcesses are the client's or a member's samples during the load.
 type sampledProcesses struct {
 	member  int // -1 for the client
 	host    Host
 	samples []Sample
 }
 
-// otherLoad returns the other load on one machine; false if the processor time of the machine was
-// not sampled.
+// otherLoad returns the other load on one machine; false if the machine's processor time was not
+// sampled.
 func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 	devices := map[string]bool{}
 	for _, p := range processes {
@@ -74,7 +74,7 @@ func otherLoad(processes []sampledProcesses) (o OtherLoad, ok bool) {
 			o.Host, o.CPUs, o.Length = p.host.Name, p.host.AllCPUs(), length
 			o.HostCPUSeconds = grown(metric.HostCPUSeconds)
 		}
-		// The samples of one machine cover nearly the same time.
+		// Samples on one machine cover nearly the same time.
 		if length > 0 {
 			o.OwnCPUSeconds += grown(metric.CPUSeconds) * o.Length.Seconds() / length.Seconds()
 		}

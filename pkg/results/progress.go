@@ -12,17 +12,16 @@ import (
 // begins, where its measured window ends and where the step ends.
 const ProgressTick = 100 * time.Millisecond
 
-// Progress counts the requests of one operation in one tick of a step: one row of progress.csv.
-// Ticks are counted from the start of the measured window ([DatabaseRun.Measured]) in both
-// directions. The tick in which the window ends is two rows, so that rows sum to the exact counts
-// of the window.
+// Progress counts one operation's requests in one tick of a step: one row of progress.csv. Ticks
+// are counted from the start of the measured window ([DatabaseRun.Measured]) in both directions.
+// The tick in which the window ends is two rows, so that rows sum to the window's exact counts.
 //
 // A row in which nothing was due, ended or in flight is left out. A request whose
 // record came late adds another row for its tick: readers must add up such rows.
 type Progress struct {
 	Step int
-	// FromNS and ToNS bound the row, in nanoseconds after the start of the step. A row counts the
-	// events in [FromNS, ToNS); the last row of a step also counts its last answer.
+	// FromNS and ToNS bound the row, in nanoseconds after the step starts. A row counts the events
+	// in [FromNS, ToNS); the last row of a step also counts its last answer.
 	FromNS, ToNS int64
 	Operation    string
 	// Due counts requests that became due, Shed and Unsent requests given up. OK, Failed and
@@ -36,7 +35,7 @@ type Progress struct {
 	FirstOKNS, LastOKNS int64
 }
 
-// Answered extends the times of the first and the last ok request by those of another part in the
+// Answered extends the times of the first and the last ok request by those in another part in the
 // same tick.
 func (p *Progress) Answered(first, last int64) {
 	if last == 0 {
@@ -67,7 +66,7 @@ func progressColumns() []linefile.Column[Progress] {
 	}
 }
 
-// optional declares a column missing from files of older versions.
+// optional declares a column missing from older files.
 func optional[T any](c linefile.Column[T]) linefile.Column[T] {
 	c.Optional = true
 	return c
@@ -109,11 +108,11 @@ func EachProgress(dir string, each func(*Progress)) error {
 	return err
 }
 
-// Gap is the longest time without an ok answer in the measured window of a step. Times are
-// nanoseconds after the start of the step.
+// Gap is the longest time without an ok answer in a step's measured window. Times are nanoseconds
+// after the step starts.
 type Gap struct {
-	// FromNS is the ok answer before the gap, or the start of the window; ToNS the ok answer after
-	// it, or the end of the window.
+	// FromNS is the ok answer before the gap, or the window start; ToNS the ok answer after it, or
+	// the window end.
 	FromNS int64 `json:"from_ns"`
 	ToNS   int64 `json:"to_ns"`
 	// FromStart reports that no ok answer came before the gap in the window, ToEnd that no ok
@@ -122,7 +121,7 @@ type Gap struct {
 	ToEnd     bool `json:"to_end,omitempty"`
 }
 
-// Length returns the duration of the gap.
+// Length returns the gap's duration.
 func (g Gap) Length() time.Duration { return time.Duration(g.ToNS - g.FromNS) }
 
 // Exact reports whether length and place of the gap are exact. A gap not longer than [ProgressTick]

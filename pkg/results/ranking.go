@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Ranked is the response time at one rank among all requests of a population.
+// Ranked is the response time at one rank among all requests in a population.
 type Ranked struct {
 	NS int64
 	// AtLeast reports that NS is only a lower bound, because an unknown or an unsent request
@@ -40,7 +40,7 @@ func (s *Summary) Population() int64 {
 	return s.Histogram.TotalCount() + s.Declined.TotalCount() + s.Unanswered.N
 }
 
-// Ranking returns the response times of the whole population.
+// Ranking returns the response times in the whole population.
 func (s *Summary) Ranking() *Ranking {
 	r := &Ranking{n: s.Population(), answered: s.Histogram, slowest: int64(histogram.MaxLatency), least: s.Unanswered.least}
 	if s.Latency.Count > 0 {
@@ -64,7 +64,7 @@ func union(a, b *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	return h
 }
 
-// Answered has the response times of the answered requests. It must not be changed.
+// Answered has response times for the answered requests. It must not be changed.
 func (r *Ranking) Answered() *hdrhistogram.Histogram { return r.answered }
 
 // At returns the response time that a share q of the population did not exceed. Without a request

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Records of abilities are among the keys of a run, even records that no release knows.
+// Ability records are among a run's keys, even records that no release knows.
 func TestRecordsAreKept(t *testing.T) {
 	t.Parallel()
 	var run DatabaseRun

@@ -13,7 +13,7 @@ const (
 	RoleUnknown  Role = "unknown"
 )
 
-// RoleSums are the measured rows of members.csv, summed by the role of the member in the second.
+// RoleSums are the measured rows of members.csv, summed by the member's role in the second.
 type RoleSums map[Role]MemberSecond
 
 // Add adds a row if it is measured. The leader is known as far as the manifest and the

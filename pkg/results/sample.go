@@ -12,7 +12,7 @@ import (
 // [metric.Unknown]. Process gauges (memory, descriptors, threads) and the CPU percentage are also
 // unknown when no process runs; the process count is 0 then.
 type Sample struct {
-	UnixNano int64 // by the wall clock of the machine
+	UnixNano int64 // by the machine's wall clock
 	// PeriodNS is the monotonic time since the sample before; 0 for the first, -1 if
 	// unknown.
 	PeriodNS int64
@@ -28,11 +28,10 @@ type Sample struct {
 	// BootID and NetNS identify the machine and the network namespace: samples with the same ones
 	// and the same device or interface count one source.
 	BootID, NetNS string
-	// Group is the control group directory of the processes, "" if no control group counts
-	// anything.
+	// Group is the processes' control group directory, "" if no control group counts anything.
 	Group string
 
-	// Values has the metrics of [metric.System]. Copies of a sample share them; [Sample.Set]
+	// Values has the metrics in [metric.System]. Copies of a sample share them; [Sample.Set]
 	// separates the copy it changes.
 	Values metric.Values
 
@@ -44,10 +43,10 @@ type Sample struct {
 	Classic bool
 }
 
-// Get returns the value of a metric, or [metric.Unknown].
+// Get returns a metric value, or [metric.Unknown].
 func (s *Sample) Get(n metric.Name) float64 { return s.Values.Get(n) }
 
-// Set changes the value of a metric in s alone.
+// Set changes a metric value in s alone.
 func (s *Sample) Set(n metric.Name, v float64) {
 	s.Values = s.Values.Clone()
 	s.Values.Set(n, v)

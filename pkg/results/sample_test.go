@@ -18,7 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 )
 
-// classicColumns are those of the classic tool, as its documentation lists them.
+// classicColumns are the classic tool's, as its documentation lists them.
 const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,VMRSS,VMSIZE,FD,THREADS,VOLUNTARY-CTXT-SWITCHES," +
 	"NON-VOLUNTARY-CTXT-SWITCHES,CPU-NUM,VMRSS-NUM,VMSIZE-NUM,LOAD-AVERAGE-1-MINUTE,LOAD-AVERAGE-5-MINUTE,LOAD-AVERAGE-15-MINUTE," +
 	"DEVICE,READS-COMPLETED,SECTORS-READ,TIME(READS),WRITES-COMPLETED,SECTORS-WRITTEN,TIME(WRITES),MILLISECONDS(READS)," +
@@ -30,7 +30,7 @@ const classicColumns = "UNIX-NANOSECOND,UNIX-SECOND,PROGRAM,STATE,PID,PPID,CPU,V
 const ourColumns = ",PERIOD-NANOSECOND,CPU-SECONDS,RSS-ANON-BYTES,PEAK-RSS-BYTES,PROCESSES,PROCESS-READ-BYTES,PROCESS-WRITE-BYTES," +
 	"BOOT-ID,NETWORK-NAMESPACE"
 
-// unset makes metrics of a sample unknown.
+// unset makes metrics in a sample unknown.
 func unset(s *Sample, names ...metric.Name) {
 	for _, n := range names {
 		s.Set(n, metric.Unknown)
@@ -448,7 +448,7 @@ func TestInterpolateEndedProcesses(t *testing.T) {
 	}
 }
 
-// Two samples of one second share its percentage.
+// Two samples in one second share its percentage.
 func TestInterpolatePercent(t *testing.T) {
 	at := func(second, cpu, percent float64, period int64) Sample {
 		return Sample{UnixNano: int64(second * 1e9), PeriodNS: period, Values: metric.SystemValues(map[metric.Name]float64{

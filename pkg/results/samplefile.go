@@ -102,8 +102,8 @@ func interfaceColumns() []linefile.Column[sampleRow] {
 	}
 }
 
-// deltaColumns declares the growth of counters since the row before, so a column sums to the growth
-// of its counter over the file. A counter that was reset gives one negative delta.
+// deltaColumns declares counter growth since the row before, so a column sums to its counter's
+// growth over the file. A counter that was reset gives one negative delta.
 func deltaColumns() []linefile.Column[sampleRow] {
 	return []linefile.Column[sampleRow]{
 		deltaColumn("READS-COMPLETED-DELTA", 1, metric.ReadsCompleted),
@@ -165,7 +165,7 @@ func (r *sampleRow) delta(counter metric.Name) (growth int64, known bool) {
 	return int64(now) - int64(before), before >= 0
 }
 
-// deltaColumn declares a column for the growth of a counter, in its units times scale.
+// deltaColumn declares a column for a counter's growth, in its units times scale.
 func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(counter)
@@ -176,8 +176,7 @@ func deltaColumn(name string, scale int64, counter metric.Name) linefile.Column[
 	}}
 }
 
-// megabytesColumn declares a column for the growth of a sector counter in 10^6 bytes, exact to the
-// byte.
+// megabytesColumn declares a column for a sector counter's growth in 10^6 bytes, exact to the byte.
 func megabytesColumn(name string, sectors metric.Name) linefile.Column[sampleRow] {
 	return linefile.Column[sampleRow]{Name: name, Format: func(b []byte, r *sampleRow) []byte {
 		d, known := r.delta(sectors)
@@ -233,8 +232,7 @@ func metricColumn(n metric.Name) linefile.Column[sampleRow] {
 	}
 }
 
-// parser returns a function that reads the fields of a metric. Most fields are as in the row
-// before.
+// parser returns a function that reads a metric's fields. Most fields are as in the row before.
 func parser[T any](m metric.Metric, set func(row *T, v float64)) func(row *T, field string) error {
 	last, value, whole := "", metric.Unknown, m.Whole()
 	return func(row *T, field string) error {

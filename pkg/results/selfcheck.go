@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// SelfCheck records the exactness with which a machine measures and paces, found by dbtester
-// selfcheck: a lower bound for the part of the client itself in the numbers of a run.
+// SelfCheck records how exactly a machine measures and paces, found by dbtester selfcheck: a lower
+// bound for the client's own part in a run's numbers.
 type SelfCheck struct {
-	// Date is when the check began, by the clock of its machine.
+	// Date is when the check began, by its machine's clock.
 	Date time.Time `json:"date"`
 	Tool Tool      `json:"tool"`
 	Host Host      `json:"host"`
-	// Duration is the duration of each of the two loads compared with the truth.
+	// Duration is the time for each of the two loads compared with the truth.
 	Duration time.Duration `json:"duration_ns"`
 	// ServiceP99 comes from the load in a closed loop, ResponseP99 from the one with a rate.
 	ServiceP99  Compared `json:"service_p99"`
@@ -29,7 +29,7 @@ type SelfCheck struct {
 	ClientLateness Spread `json:"client_lateness"`
 }
 
-// Compared is a latency and its true value; N is the number of requests in both.
+// Compared is a latency and its true value; N counts the requests in both.
 type Compared struct {
 	N        int64 `json:"n"`
 	Measured int64 `json:"measured_ns"`
@@ -48,7 +48,7 @@ type LoadCheck struct {
 	// Rate is in requests per second; 0 is a closed loop.
 	Rate     float64       `json:"rate_per_second,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
-	// Delay is the intended delay of the server; the true times below are its real ones.
+	// Delay is the server's intended delay; the true times below are its real ones.
 	Delay time.Duration `json:"delay_ns"`
 	// P50 and P99 are service times.
 	P50 Compared `json:"service_p50"`

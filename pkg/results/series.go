@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Series names one histogram of a latency log.
+// Series names one histogram in a latency log.
 type Series struct {
 	Timing    Timing
 	Operation string
@@ -25,7 +25,7 @@ type Series struct {
 	Phase     Phase
 }
 
-// Tag returns the series as the tag of a log line: TIMING:OPERATION:OUTCOME:stepN:PHASE, such as
+// Tag returns the series as a log line tag: TIMING:OPERATION:OUTCOME:stepN:PHASE, such as
 // "response:write:ok:step0:measure".
 func (s Series) Tag() string {
 	return fmt.Sprintf("%s:%s:%s:step%d:%s", s.Timing, s.Operation, s.Outcome, s.Step, s.Phase)
@@ -55,12 +55,12 @@ func ParseSeries(tag string) (Series, error) {
 	return s, nil
 }
 
-// maxSeries is the number of series that are read from a latency log, because each has a histogram.
+// maxSeries is how many series are read from a latency log, because each has a histogram.
 const maxSeries = 4096
 
 // ReadTotals reads a latency log into one histogram per series; lines of one series are merged.
-// With an error, which comes from [histogram.ReadLog], it also returns the totals of the lines
-// before it.
+// With an error, which comes from [histogram.ReadLog], it also returns totals for the lines before
+// it.
 func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	totals := map[Series]*hdrhistogram.Histogram{}
 	for l, err := range histogram.ReadBuckets(path) {
@@ -117,7 +117,7 @@ func totalHistograms(dir string, intervals []Interval) (map[Series]*hdrhistogram
 	return totals, nil
 }
 
-// recordedOK counts the ok latencies of intervals by series.
+// recordedOK counts ok latencies in intervals by series.
 func recordedOK(intervals []Interval) map[Series]int64 {
 	counts := map[Series]int64{}
 	for i := range intervals {

@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Settings records which settings of the members differ from the defaults of the release.
+// Settings records which member settings differ from the release's defaults.
 type Settings struct {
 	// Release is the release with these defaults: the requested version, or that of the built-in
 	// server; "" if it was not known, which stands for the newest.

@@ -34,9 +34,9 @@ func SpreadOf(times []int64) *Spread {
 	return &Spread{N: n, Mean: sum / n, P50: at(.5), P99: at(.99), P999: at(.999), Max: times[n-1]}
 }
 
-// SpreadOfHistogram returns the spread of the times in a histogram, whose longest time is known in
-// nanoseconds; nil for an empty or nil histogram. No percentile is above the longest, which the
-// edge of a bucket may exceed by 0.1 %.
+// SpreadOfHistogram returns the spread of times in a histogram, whose longest time is known in
+// nanoseconds; nil for an empty or nil histogram. No percentile is above the longest, which a
+// bucket edge may exceed by 0.1 %.
 func SpreadOfHistogram(h *hdrhistogram.Histogram, longest int64) *Spread {
 	if h == nil || h.TotalCount() == 0 {
 		return nil

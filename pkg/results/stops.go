@@ -14,7 +14,7 @@ type Stops struct {
 	Stretches []Stretch `json:"stretches,omitempty"`
 }
 
-// Stretch is a part of a run, by the client clock.
+// Stretch is part of a run, by the client clock.
 type Stretch struct {
 	From   time.Time     `json:"from"`
 	Length time.Duration `json:"length_ns"`

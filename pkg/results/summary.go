@@ -18,8 +18,8 @@ import (
 // ClassUnrecorded is the class of errors that intervals count but errors.csv lacks.
 const ClassUnrecorded = "unrecorded"
 
-// Summary is the measured population of a load or of one step, over all operations. The numbers of
-// a load are made only here.
+// Summary is the measured population of a load or of one step, over all operations. Load numbers
+// are made only here.
 type Summary struct {
 	// Window is the total length of the measured windows ([DatabaseRun.Measured]), without pauses
 	// between steps.
@@ -52,15 +52,15 @@ type Summary struct {
 	Operations []OperationSummary
 }
 
-// StepSummary covers the measured window of one step.
+// StepSummary covers one step's measured window.
 type StepSummary struct {
 	Step    int
 	Clients int
 	Summary
 }
 
-// OperationSummary summarizes one operation of a mix, over all steps. Its window is that of the
-// whole load, so that the rates of operations sum to the rate of the load.
+// OperationSummary summarizes one operation in a mix, over all steps. Its window is that of the
+// whole load, so that operation rates sum to the load's rate.
 type OperationSummary struct {
 	Operation string
 	Summary
@@ -246,7 +246,7 @@ func newSummary() Summary {
 	return Summary{Histogram: histogram.New(), Declined: histogram.New()}
 }
 
-// parts are the summaries of a load by step and by operation.
+// parts are load summaries by step and by operation.
 type parts struct {
 	steps      map[int]*StepSummary
 	operations map[string]*OperationSummary
@@ -310,7 +310,7 @@ func (s *Summary) finish() {
 	s.Latency.SetPercentiles(s.Histogram)
 }
 
-// addInterval adds the counts and ok latencies of one interval.
+// addInterval adds the counts and ok latencies in one interval.
 func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Due += i.Due
 	s.Sent += i.Sent
@@ -324,7 +324,7 @@ func (s *Summary) addInterval(i *Interval, t Timing) {
 	s.Latency = s.Latency.Merge(*i.Latency(t, workload.OK))
 }
 
-// addErrors adds to the count of a class.
+// addErrors adds to a class count.
 func (s *Summary) addErrors(class string, n int64) {
 	i, found := slices.BinarySearchFunc(s.Errors, class, func(c ClassCount, class string) int {
 		return strings.Compare(c.Class, class)
@@ -335,7 +335,7 @@ func (s *Summary) addErrors(class string, n int64) {
 	s.Errors[i].Count += n
 }
 
-// add adds the numbers of another step.
+// add adds another step's numbers.
 func (s *Summary) add(o *Summary) {
 	s.Window += o.Window
 	s.Served.add(&o.Served)

@@ -22,17 +22,17 @@ const (
 	NoWindow Reason = "no measured time"
 )
 
-// MinSeconds is the number of whole seconds needed for extremes of the throughput.
+// MinSeconds is how many whole seconds throughput extremes need.
 const MinSeconds = 3
 
 // Throughput counts the requests that ended ok inside measured windows, whenever they were due.
 // Latencies have another population: the requests that were due in a window, whenever they ended.
 type Throughput struct {
-	// OK counts requests; Window is the duration of the windows, without the pauses between them.
+	// OK counts requests; Window is their duration, without the pauses between them.
 	OK     int64
 	Window time.Duration
-	// WholeSeconds counts the whole seconds of the windows, each from the start of its window. The
-	// remainder of a window is joined to its last second.
+	// WholeSeconds counts the whole seconds in the windows, each from where its window starts. A
+	// window's remainder is joined to its last second.
 	WholeSeconds int64
 	// Missing is why all these fields are missing.
 	Missing Reason
@@ -72,7 +72,7 @@ func (t *Throughput) Extremes() (lowest, highest float64, missing Reason) {
 	return t.lowest, t.highest, ""
 }
 
-// add adds the throughput of another step.
+// add adds another step's throughput.
 func (t *Throughput) add(o *Throughput) {
 	if t.parts == 0 || o.parts > 0 && o.lowest < t.lowest {
 		t.lowest = o.lowest
@@ -105,7 +105,7 @@ func (s span) throughput(seconds []int64) Throughput {
 	return t
 }
 
-// stepCounts counts the requests that ended ok in each second of a window, by operation.
+// stepCounts counts the requests that ended ok in each second in a window, by operation.
 type stepCounts struct {
 	window  span
 	seconds map[string][]int64

@@ -66,7 +66,7 @@ func TestExtremesOfSeconds(t *testing.T) {
 	}
 }
 
-// counted returns the throughputs from the rows of a step.
+// counted returns the throughputs from a step's rows.
 func counted(window span, step int, rows []Progress) map[string]Throughput {
 	c := newStepCounts(window)
 	for i := range rows {
@@ -108,8 +108,8 @@ func TestAverageLiesBetweenExtremes(t *testing.T) {
 	})
 }
 
-// TestOlderFormat: a format 1 folder has no progress. The number of requests that whole steps
-// served is known, but not the number for parts of steps.
+// TestOlderFormat: a format 1 folder has no progress. The requests that whole steps served are
+// known, but not those that parts of steps served.
 func TestOlderFormat(t *testing.T) {
 	folder, err := Open(filepath.Join("testdata", "format1"))
 	check(t, err)

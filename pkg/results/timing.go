@@ -1,7 +1,7 @@
 package results
 
-// Timing is the moment from which a latency counts. It is the prefix of columns, and the first word
-// of tags in histogram logs.
+// Timing is the moment from which a latency counts. It is the column prefix, and the first word of
+// tags in histogram logs.
 type Timing string
 
 // The timings.

@@ -45,7 +45,7 @@ func (u *Unanswered) own() {
 
 func (u *Unanswered) atLeast(ns int64) { u.least = min(u.least, ns) }
 
-// merge adds the unanswered requests of another population.
+// merge adds another population's unanswered requests.
 func (u *Unanswered) merge(o *Unanswered) {
 	u.N += o.N
 	if o.bounds == nil {
@@ -151,7 +151,7 @@ func (r *DatabaseRun) dueTimes(rows map[stepOperation][]*Interval, progress tick
 
 // unsent adds n requests that waited from due until stop, in unix nanoseconds. The records do not
 // name these requests, so they count as the ones due last, each at the end of its tick or second: a
-// bound is below the real wait of the request by at most one tick or second. Every request was due
+// bound is below the request's real wait by at most one tick or second. Every request was due
 // before issuing ended, so it waited at least for the drain time.
 func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	for i := len(due) - 1; i >= 0 && n > 0 && stop > 0; i-- {
@@ -162,7 +162,7 @@ func (u *Unanswered) unsent(n int64, due []dueBy, stop, drain int64) {
 	u.bound(drain, n)
 }
 
-// givenUp returns when the unsent requests of a step were given up, in unix nanoseconds; 0 if not
+// givenUp returns when a step's unsent requests were given up, in unix nanoseconds; 0 if not
 // recorded.
 func (r *DatabaseRun) givenUp(step int) int64 {
 	for _, s := range r.Steps {

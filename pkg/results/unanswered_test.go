@@ -194,7 +194,7 @@ func TestTheBoundOfTimeOutsIsExact(t *testing.T) {
 	}
 }
 
-// The progress of a load is read once, however many steps and operations have requests never sent.
+// Load progress is read once, however many steps and operations have requests never sent.
 func TestProgressIsReadOnce(t *testing.T) {
 	start := time.Unix(100, 0)
 	run := &DatabaseRun{}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Timing returns the timing for the figures of a step: see [TimingOf].
+// Timing returns the timing for a step's figures: see [TimingOf].
 func (r *DatabaseRun) Timing(step int) Timing {
 	rate := r.Load.Rate
 	for _, s := range r.Steps {
@@ -51,7 +51,7 @@ func (r *DatabaseRun) duration(s *Step) time.Duration {
 	return s.Duration
 }
 
-// recordedSpans returns the measured windows of recorded steps, by step.
+// recordedSpans returns measured windows in recorded steps, by step.
 func (r *DatabaseRun) recordedSpans() map[int]span {
 	spans := map[int]span{}
 	for _, s := range r.Steps {
@@ -76,7 +76,7 @@ func (r *DatabaseRun) unrecordedSpan(step int, last int64) span {
 	return s
 }
 
-// windows returns the durations of measured windows in all steps, by step, for records without
+// windows returns how long measured windows are in all steps, by step, for records without
 // progress. A step not recorded by a killed run lasted for the seconds that its intervals cover.
 // Intervals of steps that keep does not accept are left out.
 func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) map[int]time.Duration {
@@ -112,7 +112,7 @@ func (r *DatabaseRun) windows(intervals []Interval, keep func(step int) bool) ma
 	return windows
 }
 
-// span is the measured window of a step, in nanoseconds after its start.
+// span is a step's measured window, in nanoseconds after its start.
 type span struct{ from, to int64 }
 
 func (s span) length() int64 { return max(s.to-s.from, 0) }

@@ -1,4 +1,4 @@
-// Package clock keeps the time of a load.
+// Package clock keeps time for a load.
 package clock
 
 import (
@@ -21,7 +21,7 @@ func New() Clock {
 	return Clock{base: base, unix: base.UnixNano()}
 }
 
-// At returns a clock that begins now, at a given unix time, such as that of another machine.
+// At returns a clock that begins now, at a given unix time, such as another machine's.
 func At(unix time.Time) Clock { return Clock{base: time.Now(), unix: unix.UnixNano()} }
 
 // Missing returns a clock that begins now. It is ahead of the process by ns, which must only grow,

@@ -18,11 +18,11 @@ import (
 
 const (
 	// AtOnce is the number of connections opened at the same time: enough to be quick, few enough
-	// not to overrun the accept queue of a server.
+	// not to overrun a server's accept queue.
 	AtOnce = 32
 	// timeout bounds opening one connection.
 	timeout = 10 * time.Second
-	// bulkTimeout bounds opening a connection that may create the parents of all keys.
+	// bulkTimeout bounds opening a connection that may create parents for all keys.
 	bulkTimeout = time.Minute
 )
 
@@ -75,8 +75,7 @@ func (d *Dialer) Open(ctx context.Context, n int) ([]database.Client, error) {
 	return conns, nil
 }
 
-// member returns the member to which connection n of this part goes. It depends on the number of
-// the connection in the whole load.
+// member returns the member for connection n of this part, by its number in the whole load.
 func (d *Dialer) member(n int) int {
 	return d.Members[d.Part.Number(int64(n))%int64(len(d.Members))]
 }

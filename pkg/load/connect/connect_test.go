@@ -123,7 +123,7 @@ func TestSingle(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic in a driver becomes the error of the connection.
+// TestPanic: a panic in a driver becomes an error of the connection.
 func TestPanic(t *testing.T) {
 	d := &connect.Dialer{Driver: &cluster{panics: true}, Members: []int{0}}
 	if _, err := d.Open(t.Context(), 2); err == nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Clock is the time of a load, in nanoseconds.
+// Clock is the load time, in nanoseconds.
 type Clock interface {
 	Now() int64
-	// Since converts a time read from the clock of this process to a moment.
+	// Since converts a time read from this process's clock to a moment.
 	Since(t time.Time) int64
 }
 
@@ -80,10 +80,10 @@ func New(plan workload.Locks, facts database.LockFacts) *Pool {
 	return p
 }
 
-// Begin declares the clock of the load, and the record of long stops of this process.
+// Begin declares the load clock, and the record of long process stops.
 func (p *Pool) Begin(clock Clock, long Stops) { p.clock, p.stops = clock, long }
 
-// Over declares the locks of the members, which make contenders in turn.
+// Over declares the member locks, which make contenders in turn.
 func (p *Pool) Over(on []database.Locks) { p.on = on }
 
 // Remember makes the pool remember up to most locks that were held, for [Pool.Take].
@@ -127,7 +127,7 @@ func (p *Pool) Open(ctx context.Context, n int, within time.Duration) error {
 	return nil
 }
 
-// open begins the session of a contender.
+// open begins a contender session.
 func (p *Pool) open(ctx context.Context, within time.Duration) (database.Contender, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -154,7 +154,7 @@ func (p *Pool) Close(ctx context.Context, within time.Duration) error {
 	return group.Wait()
 }
 
-// close ends the session of a contender. An already ended session is not an error.
+// close ends a contender session. An already ended session is not an error.
 func (p *Pool) close(ctx context.Context, c database.Contender, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -310,7 +310,7 @@ func (t *Turn) Keep() {
 	}
 }
 
-// Release gives the lock up. The outcome is counted, and is not an error of the request.
+// Release gives the lock up. The outcome is counted, and is not a request error.
 func (t *Turn) Release(ctx context.Context) {
 	p := t.pool
 	p.over(t)

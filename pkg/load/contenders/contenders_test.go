@@ -55,7 +55,7 @@ func (o *one) Close(context.Context) error   { o.open.Add(-1); return nil }
 
 const within = 2 * time.Minute
 
-// newPool returns a pool with open contenders. *long are the stops of this process.
+// newPool returns a pool with open contenders. *long are the process stops.
 func newPool(t *testing.T, s *store, n int, long *stops.List) *Pool {
 	t.Helper()
 	c := clock.New()
@@ -83,7 +83,7 @@ func acquire(t *testing.T, p *Pool, number int64) *Turn {
 	return turn
 }
 
-// counts fails unless the pool has these counts, apart from the facts of the recipe.
+// counts fails unless the pool has these counts, apart from facts about the recipe.
 func counts(t *testing.T, p *Pool, want results.LoadLocks) {
 	t.Helper()
 	got := p.Counts()
@@ -129,7 +129,7 @@ func TestOverlaps(t *testing.T) {
 	})
 }
 
-// An overlap that a stop of this process may explain does not count against the store.
+// An overlap that a process stop may explain does not count against the store.
 func TestBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, long := &store{}, stops.List{{From: 0, To: int64(9500 * time.Millisecond)}}
@@ -196,7 +196,7 @@ func TestStopEndsWithAnswer(t *testing.T) {
 	})
 }
 
-// A fence must be greater than that of the previous holder.
+// A fence must be greater than the previous one.
 func TestFences(t *testing.T) {
 	s, long := &store{}, stops.List(nil)
 	p := newPool(t, s, 1, &long)

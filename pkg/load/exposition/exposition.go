@@ -19,7 +19,7 @@ import (
 // Prefix begins all metric names.
 const Prefix = "dbtester_"
 
-// Handler returns the endpoint for the metrics of a collector.
+// Handler returns the endpoint for a collector.
 func Handler(c prometheus.Collector) (http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	if err := registry.Register(c); err != nil {
@@ -33,7 +33,7 @@ func Desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(Prefix+name, help, labels, nil)
 }
 
-// Send sends the value of a metric.
+// Send sends a metric value.
 func Send(out chan<- prometheus.Metric, d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
 	sendOr(out, d, m, err)
@@ -93,13 +93,13 @@ func NewLoads(labels ...string) *Loads {
 	}
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all descriptions.
 func (m *Loads) Describe(out chan<- *prometheus.Desc) {
 	m.numbers.describe(out)
 	out <- m.latency
 }
 
-// Send sends the metrics of a load.
+// Send sends the load metrics.
 func (m *Loads) Send(out chan<- prometheus.Metric, l Load, labels ...string) {
 	m.numbers.send(out, l, labels)
 	if l.Last.P50 > 0 {
@@ -149,10 +149,10 @@ func NewMachines(labels ...string) *Machines {
 	return m
 }
 
-// MachineMetric returns the name of a sampled metric without the common prefix.
+// MachineMetric returns a sampled metric name without the common prefix.
 func MachineMetric(m metric.Metric) string { return named("machine_", m) }
 
-// named returns the name of a metric with a prefix. Counter names end in _total.
+// named returns a metric name with a prefix. Counter names end in _total.
 func named(prefix string, m metric.Metric) string {
 	name := prefix + string(m.Name)
 	if m.Kind == metric.Counter && !strings.HasSuffix(name, "_total") {
@@ -161,7 +161,7 @@ func named(prefix string, m metric.Metric) string {
 	return name
 }
 
-// sendKnown sends the value of a metric, unless it is unknown.
+// sendKnown sends a metric value, unless it is unknown.
 func sendKnown(out chan<- prometheus.Metric, desc *prometheus.Desc, m metric.Metric, v float64, labels []string) {
 	if v == metric.Unknown {
 		return
@@ -173,7 +173,7 @@ func sendKnown(out chan<- prometheus.Metric, desc *prometheus.Desc, m metric.Met
 	Send(out, desc, kind, v, labels...)
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all descriptions.
 func (m *Machines) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range m.sampled {
 		out <- d
@@ -207,7 +207,7 @@ func NewMembers(labels ...string) *Members {
 // MemberMetric returns the name, without the common prefix, of a metric that members report.
 func MemberMetric(m metric.Metric) string { return named("member_", m) }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all descriptions.
 func (m *Members) Describe(out chan<- *prometheus.Desc) {
 	for i, reported := range metric.OfDatabase().Metrics() {
 		if reported.Kind != metric.Histogram {
@@ -216,7 +216,7 @@ func (m *Members) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Send sends the metrics in the answer of a member. Unreported ones are left out.
+// Send sends the metrics that a member answered. Unreported ones are left out.
 func (m *Members) Send(out chan<- prometheus.Metric, s *results.DatabaseSample, labels ...string) {
 	for i, reported := range metric.OfDatabase().Metrics() {
 		if reported.Kind != metric.Histogram {

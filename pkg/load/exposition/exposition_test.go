@@ -28,7 +28,7 @@ type onePart struct {
 
 func (o onePart) Collect(out chan<- prometheus.Metric) { o.Send(out, o.part, "etcd") }
 
-// families parses the exposed metrics of a part with the parser of Prometheus.
+// families parses exposed metrics with the Prometheus parser.
 func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	t.Helper()
 	h, err := Handler(onePart{NewParts("database"), p})
@@ -45,7 +45,7 @@ func families(t *testing.T, p *Part) map[string]*dto.MetricFamily {
 	return all
 }
 
-// specOf returns the second of three parts of a load.
+// specOf returns part 2 of 3.
 func specOf() load.Spec {
 	return load.Spec{
 		Load: workload.Load{Content: workload.Content{Operation: workload.OpWrite}},
@@ -65,7 +65,7 @@ func secondOf() load.Second {
 	return load.Second{Intervals: []results.Interval{row}, Latencies: []load.Latency{{Series: series, Histogram: h}}}
 }
 
-// The records of a part become counters, and a histogram whose counts and sum are exact.
+// Part records become counters, and a histogram whose counts and sum are exact.
 func TestPart(t *testing.T) {
 	p := NewPart(specOf())
 	if got := families(t, p); len(got) != 0 {

@@ -24,7 +24,7 @@ type Part struct {
 	operations []operation
 }
 
-// operation counts the requests of an operation.
+// operation counts requests for an operation.
 type operation struct {
 	name    string
 	totals  results.Totals
@@ -60,7 +60,7 @@ func (p *Part) Progress(now load.Progress) {
 	p.now.Offered += now.Offered
 }
 
-// Second counts the records of a second.
+// Second counts one second.
 func (p *Part) Second(s load.Second) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Part) Second(s load.Second) {
 	}
 }
 
-// of returns the counts of an operation, nil if the load has no such operation. mu is held.
+// of returns the counts for an operation, nil if the load has no such operation. mu is held.
 func (p *Part) of(name string) *operation {
 	for i := range p.operations {
 		if p.operations[i].name == name {
@@ -96,7 +96,7 @@ func (p *Part) of(name string) *operation {
 	return nil
 }
 
-// add adds the latencies of a second.
+// add adds latencies for a second.
 func (s *spread) add(buckets histogram.Buckets) {
 	for _, b := range buckets {
 		for i := range bounds {
@@ -116,7 +116,7 @@ type Parts struct {
 	latency  *prometheus.Desc
 }
 
-// ofPart declares the numbers of a part that [ofLoad] lacks.
+// ofPart declares the part numbers that [ofLoad] lacks.
 func ofPart() []declared[results.Totals] {
 	counter := prometheus.CounterValue
 	return []declared[results.Totals]{
@@ -147,7 +147,7 @@ func NewParts(labels ...string) *Parts {
 	}
 }
 
-// Describe sends the descriptions of all metrics.
+// Describe sends all descriptions.
 func (m *Parts) Describe(out chan<- *prometheus.Desc) {
 	m.loads.Describe(out)
 	m.numbers.describe(out)
@@ -155,7 +155,7 @@ func (m *Parts) Describe(out chan<- *prometheus.Desc) {
 	out <- m.latency
 }
 
-// Send sends the metrics of a part, after its first second.
+// Send sends the part metrics, after its first second.
 func (m *Parts) Send(out chan<- prometheus.Metric, p *Part, labels ...string) {
 	p.mu.Lock()
 	now, began, totals, operations := p.now, p.began, p.totals, slices.Clone(p.operations)

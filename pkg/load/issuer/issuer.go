@@ -1,6 +1,6 @@
-// Package issuer issues one part of a load from this process: it writes the keys of the part before
-// the load, opens the connections for each step, and runs it. Control has one for a load that it
-// issues itself, and an agent for its part of a load on several machines.
+// Package issuer issues one part of a load from this process: it writes its keys before the load,
+// opens the connections for each step, and runs it. Control has one for a load that it issues
+// itself, and an agent for its part of a load on several machines.
 package issuer
 
 import (
@@ -51,7 +51,7 @@ type Issuer struct {
 	next   load.Step
 	keep   bool
 	kept   bool // an earlier step left the connections
-	// out passes on the records of all steps; rec and engine are nil before Begin.
+	// out passes on records from all steps; rec and engine are nil before Begin.
 	out    redirect
 	rec    *load.Recorder
 	engine *load.Engine
@@ -86,7 +86,7 @@ func (i *Issuer) Begin(now time.Time, progress func(load.Progress)) {
 // Begun reports whether the load is declared.
 func (i *Issuer) Begun() bool { return i.engine != nil }
 
-// Continue notes the count of request numbers that the last step used up over all parts; see
+// Continue notes the request numbers that the last step used up over all parts; see
 // [load.Engine.Continue].
 func (i *Issuer) Continue(requests int64) error { return i.engine.Continue(requests) }
 
@@ -138,7 +138,7 @@ func (i *Issuer) Disconnect() error {
 	return errors.Join(i.disband(), database.CloseAll(conns))
 }
 
-// End describes how a step of a part ended.
+// End describes how a step ended in a part.
 type End struct {
 	// Result comes from the engine. Its Start is zero if the step did not begin.
 	Result load.StepResult
@@ -185,9 +185,9 @@ func (i *Issuer) Run(ctx context.Context, start time.Time, to load.MemberSink) (
 	return end, err
 }
 
-// FailBack makes the connections of the running step that failed over return to their first
-// members, and counts them. Without a running step it waits for the next one. It returns the cause
-// of ctx if no step ran. It is safe for concurrent use.
+// FailBack makes connections that failed over in the running step return to their first members,
+// and counts them. Without a running step it waits for the next one. It returns the cause of ctx if
+// no step ran. It is safe for concurrent use.
 func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	result := make(chan load.FailedBack, 1)
 	select {
@@ -216,7 +216,7 @@ func (i *Issuer) reconnect() *load.Reconnect {
 	}
 }
 
-// processorTime returns the user and system time of this process so far, or -1 if unknown.
+// processorTime returns this process's user and system time so far, or -1 if unknown.
 func processorTime() time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
@@ -225,7 +225,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// redirect is the sink of the recorder: each step has its own behind it.
+// redirect is the recorder's sink: each step has its own behind it.
 type redirect struct{ load.MemberSink }
 
 // watched is a redirect whose requests are observed.

@@ -69,7 +69,7 @@ func (i *Issuer) disband() error {
 }
 
 // Held returns the locks that this part, one of several, held in the last step, in nanoseconds
-// since a time read from the clock of this process.
+// since a time read from this process's clock.
 func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	if i.contenders == nil || i.rec == nil {
 		return nil, time.Time{}
@@ -77,7 +77,7 @@ func (i *Issuer) Held() (held []across.Holding, since time.Time) {
 	return i.contenders.Take(), i.rec.Clock().Instant(0)
 }
 
-// locks counts the locks that requests of this part acquired, nil in other loads.
+// locks counts the locks that requests in this part acquired, nil in other loads.
 func (i *Issuer) locks() *results.LoadLocks {
 	if i.contenders == nil {
 		return nil

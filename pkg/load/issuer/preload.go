@@ -14,7 +14,7 @@ import (
 // numbers over all parts; a request has up to PerRequest keys.
 type Preload struct{ Clients, Connections, PerRequest int }
 
-// Preload grants the sessions of this part and writes its keys. Any goroutine may call progress:
+// Preload grants the sessions and writes the keys for this part. Any goroutine may call progress:
 // once a second if a request writes one key, else with each request and only with the number of
 // written keys.
 func (i *Issuer) Preload(ctx context.Context, d *connect.Dialer, p Preload, progress func(load.Progress)) error {

@@ -26,7 +26,7 @@ type leased struct {
 // over notes the number of connections that grant or end sessions: as many as the load has.
 func (l *leased) over(d *connect.Dialer, connections int) { l.dialer, l.connections = d, connections }
 
-// fill grants the sessions of this part before the load.
+// fill grants this part's sessions before the load.
 func (l *leased) fill(ctx context.Context, spec *load.Spec) error {
 	n := spec.Part.Count(spec.Sessions)
 	if n == 0 {

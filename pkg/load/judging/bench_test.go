@@ -18,7 +18,7 @@ type unjudged struct{}
 func (unjudged) Second(load.Second) error { return nil }
 func (unjudged) Total(load.Total) error   { return nil }
 
-// last is a store that keeps only the last value of each key.
+// last is a store that keeps only the last value for each key.
 type last struct{ store }
 
 func (l *last) Put(_ context.Context, key, value []byte) error {
@@ -72,7 +72,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// processorTime returns the CPU time of this process so far, in nanoseconds.
+// processorTime returns this process's CPU time so far, in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &now); err != nil {

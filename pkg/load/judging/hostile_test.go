@@ -37,7 +37,7 @@ func (f *forger) Get(ctx context.Context, key []byte, mode workload.ReadMode) ([
 		return s.AppendValue(nil, requests.Request{Number: by, Op: f.update, Key: number})
 	}
 	switch kind {
-	case 0: // of another run
+	case 0: // from another run
 		return written(f.other, 7), nil
 	case 1: // a request that will not be sent
 		return written(f.own, math.MaxInt64-f.rand.Int64N(10)), nil

@@ -50,7 +50,7 @@ const atOnce = 1 << 17
 // old places as garbage.
 const atOnceEnded = 1 << 15
 
-// Load judges the requests of a load. One goroutine at a time calls its methods.
+// Load judges requests in a load. One goroutine at a time calls its methods.
 type Load struct {
 	opts  Options
 	judge *consistency.Judge
@@ -91,9 +91,9 @@ func New(o Options) (*Load, error) {
 	return l, nil
 }
 
-// wrote reports whether one of the requests in the load wrote the value with a number. The checksum
-// of a value covers its key, so a request that wrote it wrote this key. The key is not computed
-// again: by the law latest it depends on which keys existed when the request was sent.
+// wrote reports whether a request in the load wrote the value with a number. A value checksum
+// covers the key, so a request that wrote it wrote this key. The key is not computed again: by the
+// law latest it depends on which keys existed when the request was sent.
 func (l *Load) wrote(_, number int64) bool {
 	return number >= 0 && number <= l.highest && l.work.Sends(requests.Request{Op: l.work.Op(number)})
 }
@@ -115,7 +115,7 @@ func (l *Load) Observe(ended []load.Ended, before int64) error {
 	return nil
 }
 
-// add adds the counts of a call to those of its second.
+// add adds the counts from a call to those of its second.
 func (l *Load) add(until int64, c consistency.Counts) {
 	if n := len(l.seconds) - 1; n >= 0 && unixSecond(l.seconds[n].Until) == unixSecond(until) {
 		l.seconds[n].Counts.Add(&c)

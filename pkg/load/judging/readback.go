@@ -17,7 +17,7 @@ import (
 
 // Back describes the way in which written keys are read back.
 type Back struct {
-	// Mode is the strongest read mode of the database.
+	// Mode is the strongest read mode in the database.
 	Mode workload.ReadMode
 	// Connections is the number of keys read at the same time, and Within bounds the total time.
 	Connections int
@@ -29,7 +29,7 @@ type Back struct {
 	Longest time.Duration
 }
 
-// exceeded returns why the read of a key is the last one, nil if it is not.
+// exceeded returns why a key read is the last one, nil if it is not.
 func (b *Back) exceeded(key int64, took time.Duration, err error) error {
 	switch {
 	case b.Longest <= 0:

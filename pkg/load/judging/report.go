@@ -75,7 +75,7 @@ func (l *Load) End(ctx context.Context, b Back, dial func(ctx context.Context, n
 	return r
 }
 
-// Merge makes one report from the reports of all parts, each about its own keys.
+// Merge makes one report from all part reports, each about its own keys.
 func Merge(parts []Report) Report {
 	if len(parts) == 1 {
 		return parts[0]
@@ -106,15 +106,14 @@ func Merge(parts []Report) Report {
 	return all
 }
 
-// addPart adds the counts of another part, for other keys.
+// addPart adds counts from another part, for other keys.
 func addPart(to, c *consistency.Counts) {
 	keys, open, unknown := to.Keys, to.OpenZones, to.UnknownWrites
 	to.Add(c)
 	to.Keys, to.OpenZones, to.UnknownWrites = keys+c.Keys, open+c.OpenZones, unknown+c.UnknownWrites
 }
 
-// mergeSeconds adds up the seconds of all parts. A part without a second has the same keys as
-// before.
+// mergeSeconds adds up seconds from all parts. A part without a second has the same keys as before.
 func mergeSeconds(parts []Report) (all []Second) {
 	var seconds []int64
 	for n := range parts {

@@ -44,7 +44,7 @@ func (e *Encoder) Second(s load.Second) (*pb.LoadSecond, error) {
 	return m, nil
 }
 
-// Member encodes the histogram of one member for a whole step.
+// Member encodes a member histogram for a whole step.
 func (e *Encoder) Member(t load.MemberTotal) (*pb.LoadMemberTotal, error) {
 	h, err := e.histogram(t.Histogram)
 	if err != nil {

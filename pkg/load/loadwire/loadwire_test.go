@@ -136,7 +136,7 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// TestMember: the histogram of a member, which has fewer digits, is the same after it was sent.
+// TestMember: a member histogram, which has fewer digits, is the same after it was sent.
 func TestMember(t *testing.T) {
 	var e Encoder
 	var d Decoder

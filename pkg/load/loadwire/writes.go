@@ -17,7 +17,7 @@ const writesAtOnce = 8192
 type Writes struct {
 	data         []byte
 	n            int
-	number, sent int64 // of the last write
+	number, sent int64 // for the last write
 }
 
 // Add adds those fields of a write that are needed to watch writes: number, key, change, times,
@@ -39,7 +39,7 @@ func (w *Writes) Take(before int64) *pb.LoadWrites {
 	return m
 }
 
-// WritesOf appends the writes of a message to a list. Their operations must be below operations.
+// WritesOf appends the writes in a message to a list. Their operations must be below operations.
 func WritesOf(list []load.Ended, m *pb.LoadWrites, operations int) ([]load.Ended, error) {
 	data, number, sent := m.GetWrites(), int64(0), int64(0)
 	for n := 0; len(data) > 0; n++ {

@@ -39,9 +39,9 @@ func encode(b *testing.B, generator int) *dbtesterpb.LoadSecond {
 	return m
 }
 
-// BenchmarkSecond measures the cost of a second from one generator for a merger of four: its
-// message is marshalled, decoded and merged, with its share of the common cost. Connections and the
-// sink are left out. 1 % of a core is 10 ms.
+// BenchmarkSecond measures what a second from one generator costs a merger of four: its message is
+// marshalled, decoded and merged, with its share of the common cost. Connections and the sink are
+// left out. 1 % of a core is 10 ms.
 func BenchmarkSecond(b *testing.B) {
 	const generators = 4
 	m := writes(discard{}, 0, "a", "b", "c", "d")
@@ -76,8 +76,8 @@ func BenchmarkSecond(b *testing.B) {
 }
 
 // BenchmarkGenerators measures one second from many generators, whose seconds come at once and are
-// decoded, merged and written: what a load costs control each second, and the number of processors
-// in use. 100 % of a processor is 1 s.
+// decoded, merged and written: what a load costs control each second, and the processors in use.
+// 100 % of a processor is 1 s.
 func BenchmarkGenerators(b *testing.B) {
 	for _, generators := range []int{8, 100, 1000} {
 		b.Run(strconv.Itoa(generators), func(b *testing.B) { benchmarkGenerators(b, generators) })

@@ -154,7 +154,7 @@ func issue(t *testing.T, spec load.Spec, steps []workload.Step, of int, sink fun
 	})
 }
 
-// TestMergeIsTheRecordOfTheWhole: the merged files of several generators are byte for byte those
+// TestMergeIsTheRecordOfTheWhole: the merged files from several generators are byte for byte those
 // from one generator that issues the whole load, in any order of arrival. One may be lost.
 func TestMergeIsTheRecordOfTheWhole(t *testing.T) {
 	var gap *results.Gap // in the last step

@@ -35,8 +35,8 @@ func (x *trace) Second(s load.Second) error {
 
 func (x *trace) Total(load.Total) error { return nil }
 
-// twoSteps returns the records of a generator for two steps with these numbers of seconds. Each
-// second has two ticks. The last tick of a step is shorter than that of other generators.
+// twoSteps returns records from a generator for two steps with these numbers of seconds. Each
+// second has two ticks. The last tick in a step is shorter than in other generators.
 func twoSteps(seconds ...int64) (list []event) {
 	for step, n := range seconds {
 		from := int64(100 * (step + 1))
@@ -67,7 +67,7 @@ func TestOneLastSecond(t *testing.T) {
 		draw := rand.New(rand.NewPCG(seed, 1))
 		x := &trace{}
 		m := writes(x, 0, "a", "b", "c")
-		limit, at := make([]int, len(all)), make([]int, len(all)) // the events of each, and those that came
+		limit, at := make([]int, len(all)), make([]int, len(all)) // events from each, and those that came
 		losses, want := 0, int64(0)
 		for g, events := range all {
 			if limit[g] = len(events); draw.IntN(3) > 0 { // one event more is the loss

@@ -14,16 +14,16 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// DefaultAhead is the number of seconds that wait for a generator before it counts as lost.
+// DefaultAhead is how many seconds wait for a generator before it counts as lost.
 const DefaultAhead = 60
 
-// Options describe the generators of a load.
+// Options describe the generators.
 type Options struct {
-	// Operations are the operations of the load, in its order.
+	// Operations are those in the load, in its order.
 	Operations []workload.Op
 	// Generators are the generator names, in part order.
 	Generators []string
-	// Ahead bounds the number of seconds that wait for a generator; 0 means [DefaultAhead].
+	// Ahead bounds the seconds that wait for a generator; 0 means [DefaultAhead].
 	Ahead int
 	// Lost is called with each part that counts as lost because more seconds than Ahead wait
 	// for it, and with the cause. It is not called for parts that [Part.Lost] names. It runs in
@@ -46,7 +46,7 @@ type Merger struct {
 	open    []*stepRecord // steps that began and whose totals are not yet written, ascending
 	gaps    load.Gaps     // in the last step whose totals were written
 	rows    rowWriter
-	err     error // of the sink
+	err     error // from the sink
 }
 
 // Part takes the records of one generator, in the order in which its recorder makes them. Parts are
@@ -84,10 +84,10 @@ func New(out load.Sink, o Options) *Merger {
 	return m
 }
 
-// Part returns the part that takes the records of the n-th generator, n from 0.
+// Part returns the part that takes records from the n-th generator, n from 0.
 func (m *Merger) Part(n int) *Part { return m.parts[n] }
 
-// Err returns the errors of the sink. They do not stop the merge.
+// Err returns the sink's errors. They do not stop the merge.
 func (m *Merger) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +126,7 @@ func (m *Merger) second(at moment) *second {
 	return s
 }
 
-// step returns the record of a step, and adds it if it is missing.
+// step returns a step record, and adds it if it is missing.
 func (m *Merger) step(number int) *stepRecord {
 	i, found := slices.BinarySearchFunc(m.open, number, func(s *stepRecord, number int) int { return cmp.Compare(s.step, number) })
 	if !found {
@@ -188,7 +188,7 @@ func (m *Merger) write(s *second) {
 		if c.last {
 			p.done = s.at.step
 		}
-		// Later seconds in the step of a lost generator may still be written.
+		// Later seconds in a step with a lost generator may still be written.
 		own := p.done < s.at.step && (p.lost == nil || p.begun && p.at.compare(s.at) > 0)
 		running = running || own
 		w.add(c, own)
@@ -215,13 +215,13 @@ func (m *Merger) write(s *second) {
 	m.keep(m.out.Second(out))
 }
 
-// closeStep writes the totals of the oldest step if all generators have ended it.
+// closeStep writes totals for the oldest step if all generators have ended it.
 func (m *Merger) closeStep() bool {
 	st := m.open[0]
 	if slices.ContainsFunc(m.parts, func(p *Part) bool { return !p.through(st.step) }) {
 		return false
 	}
-	if !st.closed { // the last generator was lost after the last second of the step was written
+	if !st.closed { // the last generator was lost after the last second was written
 		m.keep(m.out.Second(load.Second{Start: st.last, Progress: m.rows.ticks.take(math.MaxInt64), Last: true}))
 	}
 	start, end := st.bounds()
@@ -271,7 +271,7 @@ func (p *Part) covers(at moment) bool {
 // through reports whether the generator sends nothing more for a step.
 func (p *Part) through(step int) bool { return p.lost != nil || p.ended >= step }
 
-// next returns the moment of a second, or an error if it cannot follow the one before.
+// next returns a second's moment, or an error if it cannot follow the one before.
 func (p *Part) next(s *load.Second) (moment, error) {
 	if p.lost != nil {
 		return moment{}, fmt.Errorf("%w: %w", ErrLost, p.lost)

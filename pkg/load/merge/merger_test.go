@@ -31,7 +31,7 @@ func made(step int, sec int64, n int) load.Second {
 	return s
 }
 
-// last marks a second as the last of its step.
+// last marks a second as the last in its step.
 func last(s load.Second) load.Second {
 	s.Last = true
 	return s
@@ -99,7 +99,7 @@ func TestSilentGeneratorIsLost(t *testing.T) {
 	}
 }
 
-// TestPercentilesAreOfAll: percentiles come from merged histograms. The percentiles of single parts
+// TestPercentilesAreOfAll: percentiles come from merged histograms. Percentiles from single parts
 // do not count.
 func TestPercentilesAreOfAll(t *testing.T) {
 	x := newText()
@@ -203,7 +203,7 @@ func TestUnfitRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTicksEndTogether: a row of a generator whose step ends within a tick waits for the rows of
+// TestTicksEndTogether: a row from a generator whose step ends within a tick waits for rows from
 // others. The client gap is the longest among all.
 func TestTicksEndTogether(t *testing.T) {
 	x := newText()

@@ -19,7 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// event is one call to the part of a generator.
+// event is one call to a generator part.
 type event struct {
 	second *load.Second
 	member *load.MemberTotal
@@ -28,7 +28,7 @@ type event struct {
 	end    time.Time
 }
 
-// tape is a sink that keeps the records of a generator.
+// tape is a sink that keeps records from a generator.
 type tape struct {
 	mu     sync.Mutex
 	events []event
@@ -66,7 +66,7 @@ func (p *tape) Member(t load.MemberTotal) error {
 	return nil
 }
 
-// tapes records the parts of a load.
+// tapes records all parts.
 func tapes(t *testing.T, of int) []*tape {
 	t.Helper()
 	all := make([]*tape, of)
@@ -190,8 +190,8 @@ func testArrival(t *testing.T, all []*tape) {
 	}
 }
 
-// testLoss: the earlier records of a lost generator stay, the records of others are complete, and
-// the loss is named.
+// testLoss: earlier records from a lost generator stay, records from others are complete, and the
+// loss is named.
 func testLoss(t *testing.T, all []*tape) {
 	t.Helper()
 	for seed := range uint64(3) {
@@ -221,7 +221,7 @@ type row struct {
 	operation string
 }
 
-// compare adds up the records of generators, without the code of the merger.
+// compare adds up generator records, without merger code.
 func compare(t *testing.T, all []*tape, lost, after int, got *text) {
 	t.Helper()
 	rows, ticks := map[row]*results.Interval{}, int64(0)

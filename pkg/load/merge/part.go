@@ -41,7 +41,7 @@ func (p *Part) second(s *load.Second) ([]Loss, error) {
 	return m.limit(), nil
 }
 
-// Total ignores the total of a series: the merger makes totals from the seconds.
+// Total ignores a series total: the merger makes totals from the seconds.
 func (p *Part) Total(load.Total) error { return nil }
 
 // Member takes the histogram of a member for the step whose last second was sent, once for each

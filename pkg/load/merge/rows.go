@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// rowWriter makes the records of one second from those of all generators. They are valid until the
+// rowWriter makes the records for one second from those by all generators. They are valid until the
 // next second.
 type rowWriter struct {
 	shape shape
@@ -51,8 +51,8 @@ func (w *rowWriter) begin() {
 	w.list, w.listMembers, w.latencies, w.failures = w.list[:0], w.listMembers[:0], w.latencies[:0], w.failures[:0]
 }
 
-// add adds the records of one generator, whose rows and ticks were checked. Continues reports
-// whether the step of the generator continues.
+// add adds records from one generator, whose rows and ticks were checked. Continues reports whether
+// the generator's step continues.
 func (w *rowWriter) add(c *share, continues bool) {
 	for i := range c.rows {
 		r := &c.rows[i]
@@ -138,7 +138,7 @@ func (w *rowWriter) dense(i int, h *packed) *hdrhistogram.Histogram {
 	return w.unpacked[i]
 }
 
-// intervals returns the rows of a second; keys is the number of keys created by its end.
+// intervals returns the rows for a second; keys counts the keys created by its end.
 func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	for n := range w.merged {
 		if w.used[n] {
@@ -167,7 +167,7 @@ func (w *rowWriter) intervals(s *second, keys int64) []results.Interval {
 	return w.list
 }
 
-// lastOf returns the last row of an operation, or nil.
+// lastOf returns the last row for an operation, or nil.
 func lastOf(rows []results.Interval, operation string) *results.Interval {
 	for i := len(rows) - 1; i >= 0; i-- {
 		if rows[i].Operation == operation {
@@ -177,7 +177,7 @@ func lastOf(rows []results.Interval, operation string) *results.Interval {
 	return nil
 }
 
-// allAnswers returns when requests of any generator in a second were answered, in order.
+// allAnswers returns when requests from any generator in a second were answered, in order.
 func (w *rowWriter) allAnswers(s *second) []load.Answers {
 	w.answers = w.answers[:0]
 	for n := range s.from {
@@ -187,7 +187,7 @@ func (w *rowWriter) allAnswers(s *second) []load.Answers {
 	return w.answers
 }
 
-// memberRows returns the rows of members that answered.
+// memberRows returns rows for members that answered.
 func (w *rowWriter) memberRows(s *second) []results.MemberSecond {
 	for n := range w.members {
 		m := &w.members[n]
@@ -199,14 +199,13 @@ func (w *rowWriter) memberRows(s *second) []results.MemberSecond {
 	return w.listMembers
 }
 
-// errorKey groups the errors of a second.
+// errorKey groups errors in a second.
 type errorKey struct {
 	row            int
 	class, message string
 }
 
-// errorCounts returns the errors of a second. The first error of each class in a step keeps its
-// text.
+// errorCounts returns errors in a second. The first error in each class in a step keeps its text.
 func (w *rowWriter) errorCounts(s *second, st *stepRecord) (list []results.ErrorCount) {
 	type example struct {
 		at   int

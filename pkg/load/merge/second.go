@@ -6,7 +6,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// second holds the records of all generators for one second.
+// second holds records from all generators for one second.
 type second struct {
 	at   moment
 	from []share // by part
@@ -14,7 +14,8 @@ type second struct {
 	latency []*packed
 }
 
-// share is the records of one generator for a second. It is empty if the generator sent no records.
+// share holds records from one generator for a second. It is empty if the generator sent no
+// records.
 type share struct {
 	last    bool
 	rows    []results.Interval
@@ -24,7 +25,7 @@ type share struct {
 	members []results.MemberSecond
 }
 
-// take copies the records of a generator.
+// take copies records from a generator.
 func (s *second) take(part int, sh shape, sent *load.Second) {
 	c := &s.from[part]
 	c.last = sent.Last

@@ -15,10 +15,10 @@ import (
 // packed is a histogram shaped like [histogram.New] that keeps only buckets with counts.
 type packed = hdrhistogram.PackedHistogram
 
-// phases in the order of rows in a second.
+// phases in row order.
 var phases = [...]results.Phase{results.PhaseWarmUp, results.PhaseMeasure, results.PhaseCoolDown}
 
-// shape numbers the rows of a second, beginning with the first phase, and their histograms, by
+// shape numbers the rows in a second, beginning with the first phase, and their histograms, by
 // timing and outcome.
 type shape struct{ ops []workload.Op }
 
@@ -28,7 +28,7 @@ func (sh shape) rowCount() int { return len(phases) * len(sh.ops) }
 
 func (sh shape) seriesCount() int { return sh.rowCount() * byRow }
 
-// row returns the number of a row.
+// row returns a row number.
 func (sh shape) row(phase results.Phase, operation string) (int, error) {
 	p := slices.Index(phases[:], phase)
 	o := slices.Index(sh.ops, workload.Op(operation))
@@ -38,7 +38,7 @@ func (sh shape) row(phase results.Phase, operation string) (int, error) {
 	return p*len(sh.ops) + o, nil
 }
 
-// index returns the number of a series.
+// index returns a series number.
 func (sh shape) index(s results.Series) (int, error) {
 	row, err := sh.row(s.Phase, s.Operation)
 	t := slices.Index(results.Timings[:], s.Timing)
@@ -58,7 +58,7 @@ func (sh shape) series(i, step int) results.Series {
 	}
 }
 
-// maxMembers bounds the index of a member.
+// maxMembers bounds a member index.
 const maxMembers = 1 << 10
 
 // check returns an error if a second has records of other moments, rows or shapes, or if

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// stepRecord is the data of a step, kept until its totals are written.
+// stepRecord is data for a step, kept until its totals are written.
 type stepRecord struct {
 	step int
 	// totals cover the written seconds, by index as in [shape].
@@ -38,7 +38,7 @@ func (s *stepRecord) covers(start time.Time) {
 	s.last = start
 }
 
-// lasted notes when the step of a generator began and ended.
+// lasted notes when a generator's step began and ended.
 func (s *stepRecord) lasted(start, end time.Time) {
 	if s.start.IsZero() || start.Before(s.start) {
 		s.start = start
@@ -56,7 +56,7 @@ func (s *stepRecord) bounds() (start, end time.Time) {
 	return s.start, s.end
 }
 
-// addTotal adds the histogram of a second.
+// addTotal adds a second's histogram.
 func (s *stepRecord) addTotal(i int, h *packed, sh shape) {
 	if s.totals == nil {
 		s.totals = make([]*packed, sh.seriesCount())
@@ -67,7 +67,7 @@ func (s *stepRecord) addTotal(i int, h *packed, sh shape) {
 	s.totals[i].Merge(h)
 }
 
-// addMember adds the histogram of a member from one generator.
+// addMember adds a member histogram from one generator.
 func (s *stepRecord) addMember(t load.MemberTotal) {
 	to := s.members[t.Series]
 	if to == nil {
@@ -83,7 +83,7 @@ func (s *stepRecord) addMember(t load.MemberTotal) {
 	}
 }
 
-// memberTotals returns the histograms of all members, in member order.
+// memberTotals returns all histograms, in member order.
 func (s *stepRecord) memberTotals() (list []load.MemberTotal) {
 	for _, t := range s.members {
 		list = append(list, *t)

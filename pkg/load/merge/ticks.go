@@ -16,7 +16,7 @@ type ticks struct {
 	rows []results.Progress
 }
 
-// tick is a row with the place of its operation in the load.
+// tick is a row with its operation's place in the load.
 type tick struct {
 	results.Progress
 	op int
@@ -26,7 +26,7 @@ func (a tick) compare(b tick) int {
 	return cmp.Or(cmp.Compare(a.FromNS, b.FromNS), cmp.Compare(a.op, b.op))
 }
 
-// add adds a row of a generator.
+// add adds a generator row.
 func (t *ticks) add(p *results.Progress) {
 	row := tick{*p, slices.Index(t.ops, workload.Op(p.Operation))}
 	i, found := slices.BinarySearchFunc(t.held, row, tick.compare)
@@ -50,7 +50,7 @@ func (t *ticks) add(p *results.Progress) {
 // forgets them. They are valid until the next call.
 func (t *ticks) take(until int64) []results.Progress {
 	t.rows = t.rows[:0]
-	begun := 0 // the first row of a tick
+	begun := 0 // the first row in a tick
 	for i := 0; i < len(t.held) && t.held[i].FromNS < until; i++ {
 		t.rows = append(t.rows, t.held[i].Progress)
 		if t.rows[i].FromNS > t.rows[begun].FromNS {

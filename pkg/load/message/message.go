@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Limit is the number of distinct messages in a [Set], without the first message of each class.
+	// Limit is the number of distinct messages in a [Set], without the first message in each class.
 	Limit = 100
 	// Others stands for messages beyond the limit.
 	Others = "others"
@@ -55,8 +55,8 @@ func Normal(text string) string {
 	return strings.ToValidUTF8(b.String()[:min(b.Len(), maxText)], "")
 }
 
-// wordAt returns the length of the word at the beginning of a text. Punctuation inside a word
-// belongs to it, as in an address.
+// wordAt returns the length of the word at the start of a text. Punctuation inside a word belongs
+// to it, as in an address.
 func wordAt(text string) int {
 	end := 0
 	for n := 0; n < len(text); n++ {

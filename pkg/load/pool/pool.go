@@ -25,7 +25,7 @@ type Pool struct {
 	counts  Counts
 }
 
-// Counts counts the sessions of a part.
+// Counts counts sessions in a part.
 type Counts struct {
 	// Before sessions were granted before the load, Begun ones to its requests. Doubtful counts
 	// requests for a session whose answer was lost: that session cannot be named, and ends after
@@ -179,7 +179,7 @@ func (p *Pool) Waiting() int64 {
 // queue is sessions in their order.
 type queue struct {
 	ring  []database.SessionID // a power of two long
-	first int                  // the place of the first one in the ring
+	first int                  // the first place in the ring
 	n     int
 }
 

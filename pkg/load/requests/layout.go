@@ -8,15 +8,16 @@ import (
 )
 
 // block is the number of requests that divides a mix exactly: each block holds every operation by
-// its weight, in its own order. So the number of keys created before a request follows from its
+// its weight, in its own order. So the count of keys created before a request follows from its
 // number alone, and everything a request does is a function of (seed, number).
 const block = workload.Block
 
-// layout distributes the operations of a mix over request blocks.
+// layout distributes operations in a mix over request blocks.
 type layout struct {
 	seed uint64
 	ops  []workload.Op
-	// from[o] is the first place of operation o in a block. It has one more entry, which is block.
+	// from[o] is where operation o has its first place in a block. It has one more entry, which is
+	// block.
 	from []int64
 	// creates is the operation that creates keys, as an index in ops, -1 without one. perBlock is
 	// the number of keys that a block creates.
@@ -52,7 +53,7 @@ func newLayout(mix []workload.Share, seed uint64) (layout, error) {
 // any reports whether an operation has a property.
 func (l *layout) any(has func(workload.Op) bool) bool { return slices.ContainsFunc(l.ops, has) }
 
-// Op returns the operation of request i, as an index in the mix.
+// Op returns the operation for request i, as an index in the mix.
 func (l *layout) Op(i int64) int {
 	o, _ := l.op(i)
 	return o

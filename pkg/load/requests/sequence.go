@@ -64,11 +64,11 @@ func (g *Sequence) Carry(earlier *Sequence) {
 	}
 }
 
-// Request holds what the number of a request determines.
+// Request holds what a request number determines.
 type Request struct {
 	Number int64 // over all steps
 	Op     int   // index in the mix
-	Key    int64 // the number of the key; 0 with one key for all requests, and without a key
+	Key    int64 // the key number; 0 with one key for all requests, and without a key
 }
 
 // Request returns the request with a number.
@@ -90,7 +90,7 @@ func (g *Sequence) Neighbor(r Request, n int) Request {
 	return r
 }
 
-// Operation returns the operation of a request.
+// Operation returns the operation for a request.
 func (g *Sequence) Operation(r Request) workload.Op { return g.ops[r.Op] }
 
 // Sends reports whether a request writes a value.

@@ -27,7 +27,7 @@ const (
 	minChecked    = 2 * valueHeader
 )
 
-// LeastNumbered is the size in bytes of the smallest value that holds the number of its writer.
+// LeastNumbered is the size in bytes of the smallest value that holds a request number.
 const LeastNumbered = minChecked
 
 // castagnoli is the polynomial for which processors have an instruction: 1 KiB takes
@@ -133,9 +133,9 @@ func (g *Sequence) verifies(number int64) bool {
 	return Mix64(g.seed^Mix64(uint64(number)+3))%verifyEvery == 0
 }
 
-// verifyRange checks the number of keys that a range from key on read, and the number of bytes in
-// their values. All keys that existed before the load are there unless the load deletes; others may
-// have been created behind them.
+// verifyRange checks the counts that a range from key on read: keys, and bytes in their values. All
+// keys that existed before the load are there unless the load deletes; others may have been created
+// behind them.
 func (g *Sequence) verifyRange(key int64, keys int, size int64) error {
 	exist := g.load.Keys
 	if g.load.SameKey {

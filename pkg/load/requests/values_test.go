@@ -86,7 +86,7 @@ func TestEarlierRunsValues(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck measures what checking the value of a read costs.
+// BenchmarkCheck measures what checking a read value costs.
 func BenchmarkCheck(b *testing.B) {
 	for _, size := range []int{8, 64, 1024, 16 << 10} {
 		g := &Sequence{layout: layout{seed: 1}, load: workload.Load{Sizing: workload.Sizing{ValueSize: size}}}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// computed is a schedule whose due times follow from the number of the request alone.
+// computed is a schedule whose due times follow from request numbers alone.
 type computed struct {
 	at    func(i int64) int64 // when request i is due; it never decreases
 	taken atomic.Int64

@@ -6,7 +6,7 @@ import "sync"
 // i goes to hand i modulo n. A request not yet taken by its hand waits in memory, 16 bytes each.
 type Dealer struct {
 	from  Schedule
-	mu    sync.Mutex // guards the requests of all hands
+	mu    sync.Mutex // guards requests in all hands
 	hands []Hand
 }
 
@@ -17,7 +17,7 @@ type Hand struct {
 	taken  int // from dealt
 }
 
-// dealt is the request of a hand.
+// dealt is a request in a hand.
 type dealt struct{ number, due int64 }
 
 // NewDealer returns a dealer with that many hands. Only hands may call Next of the schedule from
@@ -33,8 +33,8 @@ func NewDealer(from Schedule, hands int) *Dealer {
 // Hand returns hand n.
 func (d *Dealer) Hand(n int) *Hand { return &d.hands[n] }
 
-// Next takes the next request of the hand, like [Schedule.Next]. It also takes requests of other
-// hands that come before it, and keeps them for those hands.
+// Next takes the hand's next request, like [Schedule.Next]. It also takes requests for other hands
+// that come before it, and keeps them for those hands.
 func (h *Hand) Next() (number, due int64, ok bool) {
 	d := h.dealer
 	d.mu.Lock()

@@ -62,8 +62,7 @@ func TestDealer(t *testing.T) {
 	})
 }
 
-// TestDealerKeepsRoom: the memory of a hand depends on its waiting requests, not on the number that
-// it took.
+// TestDealerKeepsRoom: memory depends on the waiting requests, not on the number taken.
 func TestDealerKeepsRoom(t *testing.T) {
 	d := NewDealer(New(Options{Rate: 1000, Requests: 1_000_000}), 3)
 	for range 300_000 {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Part is the share of one machine of a schedule that several machines divide: the requests whose
-// number modulo Of is Index. The zero value is the whole.
+// Part is one machine's share of a schedule that several machines divide: the requests whose number
+// modulo Of is Index. The zero value is the whole.
 type Part struct{ Index, Of int }
 
 // Check returns an error if there is no such part.
@@ -31,10 +31,10 @@ func (p Part) From(first int64) Part {
 	return Part{Index: int(((int64(p.Index)-first)%of + of) % of), Of: p.Of}
 }
 
-// Number returns the n-th number of the part, n from 0.
+// Number returns the part's n-th number, n from 0.
 func (p Part) Number(n int64) int64 { return int64(p.Index) + n*int64(max(p.Of, 1)) }
 
-// Count returns the count of numbers in the half-open range from 0 to n that belong to the part.
+// Count counts the part's numbers in the half-open range from 0 to n.
 func (p Part) Count(n int64) int64 {
 	switch {
 	case p.Whole():
@@ -63,14 +63,14 @@ func (c *computed) part(p Part) Schedule {
 	return &share{part: p, at: c.at, before: c.before, last: c.last, limit: c.limit, end: c.end}
 }
 
-// share is a part of a schedule whose due times follow from the number of the request alone.
+// share is a part of a schedule whose due times follow from request numbers alone.
 type share struct {
 	part Part
-	// at is when request i of the whole is due, before the number of requests in the whole due
-	// before a time, and last when its last request is due.
+	// at is when request i of the whole is due, before the count due in the whole before a time,
+	// and last when its last request is due.
 	at, before func(int64) int64
 	last       func() int64
-	limit, end int64 // of the whole
+	limit, end int64 // in the whole
 	taken      atomic.Int64
 }
 
@@ -113,7 +113,7 @@ type poissonShare struct {
 	whole *poisson
 
 	mu   sync.Mutex // guards the fields below
-	next int64      // number of the next request in the part
+	next int64      // the part's next request number
 	hand arrivals   // its arrival
 }
 

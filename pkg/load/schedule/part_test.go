@@ -153,7 +153,7 @@ func TestPartsLeaveTheWhole(t *testing.T) {
 	})
 }
 
-// TestClosedLoopParts: the requests of a closed loop are divided equally exactly.
+// TestClosedLoopParts: closed loop requests are divided exactly evenly.
 func TestClosedLoopParts(t *testing.T) {
 	for _, n := range []int64{1, 2, 3, 100, 101} {
 		sum := int64(0)

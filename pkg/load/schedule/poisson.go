@@ -31,7 +31,7 @@ type arrivals struct {
 	at   float64
 }
 
-// stream is the second word in the seed of the generator.
+// stream is the second word in the generator seed.
 const stream = 0x9e3779b97f4a7c15
 
 func newArrivals(seed uint64, gap float64) arrivals {

@@ -2,11 +2,11 @@ package schedule
 
 import "math"
 
-// newRamp changes the rate evenly from the start of a step to its end: request i is due when the
-// integral of the rate reaches i. Rates are in requests per second.
+// newRamp changes the rate evenly over a step: request i is due when the rate integral reaches i.
+// Rates are in requests per second.
 func newRamp(from, to float64, limit, end int64) *computed {
 	perNano := from / 1e9
-	slope := (to - from) / 1e9 / float64(end) // change of perNano in a nanosecond
+	slope := (to - from) / 1e9 / float64(end) // change in perNano in a nanosecond
 	return &computed{
 		// from*t + slope*t^2/2 = i solved for t, in the form that does not cancel.
 		at: func(i int64) int64 {

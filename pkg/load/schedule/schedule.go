@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Schedule numbers the requests of one step and decides when each is due. All times are nanoseconds
-// after the start of the step.
+// Schedule numbers the requests in one step and decides when each is due. All times are nanoseconds
+// after the step starts.
 //
 // Numbers start at 0 and have no gaps. A request is never due before one with a
 // smaller number.
@@ -26,8 +26,8 @@ type Schedule interface {
 	// Next may be called meanwhile.
 	Due(t int64) (before, last int64)
 	// Used returns the number of requests that Next and Leave have handed out, without the calls
-	// that found no request left. The number that an exhausted schedule has used does not depend on
-	// the number of goroutines that took them. Any goroutine may call it.
+	// that found no request left. For an exhausted schedule it does not depend on how many
+	// goroutines took them. Any goroutine may call it.
 	Used() int64
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Wave is a rate that changes in periods around its mean. The zero value is a constant rate.
 type Wave struct {
-	// Period is the duration of one wave, Peak the highest rate as a multiple of the mean.
+	// Period is the wave duration, Peak the highest rate as a multiple of the mean.
 	Period time.Duration
 	Peak   float64
 	// Burst, if not 0, is the time at the beginning of each period in which the rate is
@@ -19,8 +19,8 @@ type Wave struct {
 // newWave makes request i due when the integral of a rate in waves reaches i. The mean rate over
 // each period is exact.
 func newWave(rate float64, w Wave, limit, end int64) *computed {
-	// until returns the share of requests in a period due in a part of the period, both from 0 to
-	// 1, and when is its inverse.
+	// until returns the share of requests due in a part of a period, both from 0 to 1, and when is
+	// its inverse.
 	until, when := sine(w.Peak - 1)
 	if w.Burst > 0 {
 		until, when = burst(float64(w.Burst)/float64(w.Period), w.Peak)

@@ -22,36 +22,35 @@ import (
 type LoadOptions struct {
 	// Server is the command line that runs [ServeMirror]; CheckLoad appends arguments.
 	Server []string
-	// Database is the name of the database in the server registry.
+	// Database is its name in the server registry.
 	Database string
 	Driver   database.Driver
 	Load     workload.Load
 	Seed     uint64
 	// Duration is the time for which the load is applied; 0 is [LoadDuration].
 	Duration time.Duration
-	// Secured means that connections of the load use TLS or credentials, which the server lacks.
+	// Secured means that load connections use TLS or credentials, which the server lacks.
 	Secured bool
 }
 
 const (
 	// LoadDuration is the time for which a load is applied to the mirror by default.
 	LoadDuration = 3 * time.Second
-	// usualDelay is the delay of the mirror: as long as a quick commit to a disk.
+	// usualDelay is the mirror delay: as long as a quick commit to a disk.
 	usualDelay = 2 * time.Millisecond
 	// mostClosed bounds the requests per second that a closed loop with many clients
 	// sends to the mirror.
 	mostClosed = 10_000
-	// mostKeys bounds the number of keys written before the load, and keyBytes the sum of their
-	// values.
+	// mostKeys bounds the keys written before the load, and keyBytes their total size.
 	mostKeys, keyBytes = 1000, 64 << 20
 	// dialers is the number of connections opened at once.
 	dialers = 32
 )
 
 // CheckLoad applies the heaviest step of a load to a server on this machine, which speaks the
-// protocol of the database and answers after a known delay, and measures the latency added by the
-// client. It takes about four seconds. If the load cannot be checked or the check fails, the result
-// has the reason. The error is why ctx ended.
+// database protocol and answers after a known delay, and measures the latency added by the client.
+// It takes about four seconds. If the load cannot be checked or the check fails, the result has the
+// reason. The error is why ctx ended.
 func CheckLoad(ctx context.Context, o LoadOptions) (*results.LoadCheck, error) {
 	check, err := o.check(ctx)
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// client sends the number in the key of a request over one connection.
+// client sends the number in a request key over one connection.
 type client struct {
 	conn  net.Conn
 	frame [8]byte

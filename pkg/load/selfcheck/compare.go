@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/pkg/results/histogram"
 )
 
-// Comparison compares the latencies of one load, by one timing, with the true ones.
+// Comparison compares the latencies in a load, by one timing, with the true ones.
 type Comparison struct {
 	Timing  results.Timing `json:"timing"`
 	Clients int            `json:"clients"`
@@ -66,7 +66,7 @@ func (c *Comparison) compare(r *recorded, truth, theory []int64) {
 	}
 }
 
-// p99 returns the row with that name in the form used by the manifest of a run.
+// p99 returns the row with that name in the form used in run manifests.
 func (c *Comparison) p99() results.Compared {
 	for _, row := range c.Rows {
 		if row.Quantile == 0.99 {

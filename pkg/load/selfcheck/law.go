@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Law decides when the server answers a request, from the number of the request and when it was
-// received.
+// Law decides when the server answers a request, from its number and when it was received.
 type Law struct {
 	// Delays are distributed over every thousand requests; their counts must sum to
 	// 1,000.
@@ -23,7 +22,7 @@ type Delay struct {
 	Delay time.Duration `json:"delay_ns"`
 }
 
-// thousand is the number of requests that pass before a law repeats.
+// thousand is the number of requests after which a law repeats.
 const thousand = 1000
 
 // scatter has no factor in common with a thousand. Its multiples visit every place
@@ -55,7 +54,7 @@ func (l Law) check() error {
 	return nil
 }
 
-// delay returns the delay of a request without the stall.
+// delay returns a request delay without the stall.
 func (l Law) delay(number int64) time.Duration {
 	place := int(number % thousand * scatter % thousand)
 	for _, d := range l.Delays {

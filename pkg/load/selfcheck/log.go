@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// entry is one request in the server log. Times are nanoseconds by the monotonic clock of the
-// server.
+// entry is one request in the server log. Times are nanoseconds by the server's monotonic clock.
 type entry struct{ number, received, replied int64 }
 
 const logHeader = "number,received_ns,replied_ns\n"
@@ -33,7 +32,7 @@ func writeLog(path string, entries []entry) (err error) {
 	return w.Flush()
 }
 
-// delay returns the part of the server in the latency of the request, in nanoseconds.
+// delay returns the server's part in the latency, in nanoseconds.
 func (e entry) delay() int64 { return e.replied - e.received }
 
 // readLog returns the entries in a log, in file order.

@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
 
-// serveArg makes this test binary the server, mirrorArg the mirror of a database.
+// serveArg makes this test binary the server, mirrorArg a database mirror.
 const (
 	serveArg  = "serve-selfcheck"
 	mirrorArg = "mirror-selfcheck"

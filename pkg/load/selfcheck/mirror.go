@@ -13,8 +13,8 @@ import (
 	"github.com/coreos/dbtester/pkg/files/wholefile"
 )
 
-// ServeMirror runs the mirror of a database until ctx ends, then writes a log with the requests
-// that it delayed. [CheckLoad] appends its arguments to the command line of the server.
+// ServeMirror runs a database mirror until ctx ends, then writes a log with the requests that it
+// delayed. [CheckLoad] appends its arguments to the server command line.
 func ServeMirror(ctx context.Context, registry *database.Registry, args []string) error {
 	flags := flag.NewFlagSet("selfcheck mirror", flag.ContinueOnError)
 	name := flags.String("database", "", "name of the database")
@@ -49,7 +49,7 @@ func ServeMirror(ctx context.Context, registry *database.Registry, args []string
 // holder delays requests and logs the real delays. It is safe for concurrent use.
 type holder struct {
 	delay  time.Duration
-	base   time.Time // zero of its clock
+	base   time.Time // its clock's zero
 	timers sync.Pool // of *timer, one for each held request
 
 	mu      sync.Mutex

@@ -44,7 +44,7 @@ const (
 	leastPaced = 2000
 )
 
-// paceFor returns the duration of a try: d, or longer for leastPaced requests.
+// paceFor returns the try duration: d, or longer for leastPaced requests.
 func paceFor(rate float64, d time.Duration) time.Duration {
 	return max(d, time.Duration(leastPaced/rate*float64(time.Second)))
 }

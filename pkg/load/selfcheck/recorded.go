@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// recorded is a [load.Sink] that keeps the latencies of ok requests in a single step, by clock.
+// recorded is a [load.Sink] that keeps ok latencies in a single step, by clock.
 type recorded struct {
 	latency    map[results.Timing]results.Latency
 	histograms map[results.Timing]*hdrhistogram.Histogram
@@ -35,7 +35,7 @@ func (r *recorded) Second(s load.Second) error {
 	return nil
 }
 
-// Total merges the histograms of all operations.
+// Total merges histograms over all operations.
 func (r *recorded) Total(t load.Total) error {
 	if t.Series.Outcome == workload.OK {
 		h := r.histograms[t.Series.Timing]

@@ -55,7 +55,7 @@ func (s scenario) run(ctx context.Context, argv []string) (c Comparison, err err
 	return s.compare(recorded, entries)
 }
 
-// The files of a server.
+// Server files.
 const (
 	logFile     = "delays.csv"
 	addressFile = "address"
@@ -110,7 +110,7 @@ func await(ctx context.Context, child *process.Handle, path string) (string, err
 	}
 }
 
-// load applies the load of the scenario to the server at an address.
+// load applies the scenario load to the server at an address.
 func (s scenario) load(ctx context.Context, address string) (*recorded, error) {
 	clients, err := dial(ctx, address, s.clients)
 	if err != nil {

@@ -119,7 +119,7 @@ func wakeups(ctx context.Context) func() time.Duration {
 	}
 }
 
-// piped runs a scenario in this process over pipes, on the fake clock of a test.
+// piped runs a scenario in this process over pipes, on a fake test clock.
 func piped(t *testing.T, s scenario) Comparison {
 	t.Helper()
 	server := newServer(s.law)
@@ -148,7 +148,7 @@ func piped(t *testing.T, s scenario) Comparison {
 	return c
 }
 
-// wantExact fails unless measurements equal the truth within the bucket width of a histogram.
+// wantExact fails unless measurements equal the truth within a histogram bucket.
 func wantExact(t *testing.T, c Comparison) {
 	t.Helper()
 	for _, r := range c.Rows {

@@ -12,21 +12,21 @@ import (
 type Options struct {
 	// Server is the command line that runs [Serve]; Run appends arguments.
 	Server []string
-	// Duration is the duration of each of the two loads over TCP, at least a second. Each rate is
-	// tried for a tenth of it, or longer if a p99 needs more requests. The measurement of waits
-	// does not depend on it.
+	// Duration is the time for each of the two loads over TCP, at least a second. Each rate is
+	// tried for a tenth of it, or longer if a p99 needs more requests. Wait measurements do not
+	// depend on it.
 	Duration time.Duration
 	// Tool and Host are copied to the report.
 	Tool results.Tool
 	Host results.Host
-	// Progress, if not nil, is called with the name of the next part.
+	// Progress, if not nil, is called with the next part's name.
 	Progress func(what string)
 }
 
 // DefaultDuration gives enough requests for every printed percentile.
 const DefaultDuration = 10 * time.Second
 
-// Report holds the results of a check, beginning with the part kept in the manifest of a run.
+// Report holds check results, beginning with the part kept in a run manifest.
 type Report struct {
 	results.SelfCheck
 	// Service are service times in a closed loop.

@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("parts %q with %d requests at a rate and %d in a closed loop, want 5 parts, 1000 and at least 100", parts, r.Response.N, r.Service.N)
 	}
 	for _, row := range r.Service.Rows {
-		// A call by the engine contains the delay of the server; 0.1 % is the bucket width.
+		// An engine call contains the server delay; 0.1 % is the bucket width.
 		if float64(row.Measured) < 0.998*float64(row.True) {
 			t.Errorf("service %s: measured %d ns, want at least the %d that the server took", row.Name, row.Measured, row.True)
 		}

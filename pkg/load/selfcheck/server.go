@@ -50,7 +50,7 @@ func Serve(ctx context.Context, args []string) error {
 // A connection carries one request at a time.
 type server struct {
 	law  Law
-	base time.Time // zero of its clock
+	base time.Time // its clock's zero
 
 	once  sync.Once
 	first int64 // when the first request was received

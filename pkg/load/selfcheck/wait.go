@@ -16,7 +16,7 @@ const (
 	waitFor = 2000 * spacing
 )
 
-// timerLateness measures the overshoot of Go timers, for waits that end a millisecond apart.
+// timerLateness measures how late Go timers fire, for waits that end a millisecond apart.
 func timerLateness(ctx context.Context, d time.Duration) (results.Spread, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -22,7 +22,7 @@ import (
 // stop for that long without being noticed.
 const Apart = Every + time.Duration(stopMin)
 
-// maxRow bounds the number of stops in one row.
+// maxRow bounds the stops in one row.
 const maxRow = 10_000
 
 // row is a stop, or several between which the process ran for less than Apart: answers
@@ -36,10 +36,10 @@ type row struct {
 
 func (r *row) end() int64 { return r.stops[len(r.stops)-1].to }
 
-// last returns the last stop of the row, by number.
+// last returns the last stop in the row, by number.
 func (r *row) last() int64 { return r.first + int64(len(r.stops)) - 1 }
 
-// length returns the duration of a stop in nanoseconds.
+// length returns a stop's duration in nanoseconds.
 func (r *row) length(number int64) int64 {
 	stop := r.stops[number-r.first]
 	return stop.to - stop.from
@@ -57,7 +57,7 @@ func (s *Stops) extend(stop span) {
 	s.row.Store(next)
 }
 
-// Number returns the number of stops so far, for [Stops.Free].
+// Number returns the stop count so far, for [Stops.Free].
 func (s *Stops) Number() int64 { return s.number.Load() }
 
 // Free reports that a client takes a request before it is due, so that no request waits for a
@@ -141,7 +141,7 @@ func (s *Stops) count(r *row) {
 	s.counted = max(s.counted, r.last())
 }
 
-// Share returns the part of the wait of a request for a client that the client itself caused. A
-// queue served in order delays each request by at most the stops that delayed requests since a
-// client was last free; the rest of the wait is due to the database.
+// Share returns the part of a request's wait for a client that the client itself caused. A queue
+// served in order delays each request by at most the stops that delayed requests since a client was
+// last free; the rest of the wait is due to the database.
 func (s *Stops) Share(wait int64) int64 { return min(wait, s.debt.Load()) }

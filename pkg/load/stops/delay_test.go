@@ -11,7 +11,7 @@ import (
 // TestDelay has a stop from 10 to 510 ms, and the requests it delayed.
 func TestDelay(t *testing.T) {
 	for name, c := range map[string]struct {
-		// after runs the events after the stop. It returns the delays of the calls.
+		// after runs the events after the stop. It returns the call delays.
 		after func(*Stops) []int64
 		delay []int64 // in ms
 		share int64   // in a long wait, in ms

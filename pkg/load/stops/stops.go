@@ -1,4 +1,4 @@
-// Package stops finds when the process of a load did not run.
+// Package stops finds when the load process did not run.
 package stops
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	// Never is a moment after all others.
 	Never = math.MaxInt64
-	// Every is the period of the watchdog.
+	// Every is the watchdog period.
 	Every = 10 * time.Millisecond
 	// stopMin is the shortest pause of the whole load that counts as a stop, in nanoseconds. A
 	// shorter time shows in the scheduling lag.
@@ -33,19 +33,19 @@ type span struct{ from, to int64 }
 // Stops finds the stretches in which this process did not run: it was stopped, or it waited for a
 // processor. A watchdog shows every Every that the process runs. If it is overdue by more than
 // stopMin, and the goroutine that notices this has not run for as long either, the process was
-// stopped. The stop lasted from the due time of the watchdog or the last run of the goroutine,
-// whichever is later, until now. The first goroutine to run after a stop records it, so that a
-// client continuing before the watchdog knows of the stop.
+// stopped. The stop lasted from the watchdog's due time or the goroutine's last run, whichever is
+// later, until now. The first goroutine to run after a stop records it, so that a client continuing
+// before the watchdog knows of the stop.
 type Stops struct {
 	clock clock.Clock
 	// watch is when the watchdog is due, [Never] while no watchdog runs.
 	watch atomic.Int64
-	// number is the number of stops so far.
+	// number counts the stops so far.
 	number atomic.Int64
 	// row is the latest row of stops; nil before the first.
 	row atomic.Pointer[row]
-	// freed is the number of stops when a client was last free. Debt is the total length of later
-	// stops that delayed requests.
+	// freed counts the stops when a client was last free. Debt is the total length of later stops
+	// that delayed requests.
 	freed, debt atomic.Int64
 
 	mu      sync.Mutex
@@ -159,7 +159,7 @@ func (s *Stops) add(from int64, length time.Duration) {
 	}
 }
 
-// In takes the total length of the stops before the end of a second, without those taken before.
+// In takes the total length of the stops before a second ends, without those taken before.
 func (s *Stops) In(sec int64) (ns int64) {
 	end := s.clock.SecondStart(sec + 1)
 	s.mu.Lock()

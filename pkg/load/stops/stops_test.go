@@ -65,7 +65,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestStopSeconds divides a stop among the seconds of records.
+// TestStopSeconds divides a stop among record seconds.
 func TestStopSeconds(t *testing.T) {
 	c := clock.New()
 	s := New(c)

@@ -1,4 +1,4 @@
-// Package versions holds the versions of keys in a load, as far as the load knows them.
+// Package versions holds versions for keys in a load, as far as the load knows them.
 //
 // All clients in a load share one table, as the clients of a Kubernetes API server share its cache:
 // every client expects the version shown by the latest answer to any client.
@@ -25,7 +25,7 @@ func New(keys int64) *Table {
 // Keys returns the number of keys in the table.
 func (t *Table) Keys() int64 { return int64(len(t.known)) }
 
-// Of returns the version of a key, Unknown for a key not in the table.
+// Of returns a key's version, Unknown for a key not in the table.
 func (t *Table) Of(key int64) int64 {
 	if key < 0 || key >= t.Keys() {
 		return Unknown

@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 	expect(Unknown)
 	table.Read(1, 5)
 	expect(5)
-	table.Read(1, 4) // a read overtaken by a write of another client
+	table.Read(1, 4) // a read overtaken by another client's write
 	expect(5)
 	table.Wrote(1, 8)
 	table.Wrote(1, 7) // an answer that came late

@@ -21,7 +21,7 @@ type Wakeup struct {
 	timer timer
 
 	mu   sync.Mutex
-	room []int64 // memory for due, several times the number of waits, so that they rarely move
+	room []int64 // memory for due, several times the wait count, so that they rarely move
 	due  []int64 // when the waits end, ascending
 	at   int64   // when the timerfd fires; never if it is not set
 	last int64   // when it last fired

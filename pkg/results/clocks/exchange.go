@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/dbtester/pkg/results/declared"
 )
 
-// Exchange records four time stamps exchanged with the agent of a member, as in NTP (RFC 5905,
-// section 8): one row of clock.csv.
+// Exchange records four time stamps exchanged with a member's agent, as in NTP (RFC 5905, section
+// 8): one row of clock.csv.
 type Exchange struct {
 	// UnixNano is when the answer arrived, in the client clock.
 	UnixNano int64
@@ -38,7 +38,7 @@ func NewExchange(member int, sent, received, replied, back int64) Exchange {
 	}
 }
 
-// least and most bound the true offset of the agent, in nanoseconds.
+// least and most bound the agent's true offset, in nanoseconds.
 func (e Exchange) least() int64 { return e.OffsetNS - e.ErrorNS }
 func (e Exchange) most() int64  { return e.OffsetNS + e.ErrorNS }
 

@@ -25,7 +25,7 @@ type Track struct {
 // point is one moment in both clocks, in unix nanoseconds.
 type point struct{ client, agent int64 }
 
-// ahead returns the offset of the member clock.
+// ahead returns the member clock's offset.
 func (p point) ahead() int64 { return p.agent - p.client }
 
 // window is a time with one offset.
@@ -69,7 +69,7 @@ func NewTrack(exchanges []Exchange, member int) (t Track, ok bool) {
 	return t, true
 }
 
-// add adds the offset of an exchange at a time by the client clock.
+// add adds an exchange's offset at a time by the client clock.
 func (t *Track) add(at int64, e Exchange) {
 	t.points = append(t.points, point{client: at, agent: at + e.OffsetNS})
 }

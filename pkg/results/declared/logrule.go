@@ -18,13 +18,13 @@ type LogRule struct {
 	Help string `json:"help,omitempty"`
 }
 
-// UnitText is the unit of durations as Go prints them.
+// UnitText is the unit for durations as Go prints them.
 const UnitText = "text"
 
 // JSONField returns the Value for a field of JSON lines.
 func JSONField(name string) string { return `"` + regexp.QuoteMeta(name) + `":"?([^",}]*)` }
 
-// LogTime finds the time of a line.
+// LogTime finds a line's time.
 type LogTime struct {
 	// Pattern is a regular expression with one group, which holds the time.
 	Pattern string `json:"pattern"`

@@ -1,6 +1,6 @@
 package declared
 
-// Setting records a setting of a server, by the name and unit in its own release.
+// Setting records a server setting, by the name and unit in its own release.
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`

@@ -21,14 +21,14 @@ import (
 // hashing a file made by others must end.
 const Largest = 16 << 30
 
-// Digest is the size and the hash of a file.
+// Digest is a file's size and hash.
 type Digest struct {
 	Bytes int64 `json:"bytes"`
 	// SHA256 is in hexadecimal; "" for a file above [Largest].
 	SHA256 string `json:"sha256"`
 }
 
-// Set has the digests of the files in one folder, by slash-separated path below it.
+// Set has the digests of files in one folder, by slash-separated path below it.
 type Set struct {
 	// ByFile is empty as long as the files are being written.
 	ByFile map[string]Digest `json:"by_file,omitempty"`
@@ -47,7 +47,7 @@ type Change struct {
 	Added     []string `json:"added,omitempty"`
 }
 
-// Files returns the number of files that changed.
+// Files returns how many files changed.
 func (c Change) Files() int { return len(c.Changed) + len(c.Shortened) + len(c.Removed) + len(c.Added) }
 
 // String lists the changes, such as "shortened logs/1-etcd.log; removed a.csv, b.csv".
@@ -73,7 +73,7 @@ type Difference struct {
 	Err error
 }
 
-// OfData returns the digest of file contents.
+// OfData returns the digest of contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)
 	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}

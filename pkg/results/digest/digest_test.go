@@ -33,7 +33,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// of returns the digests of a folder, without files whose names begin with "made".
+// of returns a folder's digests, without files whose names begin with "made".
 func of(t *testing.T, dir string) map[string]digest.Digest {
 	t.Helper()
 	all, err := digest.OfFolder(dir, func(file string) bool { return !strings.HasPrefix(file, "made") })

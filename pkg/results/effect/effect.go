@@ -1,5 +1,5 @@
-// Package effect measures the effect of a kind of event on the latencies of a load: it compares the
-// seconds that such events touched with all others.
+// Package effect measures the effect of a kind of event on load latencies: it compares the seconds
+// that such events touched with all others.
 package effect
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Effect describes the effect of one kind of event on latency during a load.
+// Effect describes the effect of one event kind on latency during a load.
 type Effect struct {
 	// Kind names the events.
 	Kind string `json:"kind"`

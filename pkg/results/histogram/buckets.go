@@ -44,7 +44,7 @@ func (b Buckets) AddTo(h *hdrhistogram.Histogram) (dropped int64) {
 	return dropped
 }
 
-// BucketsOf returns the buckets of a histogram.
+// BucketsOf returns a histogram's buckets.
 func BucketsOf(h *hdrhistogram.Histogram) (b Buckets) {
 	for _, bar := range h.Distribution() {
 		if bar.Count > 0 {
@@ -270,8 +270,8 @@ func (d *decoder) own(text string) bool {
 	return d.counts(b[encodedHeaderSize:])
 }
 
-// counts reads each count as a variable-length integer; a negative one is the length of a run of
-// empty buckets.
+// counts reads each count as a variable-length integer; a negative one is the length of an empty
+// bucket run.
 func (d *decoder) counts(b []byte) bool {
 	last := bucketIndex(int64(MaxLatency))
 	d.buckets = d.buckets[:0]

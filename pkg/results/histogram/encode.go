@@ -10,10 +10,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// encoder makes the payload of a log line, with the same bytes as [hdrhistogram.Histogram.Encode].
-// Encode leaves more than a megabyte of garbage behind, mostly tables of a compressor, and a load
-// writes a few lines every second: the longer it ran, the larger its heap became. An encoder keeps
-// its buffers from the start, with room for any histogram. It is not safe for concurrent use.
+// encoder makes a log line payload, with the same bytes as [hdrhistogram.Histogram.Encode]. Encode
+// leaves more than a megabyte of garbage behind, mostly compressor tables, and a load writes a few
+// lines every second: the longer it ran, the larger its heap became. An encoder keeps its buffers
+// from the start, with room for any histogram. It is not safe for concurrent use.
 type encoder struct {
 	v2         V2
 	plain      []byte
@@ -22,7 +22,7 @@ type encoder struct {
 }
 
 const (
-	// The low byte of a cookie is the word size, 1 << 4: counts are variable.
+	// A cookie's low byte is the word size, 1 << 4: counts are variable.
 	encodingCookie    = uint32(hdrhistogram.V2EncodingCookieBase | 0x10)
 	compressedCookie  = uint32(hdrhistogram.V2CompressedEncodingCookieBase | 0x10)
 	encodedHeaderSize = 40
@@ -55,7 +55,7 @@ func (e *encoder) append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return e.compress(b)
 }
 
-// appendBuckets appends the buckets of a histogram shaped like [New]; it has at least one.
+// appendBuckets appends the buckets in a histogram shaped like [New]; it has at least one.
 func (e *encoder) appendBuckets(b []byte, buckets iter.Seq2[int64, int64]) ([]byte, error) {
 	e.plain = appendV2(e.plain[:0], buckets, Digits)
 	return e.compress(b)

@@ -56,7 +56,7 @@ func TestEncodeAsLibrary(t *testing.T) {
 	})
 }
 
-// TestEncodeKeepsItsMemory: a line leaves no garbage that would grow the heap of a long load.
+// TestEncodeKeepsItsMemory: a line leaves no garbage that would grow the heap in a long load.
 func TestEncodeKeepsItsMemory(t *testing.T) {
 	h := New()
 	for i := range int64(10_000) {

@@ -35,8 +35,8 @@ func Record(h *hdrhistogram.Histogram, latency time.Duration) (clamped bool) {
 	return clamped
 }
 
-// bucketIndex returns the place of a value among the counts of a [New] histogram: 2,048 values have
-// a bucket each, then 1,024 buckets cover every doubling.
+// bucketIndex returns a value's place among the counts of a [New] histogram: 2,048 values have a
+// bucket each, then 1,024 buckets cover every doubling.
 func bucketIndex(value int64) int { return indexIn(value, 11) }
 
 // indexIn returns the bucketIndex where 2^exact values have a bucket each.
@@ -54,10 +54,10 @@ func valueIn(index, exact int) int64 {
 	return int64(index-doublings<<(exact-1)) << doublings
 }
 
-// BucketWidth returns the number of values that share a bucket with a value.
+// BucketWidth returns how many values share a bucket with a value.
 func BucketWidth(value int64) int64 { return 1 << max(bits.Len64(uint64(value))-11, 0) }
 
-// BucketStart returns the least value in the bucket of a value.
+// BucketStart returns the least value in a value's bucket.
 func BucketStart(value int64) int64 { return bucketValue(bucketIndex(value)) }
 
 // Packed returns an empty histogram shaped like [New] that keeps only buckets with counts.

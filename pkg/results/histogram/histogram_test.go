@@ -21,7 +21,7 @@ func TestRecordClamps(t *testing.T) {
 	}
 }
 
-// TestBuckets: places, least values and widths fit those of the library.
+// TestBuckets: places, least values and widths fit those in the library.
 func TestBuckets(t *testing.T) {
 	h := New()
 	for _, bar := range h.Distribution() {

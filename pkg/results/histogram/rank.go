@@ -16,8 +16,8 @@ func Rank(q float64, n int64) int64 {
 	return min(max(int64(math.Ceil(exact*(1-1e-15))), 1), n)
 }
 
-// ValueAtRank returns the value in nanoseconds of the sample at a rank, from 1, to the three digits
-// of the histogram. It is 0 for an empty histogram.
+// ValueAtRank returns the value in nanoseconds of the sample at a rank, from 1, to the histogram's
+// three digits. It is 0 for an empty histogram.
 func ValueAtRank(h *hdrhistogram.Histogram, rank int64) int64 {
 	n := h.TotalCount()
 	if n == 0 {
@@ -33,8 +33,7 @@ func Quantile(h *hdrhistogram.Histogram, q float64) int64 {
 	return ValueAtRank(h, Rank(q, h.TotalCount()))
 }
 
-// AtMost counts the samples not longer than a time in nanoseconds, to the three digits of the
-// histogram.
+// AtMost counts the samples not longer than a time in nanoseconds, to the histogram's three digits.
 func AtMost(h *hdrhistogram.Histogram, ns int64) (n int64) {
 	for _, b := range BucketsOf(h) {
 		if b.Value <= ns {

@@ -36,7 +36,7 @@ func (v *V2) Append(b []byte, h *hdrhistogram.Histogram) ([]byte, error) {
 	return appendV2(b, p.ForEachBucket, digits), nil
 }
 
-// checkShape returns an error if the shape of a histogram differs from those in loads.
+// checkShape returns an error if a histogram's shape differs from those in loads.
 func checkShape(lowest, highest, digits int64) error {
 	if lowest != 1 || highest != int64(MaxLatency) || digits < 1 || digits > maxDigits {
 		return fmt.Errorf("a histogram must hold 1 to %d with 1 to %d digits, got %d to %d with %d", int64(MaxLatency), maxDigits, lowest, highest, digits)

@@ -62,7 +62,7 @@ func TestV2AsLibrary(t *testing.T) {
 	})
 }
 
-// TestV2OfOtherShapes: data other than a histogram of a load is refused and leaves nothing behind.
+// TestV2OfOtherShapes: data other than a load histogram is refused and leaves nothing behind.
 func TestV2OfOtherShapes(t *testing.T) {
 	var v V2
 	if _, err := v.Append(nil, hdrhistogram.New(1, 1000, 3)); err == nil {

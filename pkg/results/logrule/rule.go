@@ -26,7 +26,7 @@ type rule struct {
 	unit           time.Duration  // 0 if the value is an amount, or text
 }
 
-// stamp finds the time of a line, compiled.
+// stamp finds a line's time, compiled.
 type stamp struct {
 	pattern *regexp.Regexp
 	layout  string
@@ -92,9 +92,9 @@ func oneGroup(pattern string) (*regexp.Regexp, error) {
 type Found struct {
 	// Event is the event kind.
 	Event string
-	// Duration is the duration of the event; 0 if the line does not give one.
+	// Duration is the event's duration; 0 if the line does not give one.
 	Duration time.Duration
-	// Amount is the amount of the event in Unit; Unit is "" if the line does not give one.
+	// Amount is the event's amount in Unit; Unit is "" if the line does not give one.
 	Amount float64
 	Unit   string
 }
@@ -118,7 +118,7 @@ func (m *Matcher) Match(line []byte) []Found {
 	return found
 }
 
-// take sets the value of an event. A value that is not a number is left out.
+// take sets an event value. A value that is not a number is left out.
 func (r *rule) take(text string, f *Found) {
 	if r.Unit == declared.UnitText {
 		if d, err := time.ParseDuration(text); err == nil {

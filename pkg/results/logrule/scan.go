@@ -10,10 +10,10 @@ import (
 	"github.com/coreos/dbtester/pkg/process/logfile"
 )
 
-// maxLine bounds the part of a line that is matched, in bytes: no event needs as much.
+// maxLine bounds the bytes matched in a line: no event needs as much.
 const maxLine = 16 << 10
 
-// maxText bounds the part of a line that an event keeps, in bytes.
+// maxText bounds the bytes that an event keeps from a line.
 const maxText = 400
 
 // Line is an event found in a log, with its line. It is valid during the call that receives it.
@@ -21,8 +21,8 @@ type Line struct {
 	Found
 	// Number counts lines from 1.
 	Number int64
-	// Time is that of the line, or that of the last line before it with a time; zero without one.
-	// It is by the clock on the machine that wrote the log.
+	// Time is the line's, or that of the last line before it with a time; zero without one. It is
+	// by the clock on the machine that wrote the log.
 	Time time.Time
 	// Cut is a part missing from the log. Event is then empty.
 	Cut logfile.Cut
@@ -62,7 +62,7 @@ func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
 		if err := m.scanLine(&now, each); err != nil {
 			return err
 		}
-		for more && err == nil { // the rest of a long line
+		for more && err == nil { // a long line's rest
 			_, more, err = lines.ReadLine()
 		}
 	}

@@ -17,8 +17,8 @@ type Disturbance struct {
 	Before *Recovery
 }
 
-// Recovery is the effect of a disturbance on a load. Times count from when the disturbance begins;
-// -1 is a time that did not come before the next disturbance or the end of the measured load.
+// Recovery is a disturbance's effect on a load. Times count from when the disturbance begins; -1 is
+// a time that did not come before the next disturbance or the end of the measured load.
 type Recovery struct {
 	// Level is the ok requests per second in the time Before the disturbance, and with a rate no
 	// more than were due: a load that catches up does not stay that fast. If that time was too
@@ -132,7 +132,7 @@ func (t *Timeline) before(d Disturbance) (s sum) {
 	return s
 }
 
-// look looks at a load from the beginning of a disturbance until an end.
+// look looks at a load from where a disturbance begins until an end.
 type look struct {
 	t         *Timeline
 	from, end int64
@@ -196,7 +196,7 @@ func (l look) settled(over int64) int64 {
 	return l.end
 }
 
-// backlog follows the number of pending requests in a look.
+// backlog follows the pending requests in a look.
 type backlog struct {
 	l    look
 	next int // tick

@@ -10,7 +10,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// begin is when the loads of tests begin.
+// begin is when test loads begin.
 var begin = time.Unix(1_000_000, 0).UTC()
 
 // load returns a load with 100 requests due in each 100 ms tick, for some ticks. ok returns the
@@ -62,7 +62,7 @@ func TestOf(t *testing.T) {
 	if want := 2*time.Second + 20; r.Blackout != want || r.BlackoutAt != 500*time.Millisecond-10 {
 		t.Errorf("blackout %v at %v, want %v at 500 ms", r.Blackout, r.BlackoutAt, want)
 	}
-	// The last tick before the end of the gap may begin the two seconds: one tick may be empty.
+	// The last tick before the gap ends may begin the two seconds: one tick may be empty.
 	if r.To95 < 2400*time.Millisecond || r.To95 > 2500*time.Millisecond {
 		t.Errorf("95 %% after %v, want the end of the gap", r.To95)
 	}

@@ -32,7 +32,7 @@ type tick struct {
 	measured      bool
 }
 
-// Read reads the ticks from the folder of a run.
+// Read reads the ticks from a run folder.
 func Read(dir string, run *results.DatabaseRun) (*Timeline, error) {
 	rows, err := results.ReadProgress(filepath.Join(dir, results.FileProgress))
 	if err != nil && !errors.Is(err, results.ErrTruncated) {
@@ -50,16 +50,16 @@ func newTimeline(rows []results.Progress, run *results.DatabaseRun) *Timeline {
 	return t
 }
 
-// addStep adds the ticks of a step. Nothing is pending when a step ends.
+// addStep adds a step's ticks. Nothing is pending when a step ends.
 func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s results.Step) {
 	from, to := run.Measured(s)
 	t.add(rows, part{step: s.Index, start: s.Start.UnixNano(), from: from.UnixNano(), to: to.UnixNano()})
 }
 
-// part has the bounds of the measured part of a step.
+// part has the bounds of a step's measured part.
 type part struct {
 	step     int
-	start    int64 // of the step
+	start    int64 // in the step
 	from, to int64
 }
 

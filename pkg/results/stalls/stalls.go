@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Share is a fraction of the requests expected in a slot: a slot with fewer is stalled.
+	// Share is a fraction of a slot's expected requests: a slot with fewer is stalled.
 	Share = 0.5
 	// leastExpected is the fewest requests to be expected in a slot on average: with fewer, only
 	// half would often end in a slot by chance. leastDue is the fewest in one judged slot.
@@ -25,7 +25,7 @@ const (
 type Step struct {
 	Index int
 	From  time.Time
-	// Slot is the length of a slot, 0 if the step is not judged, for the reason Why.
+	// Slot is a slot's length, 0 if the step is not judged, for the reason Why.
 	Slot time.Duration
 	Why  string
 	// Slots counts the slots in the window. Stopped counts those in which this client did not
@@ -48,7 +48,7 @@ type Stretch struct {
 // At returns when a slot begins.
 func (s *Step) At(slot int) time.Time { return s.From.Add(time.Duration(slot) * s.Slot) }
 
-// Judged returns the number of slots in [from, to) that were judged.
+// Judged returns how many slots in [from, to) were judged.
 func (s *Step) Judged(from, to int) (n int) {
 	for i := from; i < to; i++ {
 		if s.stopped == nil || !s.stopped[i] {
@@ -58,7 +58,7 @@ func (s *Step) Judged(from, to int) (n int) {
 	return n
 }
 
-// Length returns the duration of a stretch.
+// Length returns a stretch's duration.
 func (s *Step) Length(of Stretch) time.Duration { return time.Duration(of.To-of.From) * s.Slot }
 
 // count counts the requests that were due, and those that ended ok, in a tick or a slot.
@@ -69,7 +69,7 @@ type Finder struct {
 	run    *results.DatabaseRun
 	steps  []Step
 	ticks  map[int][]count
-	window map[int]time.Duration // from the start of a step to its window
+	window map[int]time.Duration // from where a step starts to its window
 }
 
 // NewFinder returns a finder without rows yet.

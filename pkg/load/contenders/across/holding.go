@@ -8,19 +8,19 @@ import (
 	"fmt"
 )
 
-// Most is the number of holdings that the parts of a load remember together.
+// Most is the number of holdings that all parts together remember.
 const Most = 2_000_000
 
 // Holding is the time in which a holder believed that it held a lock.
 type Holding struct {
-	Name           int64 // the number of the lock
+	Name           int64 // the lock number
 	Acquired, Sent int64 // when it knew that it held the lock, and when it was about to send the release
 	Fence          int64
 	// Doubtful means that a stop of its process may have ended its session meanwhile.
 	Doubtful bool
 }
 
-// chunk is the approximate size of a message in bytes.
+// chunk is the approximate message size in bytes.
 const chunk = 256 << 10
 
 // Encode returns holdings in a compact form, in pieces for messages.
@@ -46,7 +46,7 @@ func Encode(list []Holding) (pieces [][]byte) {
 
 var errPiece = errors.New("holdings of locks end amid a number")
 
-// Decode appends the holdings of a piece to list, which may have at most most of them.
+// Decode appends the holdings in a piece to list, which may have at most most of them.
 func Decode(list []Holding, piece []byte, most int) ([]Holding, error) {
 	var last Holding
 	for len(piece) > 0 {

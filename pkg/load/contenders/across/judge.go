@@ -10,23 +10,23 @@ import (
 // if that is not known.
 type Clock func(ns int64) (earliest, latest int64, ok bool)
 
-// Part has the holdings in one part of a load, timed by its own clock.
+// Part has the holdings in one part, timed by its own clock.
 type Part struct {
 	Held  []Holding
 	Clock Clock
 }
 
-// mostOpen bounds the number of holdings of its lock with which a new one is compared: a store that
-// gives a lock to more at once is caught by these.
+// mostOpen bounds the holdings of its lock with which a new one is compared: a store that gives a
+// lock to more at once is caught by these.
 const mostOpen = 100
 
 // Verdict counts the certain overlaps between holdings of different parts, for every time that
 // their clocks could have shown within their bounds.
 type Verdict struct {
-	// Compared holdings were compared with holdings of other parts.
+	// Compared holdings were compared with those in other parts.
 	Compared int64
-	// Overlaps counts holdings that began while one of another part certainly went on. Disorder
-	// counts those whose fence was not greater than that of an earlier one in another part.
+	// Overlaps counts holdings that began while one in another part certainly went on. Disorder
+	// counts those whose fence was not greater than for an earlier one in another part.
 	Overlaps, Disorder int64
 	// Unsure counts holdings for which neither an overlap nor its absence is certain: the clocks
 	// are not known well enough, or a stopped process may explain it.
@@ -43,7 +43,7 @@ type span struct {
 	latestAcquired, earliestSent int64
 }
 
-// Judge compares holdings of different parts. Holdings within a part are not compared: the part has
+// Judge compares holdings in different parts. Holdings within a part are not compared: the part has
 // judged them.
 func Judge(parts []Part) (v Verdict) {
 	var all []span
@@ -76,7 +76,7 @@ func Judge(parts []Part) (v Verdict) {
 	return v
 }
 
-// one judges the holdings of one lock, ordered by the earliest times at which they can have begun.
+// one judges holdings of one lock, ordered by the earliest times at which they can have begun.
 func (v *Verdict) one(spans []span, parts int) {
 	var open []*span              // possibly not ended
 	ended := make([]*span, parts) // by part, the one that certainly ended last

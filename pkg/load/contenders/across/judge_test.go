@@ -16,7 +16,7 @@ func clock(off int64) Clock {
 
 func unknown(int64) (int64, int64, bool) { return 0, 0, false }
 
-// Holdings of two parts overlap, do not, or may, by a clock error of 10.
+// Holdings in two parts overlap, do not, or may, with clock error 10.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -90,7 +90,7 @@ func TestJudgeMany(t *testing.T) {
 		if got.Compared != names*turns || got.Disorder != 0 || got.Error != time.Duration(wrong) {
 			t.Errorf("seed %d: %+v", seed, got)
 		}
-		// One within the error of the clocks may be unsure.
+		// One within the clock error may be unsure.
 		if got.Overlaps > planted || got.Overlaps+got.Unsure < planted || planted == 0 && got.Overlaps > 0 || planted > 0 && got.Overlaps < planted/10 {
 			t.Errorf("seed %d: %d overlaps and %d unsure ones were found, %d are there", seed, got.Overlaps, got.Unsure, planted)
 		}
