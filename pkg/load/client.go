@@ -199,8 +199,8 @@ func (c *client) wait(until int64) {
 	c.step.wait(c.alarm(d), until)
 }
 
-// hintedPutter returns the client as one that takes hints, nil without it or if the load does not
-// know which keys exist: with one key for all requests, only the first write creates it.
+// hintedPutter returns the client as one that takes hints, nil without the ability or if the load
+// does not know which keys exist: with one key for all requests, only the first write creates it.
 func hintedPutter(client database.Client, spec *Spec) database.HintedPutter {
 	hinted, ok := client.(database.HintedPutter)
 	if !ok || spec.SameKey {

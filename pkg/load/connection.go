@@ -73,8 +73,8 @@ func (c *connection) acquire() (*link, <-chan struct{}) {
 	return nil, c.up
 }
 
-// release ends the use of a link by a client. The last client to release a lost link closes it:
-// until then, its requests in flight may still be answered.
+// release ends a client's use of a link. The last client to release a lost link closes it: until
+// then, its requests in flight may still be answered.
 func (c *connection) release(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,8 +52,8 @@ func (s *step) failBack(ctx context.Context) (all FailedBack) {
 	return all
 }
 
-// failBack goes back to the first member of the connection if it failed over. Requests in flight
-// are answered over the link they were sent on.
+// failBack goes back to the connection's first member if it failed over. Requests in flight are
+// answered over the link they were sent on.
 func (c *connection) failBack(ctx context.Context) FailedBack {
 	old, away := c.failedOver()
 	switch {

@@ -111,5 +111,5 @@ type StepResult struct {
 	Requests int64
 }
 
-// clients returns the clients that this part has in a step.
+// clients returns the number of clients that this part has in a step.
 func (s Spec) clients(step Step) int { return int(s.Part.Count(int64(step.Clients))) }

@@ -28,7 +28,7 @@ const MinSeconds = 3
 // Throughput counts the requests that ended ok inside measured windows, whenever they were due.
 // Latencies have another population: the requests that were due in a window, whenever they ended.
 type Throughput struct {
-	// OK counts requests; Window is their duration, without the pauses between them.
+	// OK counts requests; Window is the duration of the windows, without the pauses between them.
 	OK     int64
 	Window time.Duration
 	// WholeSeconds counts the whole seconds in the windows, each from where its window starts. A

@@ -3,12 +3,12 @@
 // Each generator streams its seconds, as its own recorder makes them, to its [Part]. A [Merger]
 // writes each second to one sink when all generators have sent it. Counts add up, sums, minima and
 // maxima combine, histograms merge bucket by bucket, and percentiles are taken again from the
-// merged histograms. Step totals are sums over its seconds. So the record is the one that a single
-// generator would have made, in whatever order the seconds arrive.
+// merged histograms. A step's totals are the sums of its seconds. So the record is the one that a
+// single generator would have made, in whatever order the seconds arrive.
 //
-// A lost generator does not block the others: its earlier records stay, those from others complete,
-// and [Merger.Losses] names it. Memory is bounded by the seconds that one generator may be ahead of
-// another.
+// A lost generator does not block the others: its earlier records stay, the others' records are
+// complete, and [Merger.Losses] names it. Memory is bounded by the seconds that one generator may
+// be ahead of another.
 //
 // One second in each step is its last. If the last generator in a step is lost only after its
 // seconds were written, a second without rows follows to mark the end, perhaps with held ticks. A

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// rowWriter makes the records for one second from those by all generators. They are valid until the
+// rowWriter makes the records for one second from those of all generators. They are valid until the
 // next second.
 type rowWriter struct {
 	shape shape
@@ -77,7 +77,7 @@ func (w *rowWriter) add(c *share, continues bool) {
 	}
 }
 
-// addRow adds the counts and latencies. Gauges are added up by operation.
+// addRow adds a row's counts and latencies. Gauges are added up by operation.
 func addRow(to, from *results.Interval) {
 	to.Clients = max(to.Clients, from.Clients)
 	to.Due += from.Due

@@ -83,7 +83,7 @@ func (s *stepRecord) addMember(t load.MemberTotal) {
 	}
 }
 
-// memberTotals returns all histograms, in member order.
+// memberTotals returns all members' histograms, in member order.
 func (s *stepRecord) memberTotals() (list []load.MemberTotal) {
 	for _, t := range s.members {
 		list = append(list, *t)

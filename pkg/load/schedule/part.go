@@ -66,7 +66,7 @@ func (c *computed) part(p Part) Schedule {
 // share is a part of a schedule whose due times follow from request numbers alone.
 type share struct {
 	part Part
-	// at is when request i of the whole is due, before the count due in the whole before a time,
+	// at is when request i of the whole is due, before how many of the whole are due before a time,
 	// and last when its last request is due.
 	at, before func(int64) int64
 	last       func() int64

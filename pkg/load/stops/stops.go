@@ -76,8 +76,8 @@ func (s *Stops) Watchdog() *Watchdog {
 	return w
 }
 
-// Beat shows that the process runs now. It returns the lateness of the beat, and when the next one
-// is due.
+// Beat shows that the process runs now. It returns how late the beat is, and when the next one is
+// due.
 func (w *Watchdog) Beat() (late, next int64) {
 	now := w.stops.clock.Now()
 	late, next = max(now-w.Due, 0), now+int64(Every)
