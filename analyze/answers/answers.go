@@ -1,8 +1,8 @@
-// Package answers states the result of a report in a sentence, and claims no more than the runs
-// support. Each experiment kind has its own sentence ([Kinds]). Columns are ranked only if they
-// agree in the settings that decide a comparison (sets.go), and a winner is named only if package
-// compare would name it from the same runs (relation.go). Otherwise the report is only a look:
-// figures without a winner.
+// Package answers states a report's result in a sentence, and claims no more than the runs support.
+// Each experiment kind has its own sentence ([Kinds]). Columns are ranked only if they agree in the
+// settings that decide a comparison (sets.go), and a winner is named only if package compare would
+// name it from the same runs (relation.go). Otherwise the report is only a look: figures without a
+// winner.
 package answers
 
 import (

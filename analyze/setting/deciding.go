@@ -1,5 +1,5 @@
-// Package setting lists the settings of a recorded run, and which of them decide whether two runs
-// can be ranked.
+// Package setting lists a recorded run's settings, and which of them decide whether two runs can be
+// ranked.
 package setting
 
 import (

@@ -1,3 +1,3 @@
-// Package table makes the tables in a report: rows with their definitions, footnotes and notes, and
-// the summary of each run.
+// Package table makes a report's tables: rows with their definitions, footnotes and notes, and each
+// run's summary.
 package table

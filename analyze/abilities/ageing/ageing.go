@@ -1,4 +1,4 @@
-// Package ageing shows how response times, memory and store size drift during a load.
+// Package ageing shows how response times, memory and the store's size drift during a load.
 package ageing
 
 import (

@@ -1,4 +1,4 @@
-// Package consistency shows the verdict on the answers in a load.
+// Package consistency shows the verdict on a load's answers.
 package consistency
 
 import (

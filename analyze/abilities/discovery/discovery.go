@@ -133,7 +133,7 @@ func registered(_ *run.Run, o *discovery.Outcome) (run.Measure, string) {
 	return run.Counted(int64(o.Registered.Registered)), text
 }
 
-// known counts the changes of one kind that all consumers knew; "" without such changes.
+// known states how many changes of one kind all consumers knew; "" without such changes.
 func known(o *discovery.Outcome, k discovery.Kind) string {
 	if o.Count(k) == 0 {
 		return ""
@@ -141,7 +141,8 @@ func known(o *discovery.Outcome, k discovery.Kind) string {
 	return fmt.Sprintf("%s of %s", count(len(o.Of(k))), count(o.Count(k)))
 }
 
-// promise counts the deaths known within the planned notice; "" without a notice or deaths.
+// promise states how many deaths were known within the planned notice; "" without a notice or
+// deaths.
 func promise(o *discovery.Outcome) string {
 	if o.Plan.Notice <= 0 || o.Count(discovery.Death) == 0 {
 		return ""

@@ -1,5 +1,5 @@
-// Package locks shows how fast and how fairly locks changed hands between contenders, and whether
-// two ever held one at once.
+// Package locks shows how fast locks changed hands between contenders, how fairly, and whether two
+// ever held one at once.
 package locks
 
 import (

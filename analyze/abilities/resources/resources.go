@@ -1,4 +1,4 @@
-// Package resources shows the limits set for members, and the part that they used.
+// Package resources shows the limits set for members, and how much of them they used.
 package resources
 
 import (

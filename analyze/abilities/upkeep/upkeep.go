@@ -1,4 +1,4 @@
-// Package upkeep shows how cluster upkeep affected a load.
+// Package upkeep shows how a cluster's upkeep affected a load.
 package upkeep
 
 import (

@@ -1,4 +1,5 @@
-// Package watchers shows how soon watchers of keys heard of writes, and whether they heard of all.
+// Package watchers shows how soon watchers of keys heard of a load's writes, and whether they heard
+// of all.
 package watchers
 
 import (

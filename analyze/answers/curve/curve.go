@@ -1,6 +1,6 @@
-// Package curve collects the points in sweeps: how the numbers of a database depend on the swept
-// rate, clients, data or members. A point is a step in one load or a separate run; trials are
-// summarized at each point.
+// Package curve collects the points in sweeps: how a database's numbers depend on the swept rate,
+// clients, data or members. A point is a step in one load or a separate run; trials are summarized
+// at each point.
 package curve
 
 import (

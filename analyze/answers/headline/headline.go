@@ -46,8 +46,8 @@ type Column struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Dated string `json:"dated,omitempty"`
-	// Point names the column's point in a sweep, such as "3 members"; "" outside a sweep. Columns
-	// at different points are not compared.
+	// Point names the point in a sweep, such as "3 members"; "" outside a sweep. Columns at
+	// different points are not compared.
 	Point string `json:"point,omitempty"`
 	// Trials counts the runs in the column.
 	Trials int `json:"trials"`

@@ -49,7 +49,7 @@ func (b *Browser) Size(width, height int) error {
 	return b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
 }
 
-// Media is the medium in which a page is viewed.
+// Media is how a page is viewed.
 type Media struct{ Dark, Paper bool }
 
 // Show switches the page to a medium.

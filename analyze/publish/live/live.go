@@ -1,4 +1,4 @@
-// Package live serves a run in progress: the report page with figures that grow each second, by
+// Package live serves a run in progress: the report's page with figures that grow each second, by
 // server-sent events, and the same numbers in the form that Prometheus reads. When the run is over,
 // the page becomes the finished report.
 //

@@ -16,7 +16,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Page is the content of a report. Its texts are all untrusted.
+// Page holds the contents of a report. Its texts are all untrusted.
 type Page struct {
 	Title, Description string
 	Valid              bool

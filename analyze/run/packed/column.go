@@ -1,4 +1,4 @@
-// Package packed keeps samples from long runs in little memory and without loss. Each metric is a
+// Package packed keeps long runs' samples in little memory and without loss. Each metric is a
 // column of numbers, stored as byte-encoded differences. A counter value takes two or three bytes,
 // and an unchanged value almost nothing.
 package packed

@@ -1,5 +1,5 @@
-// Package trials finds runs that repeat one another and summarizes their numbers: the median and
-// the spread over the trials.
+// Package trials finds runs that repeat one another and summarizes their numbers: the median, and
+// how far the trials lie apart.
 package trials
 
 import (

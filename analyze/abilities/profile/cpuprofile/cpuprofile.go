@@ -1,4 +1,4 @@
-// Package cpuprofile reads CPU profiles in pprof's format: the processor time that each function
+// Package cpuprofile reads CPU profiles in pprof's format: how much processor time each function
 // used itself.
 package cpuprofile
 
