@@ -11,7 +11,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Heat holds ok latencies by end time, over all operations and phases, in bins of equal length.
+// Heat holds the latencies of ok requests by end time, over all operations and phases, in bins of
+// equal length.
 type Heat struct {
 	Seconds int64 // bin length
 	Bins    map[int64]histogram.PackedBuckets

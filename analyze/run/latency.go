@@ -136,7 +136,7 @@ func unknownDistribution(why Measure) *Distribution {
 	return &Distribution{N: why, Mean: why, SD: why, Min: why, Max: why, Quantile: func(float64) Measure { return why }}
 }
 
-// Unmeasured returns a distribution without numbers, for reason.
+// Unmeasured returns a distribution without numbers, for the given reason.
 func Unmeasured(reason string) *Distribution { return unknownDistribution(Inapplicable("%s", reason)) }
 
 // known reports whether the distribution has any number.

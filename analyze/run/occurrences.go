@@ -211,7 +211,7 @@ func (o *Own) pauses() (list []Span) {
 	return list
 }
 
-// hostUsed holds the CPU time that a machine and the processes of the run on it used.
+// hostUsed holds the CPU time that a machine and the run's processes on it used.
 type hostUsed struct {
 	cpus  int
 	host  used

@@ -10,7 +10,7 @@ import (
 )
 
 // TestRowsOfGenerators: with several generators a row shows the largest value and the number of its
-// generator, and the throughput in the self-check is the lowest.
+// generator, and the self-check throughput is the lowest.
 func TestRowsOfGenerators(t *testing.T) {
 	runs, err := run.FromFolder(runtest.TwoDatabases(t))
 	if err != nil {

@@ -57,7 +57,7 @@ func since(get run.Gauge, cell func(*run.Run) Cell) func(*run.Run) Cell {
 	}
 }
 
-// metricText returns the format for the values.
+// metricText returns the format for a metric's values.
 func metricText(m metric.Metric) func(float64) string {
 	switch {
 	case m.Unit == "bytes":

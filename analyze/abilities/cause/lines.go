@@ -66,7 +66,7 @@ type Line struct {
 	Of func(*Facts, above) run.Measure
 	// inside means that it is time in the members.
 	inside bool
-	// unsure is how much on the line may have been waits for a processor.
+	// unsure is how much of the line may have been waits for a processor.
 	unsure func(*Facts, run.Measure) float64
 }
 
@@ -75,7 +75,7 @@ type above struct {
 	// left is the response time that they leave. within is the time in the members that the lines
 	// outside them leave.
 	left, within float64
-	// unsure is how much on the lines may have been waits for a processor.
+	// unsure is how much of the lines may have been waits for a processor.
 	unsure float64
 }
 

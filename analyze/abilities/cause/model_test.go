@@ -52,7 +52,7 @@ type request struct {
 	back  bool
 }
 
-// step is the resolution in the simulation.
+// step is the resolution of the simulation.
 const step = .1
 
 // simulate runs the model for a time, and adds up the waits in all requests.

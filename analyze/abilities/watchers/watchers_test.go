@@ -316,8 +316,8 @@ func slowed(t *testing.T, name string, written float64, rates ...float64) *run.R
 	return r
 }
 
-// If all databases have slow watchers, the sentence and the card are about catching up: the rates
-// for each store, and the writes under which its watchers still did.
+// If all databases have slow watchers, the sentence and the card are about how fast they caught up:
+// the rates for each store, and the writes under which its watchers still did.
 func TestLateCard(t *testing.T) {
 	caught := func(r *run.Run) []*run.Run {
 		o, none := outcome(r)
@@ -355,7 +355,7 @@ func TestLateCard(t *testing.T) {
 	}
 }
 
-// The picture of catching up has a line through a database's write rates, and one for connections
+// The picture of the catch-up has a line through a database's write rates, and one for connections
 // that would be as fast as writes.
 func TestCatchUpFigure(t *testing.T) {
 	column := func(name string, key int, runs ...*run.Run) abilities.Column {

@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/dbtester/analyze/table"
 )
 
-// Facts are numbers for whole loads.
+// Facts are numbers for the whole load on each database.
 type Facts struct {
 	// Columns are the databases.
 	Columns []string `json:"columns"`

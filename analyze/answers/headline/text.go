@@ -245,7 +245,7 @@ func (p *Points) markdown() string {
 	return markdownTable(rows)
 }
 
-// spread formats a value with the bounds over trials.
+// spread formats a value with its bounds over the trials.
 func (v PointValue) spread() string {
 	if v.Low == nil || v.Value == nil {
 		return v.Text

@@ -393,7 +393,7 @@ func (c computed) members() {
 	}
 }
 
-// histograms reads ok latencies by step, for all operations together and for each.
+// histograms reads the latencies of ok requests by step, for all operations together and for each.
 func (c computed) histograms(timing string) map[part]*hdrhistogram.Histogram {
 	f, err := os.Open(filepath.Join(c.dir, "latency-total.hlog"))
 	if err != nil {
