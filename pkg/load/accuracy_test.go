@@ -28,9 +28,9 @@ func (s *seconds) Second(sec Second) error {
 
 func (s *seconds) Total(Total) error { return nil }
 
-// BenchmarkRate50k measures the exactness with which this machine keeps 50,000 requests per second
-// for 5 s, with an idle client. The number of requests due in a second is checked by arithmetic, to
-// one request; sent requests and their lateness are measured.
+// BenchmarkRate50k measures how exactly this machine keeps 50,000 requests per second for 5 s, with
+// an idle client. The number of requests due in a second is checked by arithmetic, to one request;
+// sent requests and their lateness are measured.
 //
 //	go test -run '^$' -bench Rate50k -benchtime 1x ./pkg/load
 func BenchmarkRate50k(b *testing.B) {

@@ -367,7 +367,7 @@ func TestBackoffIsOfServedRequests(t *testing.T) {
 }
 
 // TestSingleConnectionsBackOff: requests that each open a connection pause after a refused one, and
-// do not replace the connection of the client itself.
+// do not replace the client's own connection.
 func TestSingleConnectionsBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := newServers(1)

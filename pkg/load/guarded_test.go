@@ -173,7 +173,7 @@ func TestTxnConflicts(t *testing.T) {
 	}
 }
 
-// TestTxnWithRate: reading a version before a request takes time of the client, but neither makes
+// TestTxnWithRate: reading a version before a request takes the client's time, but neither makes
 // the client late nor adds to the service time.
 func TestTxnWithRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

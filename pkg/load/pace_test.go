@@ -75,8 +75,8 @@ func quiet(t *testing.T) bool {
 	return len(late) > 10 && late[len(late)/2] < 150*time.Microsecond
 }
 
-// BenchmarkPace measures the exactness with which a rate is kept and what that costs, with an idle
-// client for one second.
+// BenchmarkPace measures how exactly a rate is kept and what that costs, with an idle client for
+// one second.
 func BenchmarkPace(b *testing.B) {
 	for _, rate := range []float64{100, 1000, 10_000, 50_000} {
 		for _, clients := range []int{10, 1000} {

@@ -13,9 +13,9 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Progress reports a load's state once a second.
+// Progress reports once a second how far a load is.
 type Progress struct {
-	// Step has no functions, so that a kept progress does not keep load memory.
+	// Step has no functions, so that a kept progress does not keep the load's memory.
 	Step    Step
 	Elapsed time.Duration // since this step began
 	// Second is when the last second began.

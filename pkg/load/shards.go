@@ -87,7 +87,7 @@ func (s *shards) end() (inside, waited, delay time.Duration) {
 	return inside, waited, delay
 }
 
-// members moves the member histograms into one for each.
+// members moves the step's histograms by member into one for each.
 func (s *shards) members() *memberCounts {
 	all := &memberCounts{}
 	for _, one := range s.all {

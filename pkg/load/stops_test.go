@@ -112,8 +112,8 @@ func (l *stoppedLoad) dueInStop() int64 {
 	return int64(stoppedRate*l.stops.Longest.Length.Seconds()) - 1
 }
 
-// TestStoppedRate: requests that became due while the process was stopped are late by fault of the
-// client, and the database was always fast enough.
+// TestStoppedRate: requests that became due while the process was stopped are late by the client's
+// fault, and the database was always fast enough.
 func TestStoppedRate(t *testing.T) {
 	runStopped(t, workload.Step{Clients: 8, Rate: stoppedRate}, false, func(t *testing.T, out stoppedLoad) {
 		if out.lateness.N != out.totals.Sent || out.totals.Sent != 4*stoppedRate {

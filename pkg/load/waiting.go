@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// lateAfter is how much later than due, in nanoseconds, a request may be sent by fault of the
-// client. A request beyond that counts as late: the delay is due to this machine, not to the
+// lateAfter is how much later than due, in nanoseconds, a request may be sent by the client's
+// fault. A request beyond that counts as late: the delay is due to this machine, not to the
 // database.
 const lateAfter = int64(time.Millisecond)
 

@@ -30,8 +30,8 @@ type Host struct {
 	// possibly a fraction; 0 means no limit.
 	CPUQuota    float64 `json:"cpu_quota,omitempty"`
 	MemoryBytes int64   `json:"memory_bytes"`
-	// CPUGovernor names the way in which processors choose their frequency, such as "performance";
-	// empty where the kernel does not choose, as in most virtual machines.
+	// CPUGovernor is how the processors choose their frequency, such as "performance"; empty where
+	// the kernel does not choose, as in most virtual machines.
 	CPUGovernor string `json:"cpu_governor,omitempty"`
 	// ClockSync is "synchronized" if a time service keeps the clock, else "not
 	// synchronized"; empty if unknown. ClockMaxError and ClockEstError are the largest and the

@@ -383,7 +383,7 @@ type LogCut struct {
 type Release struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Kind is the way in which it was obtained: "archive", "go build", "maven" or "local".
+	// Kind is how it was obtained: "archive", "go build", "maven" or "local".
 	Kind string `json:"kind"`
 	// Source is where it came from: a URL, a module at a version, a path.
 	Source string `json:"source"`

@@ -198,7 +198,7 @@ func (i *Issuer) FailBack(ctx context.Context) (load.FailedBack, error) {
 	return <-result, nil
 }
 
-// reconnect returns the way to replace the connections of a step. The first loss and the first
+// reconnect returns the means to replace the connections of a step. The first loss and the first
 // replacement are events; the step counts all losses and replacements.
 func (i *Issuer) reconnect() *load.Reconnect {
 	var lost, opened sync.Once

@@ -10,8 +10,8 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Preload describes the way in which keys are written before a load. Clients and Connections are
-// numbers over all parts; a request has up to PerRequest keys.
+// Preload describes the writing of keys before a load. Clients and Connections are numbers over all
+// parts; a request has up to PerRequest keys.
 type Preload struct{ Clients, Connections, PerRequest int }
 
 // Preload grants the sessions and writes the keys for this part. Any goroutine may call progress:

@@ -152,7 +152,7 @@ func (l *Load) op(e *load.Ended) consistency.Op {
 	return o
 }
 
-// kindOf returns the way in which an operation uses its key.
+// kindOf returns how an operation uses its key.
 func kindOf(op workload.Op) consistency.Kind {
 	switch op {
 	case workload.OpRead, workload.OpReadOneshot:

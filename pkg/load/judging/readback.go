@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
-// Back describes the way in which written keys are read back.
+// Back describes how written keys are read back.
 type Back struct {
 	// Mode is the strongest read mode in the database.
 	Mode workload.ReadMode

@@ -17,7 +17,7 @@ const (
 	mostSeconds   = 31 * 24 * 3600
 )
 
-// ReportMessages encodes a judgement.
+// ReportMessages encodes a part's judgement.
 func ReportMessages(r judging.Report) (list []*pb.JudgeResponse, err error) {
 	for some := range slices.Chunk(r.Seconds, secondsAtOnce) {
 		data, err := encode(&some)
@@ -38,7 +38,7 @@ func ReportMessages(r judging.Report) (list []*pb.JudgeResponse, err error) {
 	return append(list, &pb.JudgeResponse{Record: &pb.JudgeResponse_Report{Report: data}}), err
 }
 
-// Report is a judgement assembled from messages.
+// Report is a part's judgement, assembled from messages.
 type Report struct{ judging.Report }
 
 // Take takes a message, and reports whether it was the last.

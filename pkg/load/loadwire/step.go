@@ -22,10 +22,10 @@ func StepOf(m *pb.LoadStep) (load.Step, error) {
 	return s, err
 }
 
-// EndMessage encodes a step end.
+// EndMessage encodes the end of a step.
 func EndMessage(e issuer.End) ([]byte, error) { return encode(&e) }
 
-// EndOf decodes a step end. Its times are in UTC.
+// EndOf decodes the end of a step. Its times are in UTC.
 func EndOf(data []byte) (e issuer.End, err error) {
 	if err := decode(data, &e); err != nil {
 		return issuer.End{}, err

@@ -179,7 +179,7 @@ func (p *Pool) Waiting() int64 {
 // queue is sessions in their order.
 type queue struct {
 	ring  []database.SessionID // a power of two long
-	first int                  // the first place in the ring
+	first int                  // the place of the first one in the ring
 	n     int
 }
 

@@ -97,8 +97,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A request that finds no session is not sent, and each session is counted by the way in which it
-// ended.
+// A request that finds no session is not sent, and each session is counted by its end.
 func TestAccounts(t *testing.T) {
 	p, m := filled(t, 3)
 	m.panics = true

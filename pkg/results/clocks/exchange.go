@@ -76,7 +76,7 @@ func (s *Estimate) Best() Exchange { return s.best }
 // errors. It is 0 if one offset fits all exchanges.
 func (s *Estimate) Moved() time.Duration { return time.Duration(max(s.least-s.most, 0)) }
 
-// Furthest returns the distance that the clock surely had from the client clock at some time: the
+// Furthest returns the distance that the clock surely was from the client clock at some time: the
 // largest not within the error of its exchange.
 func (s *Estimate) Furthest() time.Duration { return time.Duration(max(s.least, -s.most, 0)) }
 

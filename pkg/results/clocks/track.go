@@ -99,7 +99,7 @@ func windows(sorted []Exchange) []window {
 	return list
 }
 
-// reach returns the distance that two offsets may have: both errors, and the drift between them.
+// reach returns the most by which two offsets may differ: both errors, and the drift between them.
 func reach(a, b Exchange) int64 {
 	apart := a.UnixNano - b.UnixNano
 	return a.ErrorNS + b.ErrorNS + int64(drift*float64(max(apart, -apart)))

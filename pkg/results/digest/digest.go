@@ -73,7 +73,7 @@ type Difference struct {
 	Err error
 }
 
-// OfData returns the digest of contents.
+// OfData returns the digest of a file's contents.
 func OfData(data []byte) Digest {
 	sum := sha256.Sum256(data)
 	return Digest{int64(len(data)), hex.EncodeToString(sum[:])}

@@ -20,7 +20,7 @@ const (
 )
 
 // checkHistogram returns why a compressed histogram must not be decoded: decoders allocate as much
-// as its header and its compression request. The layout is V2 encoding in HdrHistogram, big endian.
+// as its header and its compression request. The layout is HdrHistogram's V2 encoding, big endian.
 func checkHistogram(text string) error {
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

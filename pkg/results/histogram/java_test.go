@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// hdrJar is the implementation in the HdrHistogram project, fetched once by Maven.
+// hdrJar is HdrHistogram's own implementation, fetched once by Maven.
 const hdrJar = "HdrHistogram-2.2.2.jar"
 
 // javaHistogram returns the path to the jar with the HdrHistogram log processor. A machine without

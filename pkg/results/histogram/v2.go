@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// V2 encodes histograms in V2 encoding of HdrHistogram, as bytes that, unlike those in logs, are
+// V2 encodes histograms in HdrHistogram's V2 encoding, as bytes that, unlike those in logs, are
 // neither compressed nor text: so a second costs little processor time. It keeps its memory for the
 // next histogram, and is not safe for concurrent use.
 type V2 struct {

@@ -59,7 +59,7 @@ func (t *Timeline) addStep(rows []results.Progress, run *results.DatabaseRun, s 
 // part has the bounds of a step's measured part.
 type part struct {
 	step     int
-	start    int64 // in the step
+	start    int64 // of the step
 	from, to int64
 }
 
