@@ -49,7 +49,7 @@ func (d *Data) inPanels(name, what string, y figure.Axis, panels bool) figure.Fi
 	return f
 }
 
-// inside reports whether a second lies inside a step of the load.
+// inside reports whether a second lies inside the steps of a load.
 func inside(r *run.Run, unix int64) bool {
 	return len(r.Windows.Measured) == 0 || r.Windows.Inside(unix)
 }
