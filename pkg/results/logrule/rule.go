@@ -92,9 +92,9 @@ func oneGroup(pattern string) (*regexp.Regexp, error) {
 type Found struct {
 	// Event is the event kind.
 	Event string
-	// Duration is the event's duration; 0 if the line does not give one.
+	// Duration is 0 if the line does not give one.
 	Duration time.Duration
-	// Amount is the event's amount in Unit; Unit is "" if the line does not give one.
+	// Amount is in Unit; Unit is "" if the line does not give an amount.
 	Amount float64
 	Unit   string
 }

@@ -62,7 +62,7 @@ func (m *Matcher) Scan(r io.Reader, year int, each func(*Line) error) error {
 		if err := m.scanLine(&now, each); err != nil {
 			return err
 		}
-		for more && err == nil { // a long line's rest
+		for more && err == nil { // the rest of a long line
 			_, more, err = lines.ReadLine()
 		}
 	}

@@ -23,7 +23,7 @@ const maxSize = 64 << 20
 // ErrOtherRun is the error for a manifest next to another run's classic files.
 var ErrOtherRun = errors.New("the classic summary of this manifest does not exist any more")
 
-// record is the manifest for one database's run, with the summary to which it belongs.
+// record is the manifest for the run of one database, with the summary to which it belongs.
 type record struct {
 	// Summary is the hexadecimal SHA-256 of the summary next to which the manifest was written:
 	// the next run overwrites classic files.
@@ -36,7 +36,7 @@ func Path(summary string) string {
 	return strings.TrimSuffix(summary, filepath.Ext(summary)) + ".run.json"
 }
 
-// Write writes one database's manifest next to an existing classic summary.
+// Write writes the manifest for one database next to an existing classic summary.
 func Write(summary string, m *results.Manifest) error {
 	hash, err := hashOf(summary)
 	if err != nil {
@@ -78,7 +78,7 @@ func Read(summary string) (*results.Manifest, error) {
 	return &s.Manifest, nil
 }
 
-// hashOf returns a small file's SHA-256 in hexadecimal.
+// hashOf returns the SHA-256 of a small file in hexadecimal.
 func hashOf(path string) (string, error) {
 	data, err := regularfile.Read(path, maxSize)
 	if err != nil {
