@@ -3,8 +3,8 @@ GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty --abbrev=12 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
-# How many packages are tested at once, those that took longest first: their clusters mostly wait.
-AT_ONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 2)))
+# Number of packages tested at once, those that took longest first: their clusters wait most of the time.
+AT_ONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 # Packages whose tests measure times or run programs against deadlines: make flakes repeats them.
 TIMED   := agent|cmd/dbtester|control|pkg/load(/(selfcheck|stops|wakeup))?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
 # Packages that compute for long and start few goroutines, and the program's, whose tests start it
@@ -49,7 +49,7 @@ race check: export DBTESTER_MEMBER = $(CURDIR)/bin/member
 
 race: tools-build ## tests with the race detector, without databases to install, but those of PLAIN
 	@mkdir -p bin && $(GO) build -o bin/ ./tools/member
-	CI= $(GO) test -race -short -p $(AT_ONCE) -vet=off -timeout 60m $$($(GO) list $(PACKAGES) | grep -vE '/($(PLAIN))$$')
+	CI= $(GO) test -race -short -vet=off -timeout 60m $$($(GO) list $(PACKAGES) | grep -vE '/($(PLAIN))$$')
 
 test-long: tools-test ## what make test and make race leave out: PLAIN with the race detector, suites of databases whole with each transport and release, more lies of servers and stores, more races, kills at every step, 4 GiB over one stream; half an hour
 	DBTESTER_LONG=1 $(GO) test -race -vet=off -p 2 -timeout 60m -run '^Test(Conformance|Secure|LoseMember|RecordedAnswers)' $(SUITES)

@@ -40,7 +40,7 @@ locks: {contenders: [2, 5], hold: 1ms, ttl: 5s}
 databases:
   fake__queue: {options: {hand_over: 3ms}}
   fake__lottery: {locks: {recipe: lottery, names: 2}, options: {hand_over: 3ms}}
-  fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 20, old_fence_every: 17}}
+  fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 5, old_fence_every: 17}}
 `)
 	for n, want := range []struct {
 		order locks.Order

@@ -2,7 +2,7 @@ package consistency
 
 // collect lists the values that the key's requests touched, by number.
 func (j *Judge) collect(k *key, head int32) {
-	j.touches, j.guard.replaced = j.touches[:0], j.guard.replaced[:0]
+	j.touches, j.swaps.replaced = j.touches[:0], j.swaps.replaced[:0]
 	for n := head; n != none; n = j.next[n] {
 		switch o := &j.batch[n]; {
 		case o.Outcome == OK && o.Kind == Write:
@@ -31,7 +31,7 @@ func (j *Judge) collectWrite(k *key, n int32) {
 			k.wrote = true
 			j.touch(o.Request, n, wroteIt)
 			if o.Kind == Guarded && o.Known && !j.opts.Weaker {
-				j.guard.add(o)
+				j.swaps.add(o)
 			}
 		case Unknown:
 			k.wrote = true

@@ -24,7 +24,7 @@ type Judge struct {
 	tainted       bool    // some key is
 	touches       []touch
 	merged        []zone
-	guard         guard
+	swaps         swaps
 	sorter        sorter
 	sweep         sweeper
 	memory        memory

@@ -15,8 +15,8 @@ func (j *Judge) register(k *key, head int32) {
 	j.extend(k)
 	j.expire(k)
 	j.exclude(k)
-	if len(j.guard.replaced) > 0 {
-		j.guard.judge(&k.made().versions, j.before, func(first Replaced, again *replacement) { j.replacedAgain(k, first, again) })
+	if len(j.swaps.replaced) > 0 {
+		j.swaps.judge(&k.made().versions, j.before, func(first Replaced, again *replacement) { j.replacedAgain(k, first, again) })
 	}
 	j.judgeAbsent(k)
 	j.close(k)

@@ -6,24 +6,24 @@ import (
 	"sort"
 )
 
-// guard finds versions of a key that more than one guarded write replaced. It keeps memory for
+// swaps finds versions of a key that more than one guarded write replaced. It keeps memory for
 // that.
-type guard struct {
+type swaps struct {
 	replaced []replacement // by requests on the current key
 	// greatest has for each write, sorted by end, the one with the greatest version up to it.
 	greatest []int
 }
 
 // add adds the version that a request in the batch replaced.
-func (g *guard) add(o *Op) {
-	g.replaced = append(g.replaced, replacement{Replaced: Replaced{Version: o.Read, Request: o.Request, Client: o.Client, Sent: o.Sent, End: o.End}})
+func (s *swaps) add(o *Op) {
+	s.replaced = append(s.replaced, replacement{Replaced: Replaced{Version: o.Read, Request: o.Request, Client: o.Client, Sent: o.Sent, End: o.End}})
 }
 
 // judge calls again with each version that was replaced before and the write that replaced it
 // again, and keeps the versions that requests sent at or after before may contradict. It is exact:
 // forgotten versions can only contradict by the greatest one.
-func (g *guard) judge(v *versions, before int64, again func(before Replaced, again *replacement)) {
-	all := append(v.open, g.replaced...)
+func (s *swaps) judge(v *versions, before int64, again func(before Replaced, again *replacement)) {
+	all := append(v.open, s.replaced...)
 	slices.SortFunc(all, func(a, b replacement) int {
 		return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.End, b.End), cmp.Compare(a.Request, b.Request))
 	})
@@ -34,13 +34,13 @@ func (g *guard) judge(v *versions, before int64, again func(before Replaced, aga
 	}
 	// The write with the greatest version decides among those that had ended when one was sent.
 	slices.SortFunc(all, func(a, b replacement) int { return cmp.Compare(a.End, b.End) })
-	g.greatest = g.greatest[:0]
+	s.greatest = s.greatest[:0]
 	for n := range all {
 		most := n
-		if n > 0 && all[g.greatest[n-1]].Version > all[n].Version {
-			most = g.greatest[n-1]
+		if n > 0 && all[s.greatest[n-1]].Version > all[n].Version {
+			most = s.greatest[n-1]
 		}
-		g.greatest = append(g.greatest, most)
+		s.greatest = append(s.greatest, most)
 	}
 	for n := range all {
 		r := &all[n]
@@ -48,7 +48,7 @@ func (g *guard) judge(v *versions, before int64, again func(before Replaced, aga
 			again(*v.closed, r)
 		}
 		if ended := sort.Search(n, func(i int) bool { return all[i].End >= r.Sent }); ended > 0 {
-			if first := &all[g.greatest[ended-1]]; first.contradicts(&r.Replaced) {
+			if first := &all[s.greatest[ended-1]]; first.contradicts(&r.Replaced) {
 				again(first.Replaced, r)
 			}
 		}

@@ -59,7 +59,7 @@ func create(dir string) (*segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock shows other checks that the file is in use. On a file system without locks, other
+	// The lock shows other checks that the file is in use. On a file system without locking, other
 	// checks find no lock either and remove nothing.
 	_ = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	return &segment{file}, nil
