@@ -9,12 +9,16 @@ import (
 	"strings"
 )
 
-// habits are words that comments use in place of the field's own. The last row has two words the
-// field uses.
+// habits are words that comments use in place of the field's own, or use too often: in comments of
+// net/http, cmd/go, etcd and gRPC, "of" occurs 129 to 177 times in 10,000 words, a possessive 16 to
+// 44 times, and "how" 1 to 4 times. The last row has two words the field uses.
 var habits = []struct {
 	name  string
 	match *regexp.Regexp
 }{
+	{"of", regexp.MustCompile(`(?i)\bof\b`)},
+	{"possessives", regexp.MustCompile(`(?i)[a-z]('s|s')([\s.,;:)]|$)`)},
+	{"how", regexp.MustCompile(`(?i)\bhow\b`)},
 	{"what", regexp.MustCompile(`(?i)\bwhat\b`)},
 	{"say, says, said", regexp.MustCompile(`(?i)\b(say|says|said)\b`)},
 	{"tell, tells, told", regexp.MustCompile(`(?i)\b(tell|tells|told)\b`)},
