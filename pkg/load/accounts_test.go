@@ -27,8 +27,8 @@ func TestWorkersThatMiscount(t *testing.T) {
 		r.shards.of(0).record(f, &done{due: now, sent: now, end: now, phase: measure, op: op})
 	}
 	never := func(r *Recorder) (op int) {
-		i, _, _ := r.offered.step.schedule.Next()
-		op = r.offered.step.work.Op(i)
+		i, _, _ := r.offered.plan.schedule.Next()
+		op = r.offered.plan.work.Op(i)
 		return op
 	}
 	for _, c := range []struct {

@@ -53,11 +53,11 @@ type flusher struct {
 }
 
 // begin starts a step whose first second follows flushed.
-func (f *flusher) begin(st *plan, flushed int64, g grid) {
+func (f *flusher) begin(p *plan, flushed int64, g grid) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ticks.begin(st, g)
-	f.records.step, f.members.step, f.flushed = st, st, flushed
+	f.ticks.begin(p, g)
+	f.records.plan, f.members.plan, f.flushed = p, p, flushed
 }
 
 // run flushes every second until ctx ends; end flushes the rest.
@@ -145,19 +145,19 @@ func (f *flusher) flushUntil(sec, tick, end int64) {
 	second.Intervals[0].GapNS = f.stops.In(sec)
 	f.accounts.add(second.Intervals, read)
 	if second.Last {
-		if !f.records.step.rated() {
+		if !f.records.plan.rated() {
 			f.accounts.offer(second.Intervals, f.offered.used())
 		}
-		f.keep(f.accounts.settle(f.records.step.Index))
+		f.keep(f.accounts.settle(f.records.plan.Index))
 	}
 	f.accounts.gauges(second.Intervals)
 	f.keep(f.sink.Second(second))
 	counts, _, _ := f.accounts.totals()
-	st := f.records.step
-	span := min(f.clock.SecondStart(sec+1), end) - max(f.clock.SecondStart(sec), st.start)
-	step := st.Step
-	step.Start = f.clock.Time(st.start)
-	f.meter.Report(step, time.Duration(f.clock.Now()-st.start), time.Duration(span), counts, second)
+	p := f.records.plan
+	span := min(f.clock.SecondStart(sec+1), end) - max(f.clock.SecondStart(sec), p.start)
+	step := p.Step
+	step.Start = f.clock.Time(p.start)
+	f.meter.Report(step, time.Duration(f.clock.Now()-p.start), time.Duration(span), counts, second)
 	f.merged.reset()
 }
 

@@ -93,7 +93,7 @@ func (m *memberCounts) takeHistograms(into *memberCounts) {
 // memberRows turns counts by member into members.csv rows and histograms. One goroutine at a time
 // calls its methods.
 type memberRows struct {
-	step   *plan
+	plan   *plan
 	merged []results.MemberSecond // for one second, in slot order
 	rows   []results.MemberSecond // from the last call
 }
@@ -104,7 +104,7 @@ func (r *memberRows) second(sec int64) []results.MemberSecond {
 	for n := range r.merged {
 		m := &r.merged[n]
 		if m.OK+m.Failed+m.Unknown > 0 {
-			m.Second, m.Step, m.Phase, m.Member = sec, r.step.Index, phases[n%numPhases], n/numPhases-1
+			m.Second, m.Step, m.Phase, m.Member = sec, r.plan.Index, phases[n%numPhases], n/numPhases-1
 			r.rows = append(r.rows, *m)
 		}
 	}
@@ -114,10 +114,10 @@ func (r *memberRows) second(sec int64) []results.MemberSecond {
 
 // totals passes step histograms to a function.
 func (r *memberRows) totals(all *memberCounts, start, end time.Time, write func(MemberTotal)) {
-	timing := results.TimingOf(r.step.rated())
+	timing := results.TimingOf(r.plan.rated())
 	for n, h := range all.histograms {
 		if h != nil {
-			series := results.MemberSeries{Timing: timing, Step: r.step.Index, Member: n - 1}
+			series := results.MemberSeries{Timing: timing, Step: r.plan.Index, Member: n - 1}
 			write(MemberTotal{Series: series, Histogram: h, Start: start, End: end})
 		}
 	}

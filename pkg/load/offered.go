@@ -16,7 +16,7 @@ type offered struct {
 
 	// mu orders counts and a changed end: an interrupt comes before or after a second is counted.
 	mu     sync.Mutex
-	step   *plan
+	plan   *plan
 	due    int64 // requests due in flushed seconds
 	grid   grid
 	at     int64   // the moment up to which requests were counted
@@ -31,17 +31,17 @@ type offered struct {
 }
 
 // begin starts to count a step.
-func (o *offered) begin(st *plan, g grid) {
+func (o *offered) begin(p *plan, g grid) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.step, o.due, o.asked, o.at, o.grid = st, 0, 0, st.start, g
+	o.plan, o.due, o.asked, o.at, o.grid = p, 0, 0, p.start, g
 	o.tick, o.taken, o.takenBy = make([]int64, len(o.counts)/numPhases), 0, make([]int64, len(o.counts)/numPhases)
 	o.end.open()
-	if !st.rated() {
+	if !p.rated() {
 		return
 	}
-	if _, last := st.schedule.Due(0); last < schedule.Never {
-		o.end.atMost(st.start + last + 1)
+	if _, last := p.schedule.Due(0); last < schedule.Never {
+		o.end.atMost(p.start + last + 1)
 	}
 }
 
@@ -52,7 +52,7 @@ func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	clear(o.counts)
-	if !o.step.rated() {
+	if !o.plan.rated() {
 		o.take()
 		return o.counts
 	}
@@ -68,19 +68,19 @@ func (o *offered) in(sec int64, tick func(number int64, due []int64)) []int64 {
 // count counts the requests due until a moment, within the phase and the tick in which the last
 // count ended.
 func (o *offered) count(until int64, tick func(number int64, due []int64)) {
-	p, k := o.step.phase(o.at-o.step.start), o.grid.of(o.at)
+	p, k := o.plan.phase(o.at-o.plan.start), o.grid.of(o.at)
 	_, to := o.grid.bounds(k)
-	until = min(until, to) - o.step.start
+	until = min(until, to) - o.plan.start
 	if p < coolDown {
-		until = min(until, o.step.phaseEnd[p])
+		until = min(until, o.plan.phaseEnd[p])
 	}
-	o.at = o.step.start + until
+	o.at = o.plan.start + until
 	upTo := o.dueBefore(until)
 	if upTo <= o.due {
 		return
 	}
 	clear(o.tick)
-	o.step.count(o.due, upTo, o.tick)
+	o.plan.count(o.due, upTo, o.tick)
 	for op, n := range o.tick {
 		o.counts[p*len(o.tick)+op] += n
 	}
@@ -93,9 +93,9 @@ func (o *offered) count(until int64, tick func(number int64, due []int64)) {
 // of time; if this process was stopped until that time had passed, issuing ends now.
 func (o *offered) dueBefore(t int64) int64 {
 	o.asked = max(o.asked, t)
-	before, last := o.step.schedule.Due(o.asked)
-	if last < schedule.Never && o.step.start+last+1 < o.end.at() {
-		o.shards.hold(func() { o.end.atMost(max(o.step.start+last+1, o.clock.Now()+1)) })
+	before, last := o.plan.schedule.Due(o.asked)
+	if last < schedule.Never && o.plan.start+last+1 < o.end.at() {
+		o.shards.hold(func() { o.end.atMost(max(o.plan.start+last+1, o.clock.Now()+1)) })
 	}
 	return before
 }
@@ -111,8 +111,8 @@ func (o *offered) used() []int64 {
 
 // take counts the requests handed out since the last call.
 func (o *offered) take() {
-	n := o.step.schedule.Used()
-	o.step.count(o.taken, n, o.takenBy)
+	n := o.plan.schedule.Used()
+	o.plan.count(o.taken, n, o.takenBy)
 	o.taken = n
 }
 

@@ -104,32 +104,32 @@ func (r *Recorder) Stops() results.Stops { return r.stops.All() }
 
 // allocate makes all histograms that a step without failures needs. So they neither take
 // time during the load nor make memory depend on its length.
-func (r *Recorder) allocate(st *plan) {
+func (r *Recorder) allocate(p *plan) {
 	ops := len(r.accounts.ops)
-	for p := range phases {
-		if !st.has(p) {
+	for phase := range phases {
+		if !p.has(phase) {
 			continue
 		}
-		from, to := p*ops, (p+1)*ops
-		r.shards.allocate(from, to, st.rated())
-		r.flusher.merged.allocate(from, to, st.rated())
+		from, to := phase*ops, (phase+1)*ops
+		r.shards.allocate(from, to, p.rated())
+		r.flusher.merged.allocate(from, to, p.rated())
 		for n := from; n < to; n++ {
-			r.flusher.records.totals[n].allocate(st.rated())
+			r.flusher.records.totals[n].allocate(p.rated())
 		}
 	}
 	r.lag.allocate()
 }
 
 // begin prepares for a step. Flights belong to its clients.
-func (r *Recorder) begin(st *plan, flights []*flight) {
-	flushed := r.clock.Second(st.start) - 1
-	g := st.grid(r.issueEnd)
-	r.offered.begin(st, g)
+func (r *Recorder) begin(p *plan, flights []*flight) {
+	flushed := r.clock.Second(p.start) - 1
+	g := p.grid(r.issueEnd)
+	r.offered.begin(p, g)
 	r.accounts.begin()
-	r.flusher.begin(st, flushed, g)
-	r.shards.begin(flushed, st, g, flights)
+	r.flusher.begin(p, flushed, g)
+	r.shards.begin(flushed, p, g, flights)
 	r.history.begin(len(flights))
-	r.fails.begin(flushed, st.rated())
+	r.fails.begin(flushed, p.rated())
 }
 
 // endIssue ends issuing at the time that a function returns, which must be later than its clock

@@ -14,7 +14,7 @@ import (
 // operation, and totals for the whole step.
 type records struct {
 	ops    []workload.Op
-	step   *plan
+	plan   *plan
 	totals []latencies // as in a slot
 }
 
@@ -58,12 +58,12 @@ func (r *records) failures(list []Latency, of *[len(workload.LatencyOutcomes)]su
 // row makes the counts in the row for the n-th phase and operation.
 func (r *records) row(sec int64, n int, t *tally, due int64) results.Interval {
 	row := results.Interval{
-		Second: sec, Step: r.step.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.step.Clients,
+		Second: sec, Step: r.plan.Index, Phase: phases[n/len(r.ops)], Operation: string(r.ops[n%len(r.ops)]), Clients: r.plan.Clients,
 		Due: due, Sent: t.sent, Shed: t.shed, Unsent: t.unsent, Queued: t.queued, Late: t.late,
 		OK: t.ended[workload.OK], Failed: t.ended[workload.Failed], Unknown: t.ended[workload.Unknown], WaitingNS: t.waiting,
 		WrittenBytes: t.written,
 	}
-	if !r.step.rated() {
+	if !r.plan.rated() {
 		row.Due = row.Sent // in a closed loop, a request is due when it is sent
 	}
 	return row
@@ -85,7 +85,7 @@ func (r *records) latency(row *results.Interval, s *summary, n, c int, o workloa
 func (r *records) series(n, c int, o workload.Outcome) results.Series {
 	return results.Series{
 		Timing: results.Timings[c], Operation: string(r.ops[n%len(r.ops)]), Outcome: o,
-		Step: r.step.Index, Phase: phases[n/len(r.ops)],
+		Step: r.plan.Index, Phase: phases[n/len(r.ops)],
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *records) errorCounts(sec int64, f failed) []results.ErrorCount {
 	}
 	for _, by := range slices.SortedFunc(maps.Keys(f.counts), order) {
 		c := *f.counts[by]
-		c.Second, c.Step = sec, r.step.Index
+		c.Second, c.Step = sec, r.plan.Index
 		list = append(list, c)
 	}
 	return list

@@ -103,13 +103,13 @@ func (s *shard) unsent(now int64, phase, op int, n int64) {
 }
 
 // begin prepares for a step; flights are added by add.
-func (s *shard) begin(flushed int64, st *plan, g grid) {
+func (s *shard) begin(flushed int64, p *plan, g grid) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ticks.grid = g
-	s.open.flushed, s.rated, s.flights = flushed, st.rated(), s.flights[:0]
+	s.open.flushed, s.rated, s.flights = flushed, p.rated(), s.flights[:0]
 	s.inside, s.waited, s.delay = 0, 0, 0
-	s.window, s.coolDown = st.window(), st.coolDownStart()
+	s.window, s.coolDown = p.window(), p.coolDownStart()
 }
 
 func (s *shard) add(f *flight) {

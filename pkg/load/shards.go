@@ -43,9 +43,9 @@ func (s *shards) allocate(from, to int, rated bool) {
 
 // begin prepares for a step whose first second follows flushed. Flights belong to its
 // clients, in order.
-func (s *shards) begin(flushed int64, st *plan, g grid, flights []*flight) {
+func (s *shards) begin(flushed int64, p *plan, g grid, flights []*flight) {
 	for _, one := range s.all {
-		one.begin(flushed, st, g)
+		one.begin(flushed, p, g)
 	}
 	for n, f := range flights {
 		s.of(n).add(f)

@@ -11,7 +11,7 @@ import (
 // answers. One goroutine at a time calls its methods.
 type tickRows struct {
 	ops  []workload.Op
-	step *plan
+	plan *plan
 	grid grid
 	// taken are the ticks taken from the shards and not yet written, in order.
 	taken []tickCounts
@@ -24,9 +24,9 @@ type tickRows struct {
 }
 
 // begin starts a step.
-func (r *tickRows) begin(st *plan, g grid) {
-	r.step, r.grid, r.taken, r.inFlight = st, g, r.taken[:0], [maxOps]int64{}
-	r.next = r.grid.of(st.start)
+func (r *tickRows) begin(p *plan, g grid) {
+	r.plan, r.grid, r.taken, r.inFlight = p, g, r.taken[:0], [maxOps]int64{}
+	r.next = r.grid.of(p.start)
 	r.gaps = Gaps{}
 }
 
@@ -64,29 +64,29 @@ func (r *tickRows) before(end, until int64) ([]results.Progress, []Answers) {
 func (r *tickRows) write(t *tickCounts, until int64) {
 	from, to := r.grid.bounds(t.number)
 	if from >= r.grid.window && to <= r.grid.cut() && t.last != 0 {
-		a := Answers{First: t.first - r.step.start, Last: t.last - r.step.start}
+		a := Answers{First: t.first - r.plan.start, Last: t.last - r.plan.start}
 		r.gaps.Add(a)
 		r.answers = append(r.answers, a)
 	}
-	from, to = max(from, r.step.start), max(min(to, until), from)
+	from, to = max(from, r.plan.start), max(min(to, until), from)
 	for o, op := range r.ops {
 		c := &t.ops[o]
 		ended := c.ended[workload.OK] + c.ended[workload.Failed] + c.ended[workload.Unknown]
 		r.inFlight[o] += c.sent - ended
 		due := c.due
-		if !r.step.rated() {
+		if !r.plan.rated() {
 			due = c.sent // in a closed loop, a request is due when it is sent
 		}
 		if due+ended+c.shed+c.unsent+r.inFlight[o] == 0 {
 			continue
 		}
 		row := results.Progress{
-			Step: r.step.Index, FromNS: from - r.step.start, ToNS: to - r.step.start, Operation: string(op),
+			Step: r.plan.Index, FromNS: from - r.plan.start, ToNS: to - r.plan.start, Operation: string(op),
 			Due: due, OK: c.ended[workload.OK], Failed: c.ended[workload.Failed], Unknown: c.ended[workload.Unknown],
 			Shed: c.shed, Unsent: c.unsent, InFlight: r.inFlight[o],
 		}
 		if t.last != 0 {
-			row.Answered(t.first-r.step.start, t.last-r.step.start)
+			row.Answered(t.first-r.plan.start, t.last-r.plan.start)
 		}
 		r.rows = append(r.rows, row)
 	}
@@ -99,6 +99,6 @@ func (r *tickRows) largestGap(end int64) *results.Gap {
 	if end <= r.grid.window {
 		return nil
 	}
-	g := r.gaps.Longest(r.grid.window-r.step.start, end-r.step.start)
+	g := r.gaps.Longest(r.grid.window-r.plan.start, end-r.plan.start)
 	return &g
 }
