@@ -243,17 +243,28 @@ func (r *rig) hurried(file string) (*Outcome, error) {
 // stages pass.
 func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
 	r.t.Helper()
+	return r.repeated(file, func(out *Outcome) string {
+		if stopped := r.stopped(out); stopped > most {
+			return fmt.Sprintf("this process was stopped for %v", stopped)
+		}
+		return ""
+	})
+}
+
+// repeated runs an experiment, and again while spoilt returns a reason, at most attempts times.
+func (r *rig) repeated(file string, spoilt func(*Outcome) (why string)) *Outcome {
+	r.t.Helper()
 	for attempt := 1; ; attempt++ {
 		out, err := r.hurried(file)
 		if err != nil {
 			r.t.Fatalf("run: %v", err)
 		}
 		r.mustBeIdle()
-		stopped := r.stopped(out)
-		if stopped <= most || attempt == attempts {
+		why := spoilt(out)
+		if why == "" || attempt == attempts {
 			return out
 		}
-		r.t.Logf("attempt %d: this process was stopped for %v", attempt, stopped)
+		r.t.Logf("attempt %d: %s", attempt, why)
 	}
 }
 
