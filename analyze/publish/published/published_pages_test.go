@@ -36,15 +36,17 @@ func TestPublishedPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(b.Size(1440, 800), b.Open(page)); err != nil {
-				t.Fatal(err)
+			look := func(width, height int) {
+				t.Helper()
+				if err := errors.Join(b.Size(width, height), b.Open(page)); err != nil {
+					t.Fatal(err)
+				}
 			}
+			look(1440, 800)
 			wantNumber(t, b, "the end of the first screen at 1440 pixels", `Math.round(document.querySelector('.low').getBoundingClientRect().bottom)`, 800+40) // where other fonts are wider, a sentence takes a line more
 			wantNumber(t, b, "pictures of the first screen that are not drawn", `[...document.querySelectorAll('.lead .figure')].filter(f => !f.querySelector('.live path, .live rect')).length`, 0)
 			wantNumber(t, b, "tables of the first screen that must be scrolled", `[...document.querySelectorAll('.low .wide')].filter(w => w.scrollWidth > w.clientWidth + 1).length`, 0)
-			if err := b.Size(390, 844); err != nil {
-				t.Fatal(err)
-			}
+			look(390, 844)
 			wantNumber(t, b, "the width of the page at 390 pixels", `document.documentElement.scrollWidth`, 390)
 		})
 	}
