@@ -37,8 +37,8 @@ test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and
 	@all=$$($(GO) list $(PACKAGES)) || exit 1; status=0; \
 	all=$$(echo "$$all" | awk 'FILENAME != "-" { took[$$2] = $$1; next } { print took[$$1] + 0, $$1 }' test-results/test-times.tsv - | sort -rn | cut -d ' ' -f 2); test -n "$$all" || exit 1; \
 	$(GO) list -test -export $$all >/dev/null; : compile on all processors, link nothing; \
-	bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -p $(AT_ONCE) -vet=off -timeout 60m $$all || status=1; \
-	(cd tools/kube && $(GO) test ./...) || status=1; \
+	bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -p $(AT_ONCE) -vet=off -timeout 60m $(TESTFLAGS) $$all || status=1; \
+	(cd tools/kube && $(GO) test $(TESTFLAGS) ./...) || status=1; \
 	bin/testrun -compare test-results/test-times.tsv -times bin/test-times.tsv; \
 	test ! -s bin/skipped.txt || { echo "Skipped here, with the reasons:"; sort bin/skipped.txt; }; exit $$status
 
@@ -69,9 +69,9 @@ check: verify ## verify, and tests of the packages that changes since BASE reach
 	run() { flags=$$1; shift; test $$# = 0 || $(GO) test $$flags -short -vet=off -timeout 30m $$@ || status=1; }; \
 	run '' $$(echo "$$all" | grep -E '/($(PLAIN))$$'); run -race $$(echo "$$all" | grep -vE '/($(PLAIN))$$'); exit $$status
 
-flakes: ## RUNS runs (10) of packages with clocks or processes beside busy processors: test-results/flakes.md; make flakes [RUNS=3 PACKAGES=./pkg/wire/...]; hours
+flakes: ## make test WHOLE times (3), and packages with clocks or processes until they have RUNS runs (10), beside busy processors: test-results/flakes.md; resumes; make flakes [RUNS=3 TESTFLAGS=-race PACKAGES=./pkg/wire/...]; two hours
 	@mkdir -p bin
-	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(TIMED)|pkg/load/.*,.*))$$') && GO='$(GO)' scripts/flakes.sh $(or $(RUNS),10) $$packages; } $(publish)
+	{ packages=$$($(GO) list $(PACKAGES) | grep -E '/($(if $(filter ./...,$(PACKAGES)),$(TIMED),.*))$$') && GO='$(GO)' TESTFLAGS='$(TESTFLAGS)' scripts/flakes.sh $(or $(WHOLE),$(if $(filter ./...,$(PACKAGES)),3,0)) $(or $(RUNS),10) $$packages; } $(publish)
 
 bench: tools-build ## the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)

@@ -1,63 +1,76 @@
 #!/usr/bin/env bash
-# Runs packages' tests many times beside busy processors, and prints a table of failures:
+# Runs tests many times beside busy processors, and prints a table of their failures:
 #
-#	scripts/flakes.sh RUNS PACKAGE...
+#	scripts/flakes.sh WHOLE RUNS PACKAGE...
 #
-# Each package is compiled once, with the race detector. A loop for each processor keeps the machine
-# busy meanwhile. Each failed run's output stays in results/flakes. The exit code is 1 if any run
-# failed.
+# make test runs WHOLE times with all packages, and then with PACKAGE... until these have RUNS runs.
+# A loop for each processor keeps the machine busy meanwhile. Outputs stay in results/flakes, in a
+# folder for each commit. A run whose output is there is not repeated, so that the script resumes
+# where it was interrupted. The exit code is 1 if any run failed.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go=${GO:-go}
-runs=$1
-shift
-[[ $runs =~ ^[1-9][0-9]*$ ]] || { echo "flakes: RUNS must be a positive number, got $runs" >&2; exit 2; }
-export GORACE=${GORACE:-atexit_sleep_ms=50}
-kept=$PWD/results/flakes
-binaries=$(mktemp -d)
+whole=$1 runs=$2
+shift 2
+[[ $whole =~ ^[0-9]+$ && $runs =~ ^[1-9][0-9]*$ ]] || { echo "flakes: WHOLE and RUNS must be numbers, got $whole and $runs" >&2; exit 2; }
+module=$($go list -m)
+mapfile -t packages < <($go list "$@")
+commit=$(git describe --always --dirty --abbrev=12 --exclude '*')
+kept=$PWD/results/flakes/$commit
+mkdir -p "$kept"
+
 loops=()
 stop_loops() {
 	test ${#loops[@]} = 0 || { kill "${loops[@]}" && wait "${loops[@]}" || true; } 2>/dev/null
-	rm -rf "$binaries"
 }
 trap stop_loops EXIT
-mkdir -p "$kept"
+for _ in $(seq "$(nproc)"); do
+	(while :; do :; done) &
+	loops+=($!)
+done
 
-module=$($go list -m)
-all=0
+for run in $(seq "$((whole > runs ? whole : runs))"); do
+	log=$kept/$run.log
+	test ! -e "$log" || continue
+	of=${packages[*]}
+	((run > whole)) || of=./...
+	began=$SECONDS
+	make test GO="$go" PACKAGES="$of" TESTFLAGS="-count=1 ${TESTFLAGS-}" >"$log.part" 2>&1 || echo "flakes: run $run failed: $log" >&2
+	echo "flakes took $((SECONDS - began)) s" >>"$log.part"
+	mv "$log.part" "$log"
+done
+
 echo "# Tests beside busy processors"
 echo
-echo "\`make flakes\` ran each package below beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-), race detector), on $(date -u +%F)."
+if ((whole == 0)); then
+	what="$runs times with the packages below"
+else
+	what="$whole times with all packages, and with those that have clocks or processes until they had $runs runs"
+fi
+echo "\`make flakes\` ran \`make test\` beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-)${TESTFLAGS:+, $TESTFLAGS}) until $(date -u +%F), at $commit: $what. Packages are tested several at once."
 echo
-echo "| package | runs | failed | seconds, median | longest |"
-echo "|---|---|---|---|---|"
-mapfile -t packages < <($go list "$@")
-for package in "${packages[@]}"; do
-	binary=$binaries/$(echo "$package" | tr / -).test
-	$go test -c -race -o "$binary" "$package" >&2
-	test -e "$binary" || continue # it has no tests
-	if test ${#loops[@]} = 0; then
-		for _ in $(seq "$(nproc)"); do
-			(while :; do :; done) &
-			loops+=($!)
-		done
-	fi
-	failed=0
-	times=()
-	for run in $(seq "$runs"); do
-		log=$kept/$(basename "$binary" .test)-$run.log
-		began=$(date +%s.%N)
-		if (cd "$($go list -f '{{.Dir}}' "$package")" && "$binary" -test.timeout 60m) >"$log" 2>&1; then
-			rm "$log"
-		else
-			failed=$((failed + 1)) all=1
-			echo "flakes: $package failed in run $run: $log" >&2
-		fi
-		times+=("$(awk -v a="$began" -v b="$(date +%s.%N)" 'BEGIN { printf "%.1f", b - a }')")
-	done
-	mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
-	echo "| \`${package#"$module"/}\` | $runs | $failed | ${times[$((runs / 2))]} | ${times[-1]} |"
-done
-exit $all
+# Lines of go test are "ok  	PACKAGE	1.2s" and "FAIL	PACKAGE	1.2s".
+awk -F '\t' -v module="$module/" '
+	FNR == 1 { logs++; failures[logs] = 0 }
+	/^(ok  |FAIL)\t/ {
+		sub(module, "", $2)
+		runs[$2]++
+		if ($1 == "FAIL") { failed[$2]++; failures[logs]++ }
+		took[$2, runs[$2]] = $3 + 0
+	}
+	/^flakes took / { split($0, words, " "); wall[logs] = words[3] }
+	END {
+		print "| run | packages that failed | minutes |\n|---|---|---|"
+		for (i = 1; i <= logs; i++) printf "| %d | %d | %.0f |\n", i, failures[i], wall[i] / 60
+		print "\n| package | runs | failed | seconds, median | longest |\n|---|---|---|---|---|"
+		for (name in runs) {
+			n = runs[name]
+			for (i = 2; i <= n; i++) for (j = i; j > 1 && took[name, j] < took[name, j - 1]; j--) {
+				swap = took[name, j]; took[name, j] = took[name, j - 1]; took[name, j - 1] = swap
+			}
+			printf "| `%s` | %d | %d | %.1f | %.1f |\n", name, n, failed[name], took[name, int(n / 2) + 1], took[name, n] | "sort"
+		}
+	}' $(ls "$kept"/*.log | sort -V)
+! grep -qE '^FAIL|^make: .*Error' "$kept"/*.log
