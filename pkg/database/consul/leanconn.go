@@ -53,7 +53,7 @@ func (c *leanConn) exchange(ctx context.Context, head, value []byte, expect bool
 	}
 	c.End(err == nil && !a.last)
 	if err != nil {
-		if reason := ended(ctx); reason != nil {
+		if reason := exchange.Ended(ctx); reason != nil {
 			err = reason
 		}
 		return 0, nil, err

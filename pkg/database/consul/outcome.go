@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/consul/api"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // classify classifies the error of a request, nil for nil. The error text has no URL, because a URL
@@ -28,7 +28,7 @@ func classify(ctx context.Context, err error) error {
 		if refused {
 			return database.NotApplied(class, err)
 		}
-		if end := ended(ctx); end != nil && class == database.ClassOther && hasEnd(status.Body) {
+		if end := exchange.Ended(ctx); end != nil && class == database.ClassOther && hasEnd(status.Body) {
 			class = classOfEnd(end)
 		}
 		return database.MaybeApplied(class, err)
@@ -42,7 +42,7 @@ func classify(ctx context.Context, err error) error {
 	var network net.Error
 	switch {
 	case errors.As(err, &op) && op.Op == "dial":
-		if ended(ctx) != nil {
+		if exchange.Ended(ctx) != nil {
 			return before(ctx)
 		}
 		return database.NotApplied(database.ClassUnavailable, err)
@@ -50,7 +50,7 @@ func classify(ctx context.Context, err error) error {
 		return database.NotApplied(database.ClassConflict, err)
 	case errors.Is(err, context.Canceled), errors.Is(ctx.Err(), context.Canceled):
 		return database.MaybeApplied(database.ClassCancelled, err)
-	case errors.Is(err, context.DeadlineExceeded), ended(ctx) != nil:
+	case errors.Is(err, context.DeadlineExceeded), exchange.Ended(ctx) != nil:
 		return database.MaybeApplied(database.ClassTimeout, err)
 	case isRequest, errors.Is(err, errMalformed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
 		return database.MaybeApplied(database.ClassConnection, err)
@@ -60,13 +60,13 @@ func classify(ctx context.Context, err error) error {
 
 // before returns the classified error for a context that ended before a request was sent.
 func before(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
+	if err := exchange.Ended(ctx); err != nil {
 		return database.NotApplied(classOfEnd(err), err)
 	}
 	return nil
 }
 
-// classOfEnd returns the class of an error that [ended] returned.
+// classOfEnd returns the class of an error that [exchange.Ended] returned.
 func classOfEnd(err error) database.Class {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return database.ClassTimeout
@@ -78,18 +78,6 @@ func classOfEnd(err error) database.Class {
 // its deadline cancels the proxy request, and the proxy answers with that error.
 func hasEnd(body string) bool {
 	return strings.Contains(body, context.Canceled.Error()) || strings.Contains(body, context.DeadlineExceeded.Error())
-}
-
-// ended returns the error of a context that has ended, else nil. A connection deadline may expire a
-// moment before the context timer.
-func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
 }
 
 // classOfStatus returns the class of an answer other than 200, and whether the server refused the

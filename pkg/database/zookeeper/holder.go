@@ -133,8 +133,9 @@ func (s *holder) failed(ctx context.Context, err error, started bool) error {
 	case isOver(err) && s.id != 0:
 		s.over = true
 		return database.NotApplied(database.ClassNotFound, database.ErrNoSession)
-	case ctx.Err() != nil:
-		err = ctx.Err()
+	}
+	if ended := exchange.Ended(ctx); ended != nil {
+		err = ended
 	}
 	return classify(err, started)
 }

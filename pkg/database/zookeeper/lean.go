@@ -122,7 +122,7 @@ func (l *lean) finish(ctx context.Context, a header) error {
 // fail ends an exchange whose request was sent and whose answer was not received.
 func (l *lean) fail(ctx context.Context, err error) error {
 	l.conn.End(false)
-	if ended := ctx.Err(); ended != nil {
+	if ended := exchange.Ended(ctx); ended != nil {
 		err = ended
 	}
 	return classify(err, true)

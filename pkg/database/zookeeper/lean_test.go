@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
@@ -61,6 +65,53 @@ func mustClass(t testing.TB, err error, wantClass database.Class, want workload.
 	if outcome, class := database.Classify(err); outcome != want || class != wantClass {
 		t.Errorf("outcome %v, class %q; want %v, %q: %v", outcome, class, want, wantClass, err)
 	}
+}
+
+// late is a context whose timer does not run when its deadline passes, as on a busy machine.
+type late struct {
+	context.Context
+	deadline time.Time
+}
+
+func (l late) Deadline() (time.Time, bool) { return l.deadline, true }
+
+// full returns the address of a server that accepts no more connections.
+func full(t *testing.T) string {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatalf("make a socket: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
+		t.Fatalf("listen: %v", err)
+	}
+	bound, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatalf("read the address: %v", err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", bound.(*unix.SockaddrInet4).Port)
+	for {
+		conn, err := net.DialTimeout("tcp", addr, time.Second/2)
+		if err != nil {
+			return addr
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+	}
+}
+
+// A connection that ends because the deadline of its request has passed is a time-out, also before
+// the timer of the context runs.
+func TestLeanLateTimer(t *testing.T) {
+	target := script{func(c *talk) { c.welcome(1); _, _ = io.Copy(io.Discard, c) }}.serve(t)
+	l := openLeanTo(t, target)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := trySet(ctx, l); err == nil {
+		t.Fatal("a server that hangs answers")
+	}
+	l.endpoints = []string{full(t)}
+	mustClass(t, trySet(late{t.Context(), time.Now().Add(50 * time.Millisecond)}, l), database.ClassTimeout, workload.Failed)
 }
 
 // With a server that hangs, requests time out and the next one opens a new session.

@@ -63,7 +63,7 @@ func (l *lean) ensureSession(ctx context.Context) error {
 		}
 		l.conn.End(false)
 	}
-	if ended := ctx.Err(); ended != nil {
+	if ended := exchange.Ended(ctx); ended != nil {
 		return ended
 	}
 	return fmt.Errorf("%w: %w", zk.ErrNoServer, err)
@@ -84,7 +84,7 @@ func (l *lean) connect(ctx context.Context) error {
 			l.keepalive.start(l.timeout / 3)
 			return nil
 		}
-		if ctx.Err() != nil {
+		if exchange.Ended(ctx) != nil {
 			return retries.ended(ctx)
 		}
 		l.next = (l.next + 1) % len(l.endpoints)

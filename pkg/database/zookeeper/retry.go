@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"github.com/coreos/dbtester/pkg/wire/exchange"
 )
 
 // errNoGreeting is the error for a connection the server closed at once, as a TLS port does with
@@ -60,5 +62,5 @@ func (r *retries) failed() error { return errors.Join(r.errors...) }
 
 // ended returns the errors so far, with that of ctx first.
 func (r *retries) ended(ctx context.Context) error {
-	return errors.Join(fmt.Errorf("no session: %w", ctx.Err()), r.failed())
+	return errors.Join(fmt.Errorf("no session: %w", exchange.Ended(ctx)), r.failed())
 }

@@ -11,6 +11,18 @@ import (
 // connectTimeout bounds one connection attempt, TLS handshake included.
 const connectTimeout = 5 * time.Second
 
+// Ended returns the error of a context that has ended, else nil. The deadline of a connection may pass
+// a moment before the timer of its context runs, on a busy machine even longer.
+func Ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, bounded := ctx.Deadline(); bounded && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 // Dial connects to addr within 5 seconds. With a config it uses TLS; the server name defaults to
 // the host in addr. An error is a [*net.OpError] with Op "dial".
 func Dial(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
