@@ -16,7 +16,7 @@ func printCircles(w io.Writer, t *tree, dir string) error {
 	if sources == nil {
 		return fmt.Errorf("no package in %s", dir)
 	}
-	found := arrows(t.fset, sources)
+	found := t.arrows(sources)
 	reached := reach(found.uses())
 	for _, a := range found.sorted() {
 		if reached[a.to][a.from] {

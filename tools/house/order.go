@@ -2,10 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"go/ast"
-	"go/token"
 	"go/types"
 	"io"
 	"maps"
@@ -20,23 +18,22 @@ type arrow struct{ from, to string }
 // arrowSet holds arrows, each with the names in the second file that the first uses.
 type arrowSet map[arrow]map[string]bool
 
-// arrows resolves names by go/types. Imported packages stay unread, so that a tree is measured
-// without being built. Names that only imported types could resolve are left out, such as a method
-// called on the result of a generic function.
-func arrows(fset *token.FileSet, sources []*source) arrowSet {
+// arrows resolves names by go/types. Imported packages stay unread, but for those in generic, so that
+// a tree is measured without being built. Names that only imported types could resolve are left out.
+func (t *tree) arrows(sources []*source) arrowSet {
 	var files []*ast.File
 	names := map[string]string{}
 	for _, s := range sources {
 		files = append(files, s.file)
-		names[fset.Position(s.file.Pos()).Filename] = path.Base(s.path)
+		names[t.fset.Position(s.file.Pos()).Filename] = path.Base(s.path)
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	conf := types.Config{Error: func(error) {}, Importer: unread{}}
-	conf.Check("measured", fset, files, info) //nolint:errcheck // unread imports make errors
+	conf := types.Config{Error: func(error) {}, Importer: t.imports}
+	conf.Check("measured", t.fset, files, info) //nolint:errcheck // unread imports make errors
 	found := arrowSet{}
 	for id, object := range info.Uses {
-		from := names[fset.Position(id.Pos()).Filename]
-		to := names[fset.Position(object.Pos()).Filename]
+		from := names[t.fset.Position(id.Pos()).Filename]
+		to := names[t.fset.Position(object.Pos()).Filename]
 		if from != "" && to != "" && from != to {
 			a := arrow{from, to}
 			if found[a] == nil {
@@ -47,10 +44,6 @@ func arrows(fset *token.FileSet, sources []*source) arrowSet {
 	}
 	return found
 }
-
-type unread struct{}
-
-func (unread) Import(string) (*types.Package, error) { return nil, errors.New("imports are not read") }
 
 // sorted returns the arrows, sorted by their file names.
 func (found arrowSet) sorted() []arrow {
@@ -126,7 +119,7 @@ func printPackages(w io.Writer, t *tree) {
 			files = append(files, path.Base(s.path))
 			lines += t.fset.File(s.file.Pos()).LineCount()
 		}
-		found := arrows(t.fset, sources)
+		found := t.arrows(sources)
 		o := orderOf(files, found)
 		row(w, "`"+dir+"`", len(files), lines, o.floors, len(found), share(o.backUp, len(found)), share(mutual(found), len(found)))
 	}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"go/ast"
+	"go/importer"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +26,7 @@ type source struct {
 type tree struct {
 	fset    *token.FileSet
 	sources []*source
+	imports types.Importer
 }
 
 // skipped are directories that hold no source of the program.
@@ -33,6 +37,7 @@ var built = []string{"bin", "results"}
 
 func readTree(root string) (*tree, error) {
 	t := &tree{fset: token.NewFileSet()}
+	t.imports = unread{importer.ForCompiler(t.fset, "source", nil)}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -83,4 +88,18 @@ func (t *tree) packages() map[string][]*source {
 // lines counts the lines a node spans, including the first and the last.
 func (t *tree) lines(n ast.Node) int {
 	return t.fset.Position(n.End()).Line - t.fset.Position(n.Pos()).Line + 1
+}
+
+// generic are packages whose types and functions hand on types of their callers, such as
+// atomic.Pointer and slices.Collect.
+var generic = []string{"cmp", "iter", "maps", "slices", "sync", "sync/atomic"}
+
+// unread imports packages in generic from their source, and no others.
+type unread struct{ source types.Importer }
+
+func (u unread) Import(name string) (*types.Package, error) {
+	if slices.Contains(generic, name) {
+		return u.source.Import(name)
+	}
+	return nil, errors.New("imports are not read")
 }
