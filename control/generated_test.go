@@ -199,12 +199,7 @@ databases: {noted: {}}
 					clear(l.calls)
 					return r.run(r.experiment(key+load), func(u Update) { shown = shown || loading(u) })
 				}
-				r.lead = shortLead
-				out, err := run()
-				if r.late(out) {
-					r.lead = usualLead
-					out, err = run()
-				}
+				out, err := r.inTime(run)
 				if err != nil {
 					t.Fatalf("run the experiment: %v", err)
 				}

@@ -223,19 +223,24 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 	return Run(ctx, r.options(e, report))
 }
 
-// hurried runs an experiment whose generators learn about a step shortly before it begins. It runs
-// it again with the usual lead if that was too late for a generator.
+// hurried runs an experiment whose generators learn about a step shortly before it begins.
 func (r *rig) hurried(file string) (*Outcome, error) {
 	r.t.Helper()
+	return r.inTime(func() (*Outcome, error) { return r.run(r.experiment(file), nil) })
+}
+
+// inTime runs an experiment with a short lead, and again with longer ones while they are too short
+// for a generator.
+func (r *rig) inTime(run func() (*Outcome, error)) (*Outcome, error) {
+	r.t.Helper()
 	defer func() { r.lead = usualLead }()
-	r.lead = shortLead
-	out, err := r.run(r.experiment(file), nil)
-	if r.late(out) {
+	for r.lead = shortLead; ; r.lead *= 4 {
+		out, err := run()
+		if !r.late(out) || r.lead > 4*usualLead {
+			return out, err
+		}
 		r.t.Logf("a lead of %v is too short for the generators of this machine", r.lead)
-		r.lead = usualLead
-		out, err = r.run(r.experiment(file), nil)
 	}
-	return out, err
 }
 
 // undisturbed runs an experiment whose times are seconds, which must succeed. It runs it again if

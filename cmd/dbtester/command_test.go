@@ -277,6 +277,13 @@ func (c *command) loading() {
 	c.says(`clients?, [1-9][0-9,/]* requests`)
 }
 
+// sampled waits until the load has gone on for some seconds since requests were answered, in which
+// its machines were sampled.
+func (c *command) sampled() {
+	c.t.Helper()
+	c.says(`(?s)clients?, [1-9][0-9,/]* requests.*clients?, [1-9][0-9,/]* requests`)
+}
+
 // notShort skips a test of half a minute or longer in make test-fast.
 func notShort(t *testing.T) {
 	t.Helper()
