@@ -15,7 +15,7 @@ func hostCPU() Source {
 		File: "stat",
 		Metrics: []Metric{{
 			Name: HostCPUSeconds, Column: "HOST-CPU-SECONDS", Unit: "s", Kind: Counter, Scope: Host, Decimals: Exact,
-			Help: "time since boot in which processors of the machine ran any process or the kernel, or another machine on the same hardware (steal); interrupts are left out",
+			Help: "time since boot in which the machine's processors ran any process or the kernel, or another machine on the same hardware (steal); interrupts are left out",
 		}},
 		Divisor: ticksPerSecond,
 		Parse:   parseHostCPU,

@@ -19,9 +19,9 @@ func loadAverage() Source {
 	return Source{
 		File: "loadavg",
 		Metrics: []Metric{
-			{Name: Load1, Column: "LOAD-AVERAGE-1-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean length of the run queue over 1 minute"},
-			{Name: Load5, Column: "LOAD-AVERAGE-5-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean length of the run queue over 5 minutes"},
-			{Name: Load15, Column: "LOAD-AVERAGE-15-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean length of the run queue over 15 minutes"},
+			{Name: Load1, Column: "LOAD-AVERAGE-1-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean run queue length over 1 minute"},
+			{Name: Load5, Column: "LOAD-AVERAGE-5-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean run queue length over 5 minutes"},
+			{Name: Load15, Column: "LOAD-AVERAGE-15-MINUTE", Unit: "tasks", Kind: Gauge, Scope: Host, Decimals: 2, Help: "mean run queue length over 15 minutes"},
 		},
 		Parse: parseLoadAverage,
 	}

@@ -16,9 +16,9 @@ func TestDocumentation(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Metrics
 
-Every sample of an agent and of control is one row of a system-metrics CSV, with these metrics. The list is generated from the declarations in package metric: ` + "`go test ./pkg/metric -update`" + ` writes it.
+Every sample that an agent or control takes is one row in a system-metrics CSV, with these metrics. The list is generated from the declarations in package metric: ` + "`go test ./pkg/metric -update`" + ` writes it.
 
-A counter only grows, and reports show its growth. A gauge is a momentary value. A setting is a value that control set. A rate is a counter's growth over the time since the sample before. An empty field means that the value is unknown.
+A counter only grows, and reports show its growth. A gauge is a momentary value. A setting is a value that control set. A rate is a counter's growth over the time since the previous sample. An empty field means that the value is unknown.
 
 | metric | column | unit | kind | scope | meaning |
 |---|---|---|---|---|---|
@@ -29,9 +29,9 @@ A counter only grows, and reports show its growth. A gauge is a momentary value.
 	b.WriteString(`
 ## Metrics of the database
 
-Each second an agent also asks its member for the numbers that the member reports of itself: etcd's ` + "`/metrics`" + ` on its client port, ZooKeeper's ` + "`mntr`" + `, Consul's ` + "`/v1/agent/metrics?format=prometheus`" + `; of zetcd and cetcd those of their etcd. With TLS the agent shows the member's own certificate. ` + "`metrics: false`" + ` in the experiment file turns this off. A cluster that runs already (` + "`endpoints`" + `) has no agents: control asks its members [every 10 s](shared.md#metrics-of-the-members).
+Each second an agent also asks its member for the numbers that it reports about itself: etcd's ` + "`/metrics`" + ` on its client port, ZooKeeper's ` + "`mntr`" + `, Consul's ` + "`/v1/agent/metrics?format=prometheus`" + `; zetcd and cetcd report their etcd's numbers. With TLS the agent shows the member's own certificate. ` + "`metrics: false`" + ` in the experiment file turns this off. A cluster that runs already (` + "`endpoints`" + `) has no agents: control asks its members [every 10 s](shared.md#metrics-of-the-members).
 
-The rows are in ` + "`N-database-metrics.csv`" + `, from the member's first answer to the one just before it is stopped. UNIX-NANOSECOND is when the member was asked, by its machine's clock; ASKED-NANOSECONDS is how long the answer took and ANSWER-BYTES how long it was. That is the cost of asking. It is part of the member's CPU time (about 6 ms a second for etcd, 4 ms for ZooKeeper, 3 ms for Consul) and of the traffic of its interface, loopback for an address of its own. An answer has 500 ms and 1 MiB; one that fails leaves a row with its ERROR and no values. An empty field means that the database does not report the number.
+The rows are in ` + "`N-database-metrics.csv`" + `, from the member's first answer to the one just before it is stopped. UNIX-NANOSECOND is when the member was asked, by its machine's clock; ASKED-NANOSECONDS is how long the answer took and ANSWER-BYTES how long it was. That is the cost of asking. It is part of the member's CPU time (about 6 ms a second for etcd, 4 ms for ZooKeeper, 3 ms for Consul) and of the traffic on its interface, which is loopback if the member has its own address. An answer may take at most 500 ms and 1 MiB; a failed one leaves a row with its ERROR and no values. An empty field means that the database does not report the number.
 
 A histogram is written as ` + "`0.001=4 0.002=5 +Inf=7`" + `: of 7 values since the member's start, 4 were at most 1 ms and 5 at most 2 ms. Its percentiles are known up to these bounds.
 

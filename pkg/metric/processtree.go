@@ -9,7 +9,7 @@ const (
 
 func processTree() Source {
 	return Source{Metrics: []Metric{
-		{Name: CPUPercent, Column: "CPU-NUM", Unit: "%", Kind: Rate, Scope: Process, Decimals: 2, Help: "growth of CPU-SECONDS over the time since the sample before; 100 % is one core"},
+		{Name: CPUPercent, Column: "CPU-NUM", Unit: "%", Kind: Rate, Scope: Process, Decimals: 2, Help: "growth in CPU-SECONDS over the time since the previous sample; 100 % is one core"},
 		{Name: FDs, Column: "FD", Unit: "descriptors", Kind: Gauge, Scope: Process, Help: "open file descriptors"},
 		{Name: Processes, Column: "PROCESSES", Unit: "processes", Kind: Gauge, Scope: Process, Help: "processes that run; 0 if none does"},
 	}}

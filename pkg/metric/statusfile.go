@@ -63,8 +63,8 @@ func contextSwitches() Source {
 	return Source{
 		File: "status", Threads: true,
 		Metrics: []Metric{
-			{Name: VoluntarySwitches, Column: "VOLUNTARY-CTXT-SWITCHES", Unit: "switches", Kind: Counter, Scope: Process, Help: "voluntary context switches of all threads; those of threads that ended between two samples are missing"},
-			{Name: NonvoluntarySwitches, Column: "NON-VOLUNTARY-CTXT-SWITCHES", Unit: "switches", Kind: Counter, Scope: Process, Help: "involuntary context switches of all threads; those of threads that ended between two samples are missing"},
+			{Name: VoluntarySwitches, Column: "VOLUNTARY-CTXT-SWITCHES", Unit: "switches", Kind: Counter, Scope: Process, Help: "voluntary context switches by all threads; threads that ended between two samples are missing"},
+			{Name: NonvoluntarySwitches, Column: "NON-VOLUNTARY-CTXT-SWITCHES", Unit: "switches", Kind: Counter, Scope: Process, Help: "involuntary context switches by all threads; threads that ended between two samples are missing"},
 		},
 		Parse: parseSwitches,
 	}

@@ -10,8 +10,8 @@ const (
 func streamTrips() Source {
 	return Source{Metrics: []Metric{
 		{Name: StreamTrips, Column: "STREAM-TRIPS", Unit: "segments", Kind: Counter, Scope: Process, Optional: true,
-			Help: "TCP segments with data that the member sent to others on connections on which it alone sends (of etcd, which streams its log), counted from second to second"},
+			Help: "TCP segments with data that the member sent to other members on connections on which it alone sends (for etcd, which streams its log), counted from second to second"},
 		{Name: StreamTripSeconds, Column: "STREAM-TRIP-SECONDS", Unit: "s", Kind: Counter, Scope: Process, Decimals: Exact, Optional: true,
-			Help: "for each of these segments one round trip to another member, as the kernel smoothed it at the end of the second: to the farthest of the nearest members that are a majority with this one"},
+			Help: "for each of these segments one round trip to another member, as the kernel smoothed it when the second ended: to the farthest among the nearest members that form a majority with this one"},
 	}}
 }

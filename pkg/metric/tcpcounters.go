@@ -19,7 +19,7 @@ func tcpSegments() Source {
 		File: "net/snmp",
 		Metrics: []Metric{
 			{Name: TCPSentSegments, Column: "TCP-SENT-SEGMENTS", Unit: "segments", Kind: Counter, Scope: Namespace, Optional: true,
-				Help: "TCP segments that were sent, those that were sent again left out"},
+				Help: "TCP segments that were sent, without those that were sent again"},
 			{Name: TCPRetransmitted, Column: "TCP-RETRANSMITTED-SEGMENTS", Unit: "segments", Kind: Counter, Scope: Namespace, Report: true, Optional: true,
 				Help: "TCP segments that were sent again, because the first was not acknowledged"},
 		},
