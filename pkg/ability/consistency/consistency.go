@@ -136,13 +136,13 @@ func Observed() observation.Group {
 	}
 	return observation.Group{Name: "consistency", Values: []observation.Value{
 		observation.Summed(ValueJudged, "requests", "requests that were judged"),
-		observation.Summed(ValueUnjudged, "requests", "requests that were not judged: late, of a key with a late one, beyond the keys that are judged, or of another operation"),
+		observation.Summed(ValueUnjudged, "requests", "requests that were not judged: late ones, those for a key with a late one or for keys beyond the judged ones, and other operations"),
 		observation.Summed(ValueUnnumbered, "requests", "reads that returned a value whose writer is not known"),
-		observation.Summed(ValueViolations, "requests", "requests that no register would have answered so; of a mode that promises less, none"),
-		observation.Summed(ValueStale, "requests", "reads of a mode that promises less that returned a value which had surely been replaced"),
+		observation.Summed(ValueViolations, "requests", "requests that no register would have answered this way; none in a mode that promises less"),
+		observation.Summed(ValueStale, "requests", "reads in a mode that promises less that returned a value which had surely been replaced"),
 		most(ValueStaleness, "ns", "longest time for which such a value had been replaced, at least"),
-		observation.Summed(ValueBack, "requests", "reads of such a mode that returned an older value than one before over the same connection; at least so many"),
-		most(ValueOpen, "values", "values that a running request may still read, of the keys of the last requests"),
+		observation.Summed(ValueBack, "requests", "reads in such a mode that returned an older value than an earlier read over the same connection; at least this many"),
+		most(ValueOpen, "values", "values that a running request may still read, for keys in the last requests"),
 		most(ValueKeys, "keys", "keys that were seen"),
 	}}
 }

@@ -123,10 +123,10 @@ const (
 func Observed() observation.Group {
 	return observation.Group{Name: "sessions", Values: []observation.Value{
 		observation.Timed(ValueGrant, "times until a session was granted"),
-		observation.Timed(ValueKeep, "times of renewals of sessions that were answered"),
-		observation.Summed(ValueKeepLost, "renewals", "renewals of sessions that were not answered, or that ended without success"),
-		observation.Timed(ValueLate, "times from the end of the TTL of a session, counted from the sending of its last renewal, to the end of its last key"),
-		observation.Timed(ValueLateLeast, "the same times, counted from the answer to the last renewal, and up to when the key was seen for the last time"),
+		observation.Timed(ValueKeep, "times that session renewals took until they were answered"),
+		observation.Summed(ValueKeepLost, "renewals", "session renewals that were not answered, or that ended without success"),
+		observation.Timed(ValueLate, "times from the end of a session's TTL, which counts from when its last renewal was sent, until its last key was gone"),
+		observation.Timed(ValueLateLeast, "the same times, but counted from the answer to the last renewal, and until the key was last seen"),
 		observation.Summed(ValueEarly, "sessions", "sessions that ended before the database's rule allows"),
 	}}
 }

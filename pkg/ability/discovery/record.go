@@ -221,13 +221,13 @@ const (
 func Observed() observation.Group {
 	return observation.Group{Name: "discovery", Values: []observation.Value{
 		observation.Timed(ValueDeath, "times from a death until all consumers knew, in the second in which the last one did"),
-		observation.Timed(ValueDeploy, "times from the release of an instance until all consumers knew its new key"),
-		observation.Timed(ValueLeader, "times from the death of a leader until all consumers knew the next one"),
+		observation.Timed(ValueDeploy, "times from an instance's release until all consumers knew its new key"),
+		observation.Timed(ValueLeader, "times from a leader's death until all consumers knew the next leader"),
 		observation.Timed(ValueFanOut, "the part of these times in which some consumers knew or could know"),
-		observation.Timed(ValueKeep, "times of renewals of registrations that were answered"),
-		observation.Summed(ValueKeepLost, "renewals", "renewals of registrations that were not answered, or that ended without success"),
-		observation.Summed(ValueTold, "changes", "changes of which consumers were told"),
+		observation.Timed(ValueKeep, "times that registration renewals took until they were answered"),
+		observation.Summed(ValueKeepLost, "renewals", "registration renewals that were not answered, or that ended without success"),
+		observation.Summed(ValueTold, "changes", "changes that consumers were told about"),
 		observation.Summed(ValueEarly, "instances", "registrations that ended before the database's rule allows"),
-		observation.Summed(ValueLost, "changes", "changes that a consumer was never told of"),
+		observation.Summed(ValueLost, "changes", "changes that a consumer was never told about"),
 	}}
 }

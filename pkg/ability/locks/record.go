@@ -180,10 +180,10 @@ const (
 func Observed() observation.Group {
 	return observation.Group{Name: "locks", Values: []observation.Value{
 		observation.Timed(ValueWait, "times from asking for a lock to holding it, in the second in which it was acquired"),
-		observation.Timed(ValueHandOff, "times from the sending of a release to the next holder while somebody waited, without stops of this client"),
-		observation.Timed(ValueFailOver, "times from the death of a holder to the next one"),
+		observation.Timed(ValueHandOff, "times from when a release was sent until the next holder had the lock, while somebody waited, without the time that this client was stopped"),
+		observation.Timed(ValueFailOver, "times from a holder's death until the next holder had the lock"),
 		observation.Summed(ValueOverlap, "turns", "locks that were acquired while another holder believed that it held them"),
-		observation.Summed(ValueDisorder, "turns", "locks whose fence was not greater than that of the holder before"),
+		observation.Summed(ValueDisorder, "turns", "locks whose fence was not greater than the previous holder's"),
 		observation.Summed(ValueRefused, "requests", "requests for a lock that ended with an error"),
 	}}
 }

@@ -36,7 +36,7 @@ func Observed() observation.Group {
 	for _, k := range Kinds() {
 		g.Values = append(g.Values, observation.Value{
 			Name: k.Key, Unit: "ns", Merging: observation.Times,
-			Definition: "times that pieces of upkeep took, those of the kind `" + k.Event + "` that succeeded, in the second in which they began",
+			Definition: "times that successful upkeep of the kind `" + k.Event + "` took, in the second in which it began",
 		})
 	}
 	g.Values = append(g.Values, observation.Value{

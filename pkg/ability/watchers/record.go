@@ -249,19 +249,19 @@ const (
 // event arrived that belongs to no new write. The step is the stage.
 func Observed() observation.Group {
 	return observation.Group{Name: "watch", Values: []observation.Value{
-		observation.Timed(ValueSent, "times from the sending of a write until a watcher had the event"),
+		observation.Timed(ValueSent, "times from when a write was sent until a watcher had the event"),
 		observation.Timed(ValueDue, "the same times from when the write was due"),
-		observation.Timed(ValueAll, "times from the sending of a write until the last watcher had heard of it, or of a newer write of the key"),
-		observation.Timed(ValueOld, "the same times from when the write was due, if events have values: for so long some watcher used the old value"),
-		observation.Timed(ValueSlow, "times from the sending of a write until a slow watcher had the event, which are in no other value"),
-		observation.Timed(ValueFirst, "times from the closing of a connection of watchers until the first event over the new one"),
-		observation.Timed(ValueCaughtUp, "times from the closing of a connection of watchers until all that was written before they watched again had come"),
-		observation.Summed(ValueWrites, "writes", "writes that were answered ok, or that watchers heard of; of keys that are watched"),
-		observation.Summed(ValueBefore, "deliveries", "deliveries before the answer to the writer"),
-		observation.Summed(ValueCoalesced, "deliveries", "deliveries that were replaced by one of a newer write of the key"),
+		observation.Timed(ValueAll, "times from when a write was sent until the last watcher had heard of it, or of a newer write to the key"),
+		observation.Timed(ValueOld, "the same times from when the write was due, if events have values: some watcher used the old value for this long"),
+		observation.Timed(ValueSlow, "times from when a write was sent until a slow watcher had the event; these are in no other value"),
+		observation.Timed(ValueFirst, "times from when a watcher connection was closed until the first event over the new one"),
+		observation.Timed(ValueCaughtUp, "times from when a watcher connection was closed until everything written before its watchers watched again had come"),
+		observation.Summed(ValueWrites, "writes", "writes to watched keys that were answered ok, or that watchers heard of"),
+		observation.Summed(ValueBefore, "deliveries", "deliveries before the writer had its answer"),
+		observation.Summed(ValueCoalesced, "deliveries", "deliveries that were replaced by a newer write to the key"),
 		observation.Summed(ValueLost, "deliveries", "deliveries that never came"),
 		observation.Summed(ValueDuplicate, "deliveries", "deliveries that came again"),
-		observation.Summed(ValueReordered, "deliveries", "deliveries that came after one of a newer version"),
+		observation.Summed(ValueReordered, "deliveries", "deliveries that came after a newer version"),
 		observation.Summed(ValueWoken, "events", "events without a new write"),
 	}}
 }
