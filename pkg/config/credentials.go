@@ -14,7 +14,7 @@ func tlsSection() section[TLS] {
 		Fields: []field[TLS]{
 			optionalText("ca", "PEM file to check members' certificates with; the system's certificates by default", yamlfile.FilledKind(), func(t *TLS) *string { return &t.CA }),
 			optionalText("cert", "PEM file that clients present", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Cert }),
-			optionalText("key", "key of `cert`", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Key }),
+			optionalText("key", "private key for `cert`", yamlfile.FilledKind(), func(t *TLS) *string { return &t.Key }),
 		},
 		Check: func(r *yamlfile.Reader, w *written[TLS]) {
 			if w.Has("cert") != w.Has("key") && !(yamlfile.HasKey(w.Node, "cert") && yamlfile.HasKey(w.Node, "key")) {
@@ -28,9 +28,9 @@ func tlsSection() section[TLS] {
 func authSection() section[Auth] {
 	return section[Auth]{
 		Fields: []field[Auth]{
-			optionalText("user", "name of the user", yamlfile.FilledKind(), func(a *Auth) *string { return &a.User }),
+			optionalText("user", "user name", yamlfile.FilledKind(), func(a *Auth) *string { return &a.User }),
 			optionalText("password_file", "file that holds the password", yamlfile.FilledKind(), func(a *Auth) *string { return &a.PasswordFile }),
-			optionalText("password_env", "variable of control's environment that holds the password", variable(), func(a *Auth) *string { return &a.PasswordEnv }),
+			optionalText("password_env", "variable in control's environment that holds the password", variable(), func(a *Auth) *string { return &a.PasswordEnv }),
 			{
 				Row: row{Name: "password"}, Hidden: true, Copy: func(_, _ *Auth) {},
 				Read: func(r *yamlfile.Reader, _, _ string, node *yamlfile.Node, _ *written[Auth]) bool {

@@ -30,7 +30,7 @@ func releaseFields() []field[databaseSpec] {
 		optionalText("description", "text for people", yamlfile.ProseKind(), func(d *databaseSpec) *string { return &d.Description }),
 		optionalText("version", "release to run, such as `v3.6.16`", yamlfile.TextKind(), func(d *databaseSpec) *string { return &d.Version }),
 		databaseKey[bool]{
-			Row:  row{Name: "install", Preset: "false", Meaning: "the release is fetched; excludes `binary`"},
+			Row:  row{Name: "install", Preset: "false", Meaning: "whether the release is fetched; excludes `binary`"},
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Install },
 			Shown: func(d *databaseSpec) bool { return d.Binary == "" },
 		}.Field(),
@@ -46,12 +46,12 @@ func memberFields() []field[databaseSpec] {
 			Kind: hostList(), At: func(d *databaseSpec) *[]written[hostSpec] { return &d.hosts }, Node: showHosts,
 		}.Field(),
 		databaseKey[string]{
-			Row:  row{Name: "defaults", Usually: "the file's", Meaning: "options that are not set: `dbtester` or `upstream`"},
+			Row:  row{Name: "defaults", Usually: "the file's", Meaning: "whose defaults apply to options that are not set: `dbtester` or `upstream`"},
 			Kind: yamlfile.WordKind(DefaultsOwn, DefaultsUpstream), At: func(d *databaseSpec) *string { return &d.Defaults },
 			Shown: func(d *databaseSpec) bool { return d.Defaults == DefaultsUpstream },
 		}.Field(),
 		databaseKey[int]{
-			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "number of members of its cluster, on the first of its hosts"},
+			Row:  row{Name: "members", Unit: "members", Usually: "the file's", Meaning: "number of cluster members, which run on its first hosts"},
 			Kind: yamlfile.SmallKind(), At: func(d *databaseSpec) *int { return &d.members }, Node: leftOut[databaseSpec],
 		}.Field(),
 		databaseKey[[]string]{
@@ -65,15 +65,15 @@ func memberFields() []field[databaseSpec] {
 // sharedFields declares the keys for a load on a cluster that others use.
 func sharedFields() []field[databaseSpec] {
 	return []field[databaseSpec]{
-		optionalText("prefix", "prefix of all keys, on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
+		optionalText("prefix", "prefix for all keys on `endpoints`; the default is `dbtester-` with the run's id and the tag. See [clusters that others use](shared.md)",
 			prefixKind(), func(d *databaseSpec) *string { return &d.Prefix }),
 		databaseKey[bool]{
-			Row:  row{Name: "cleanup", Usually: "the file's", Meaning: "the keys below the prefix are removed after the load, also after an interrupt"},
+			Row:  row{Name: "cleanup", Usually: "the file's", Meaning: "whether the keys below the prefix are removed after the load, also after an interrupt"},
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Cleanup },
 			Shown: func(d *databaseSpec) bool { return len(d.Endpoints) > 0 },
 		}.Field(),
 		databaseKey[bool]{
-			Row:  row{Name: "reuse", Preset: "false", Meaning: "keys of others may lie below the prefix, and are overwritten where they have the numbers of the load; see [whose keys](shared.md#whose-keys)"},
+			Row:  row{Name: "reuse", Preset: "false", Meaning: "whether other users' keys may lie below the prefix; those with the same numbers as the load's keys are overwritten; see [whose keys](shared.md#whose-keys)"},
 			Kind: yamlfile.TruthKind(), At: func(d *databaseSpec) *bool { return &d.Reuse },
 			Shown: func(d *databaseSpec) bool { return d.Reuse },
 		}.Field(),
@@ -108,7 +108,7 @@ func databaseLoadFields(c Catalog) []field[databaseSpec] {
 			Node: func(d *databaseSpec) *yamlfile.Node { return showLoad(c, d.Load) },
 		}.Field(),
 		part[databaseSpec, workload.Swept]{
-			Row:     row{Name: "swept", Meaning: "its part of a sweep, which `config show` writes in place of `sweep`: the [keys of swept](sweep.md#keys-of-swept)"},
+			Row:     row{Name: "swept", Meaning: "its part in a sweep, which `config show` writes instead of `sweep`: the [`swept` keys](sweep.md#keys-of-swept)"},
 			Section: sweptSection(), At: func(d *databaseSpec) *written[workload.Swept] { return &d.swept },
 			Node: func(d *databaseSpec) *yamlfile.Node {
 				if d.Swept == nil {
@@ -123,7 +123,7 @@ func databaseLoadFields(c Catalog) []field[databaseSpec] {
 // optionsField declares driver options. They are decoded over the defaults.
 func optionsField(options schema) field[databaseSpec] {
 	return field[databaseSpec]{
-		Row:    row{Name: "options", Unit: "mapping", Usually: "the driver's", Meaning: "options of the database; `config show` lists them with their meaning"},
+		Row:    row{Name: "options", Unit: "mapping", Usually: "the driver's", Meaning: "database options; `config show` lists them with their meanings"},
 		Schema: func() schema { return options },
 		Copy:   func(to, from *databaseSpec) { to.Options = from.Options },
 		Node:   showOptions,

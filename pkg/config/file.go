@@ -18,7 +18,7 @@ func fileSection(c Catalog) section[fileSpec] {
 func runFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[string]{
-			Row:  row{Name: "title", Usually: "the file's name", Meaning: "heading of the report"},
+			Row:  row{Name: "title", Usually: "the file's name", Meaning: "report heading"},
 			Kind: yamlfile.ProseKind(), At: func(f *fileSpec) *string { return &f.Title },
 		}.Field(),
 		fileKey[string]{
@@ -27,12 +27,12 @@ func runFields() []field[fileSpec] {
 			Shown: func(f *fileSpec) bool { return f.Description != "" },
 		}.Field(),
 		fileKey[uint64]{
-			Row:  row{Name: "seed", Preset: "1", Meaning: "seed of the keys, values and their order; 0 is the default"},
+			Row:  row{Name: "seed", Preset: "1", Meaning: "seed for keys, values and their order; 0 means the default"},
 			Kind: yamlfile.UnsignedKind(), At: func(f *fileSpec) *uint64 { return &f.Seed },
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "trials", Preset: "1",
-				Meaning: "number of times that the experiment runs, on fresh data directories and with the databases in alternating order, so that of any two databases each is first in half of the trials"},
+				Meaning: "how many times the experiment runs, each time on fresh data directories and with the databases in alternating order, so that of any two databases each is first in half the trials"},
 			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.Trials },
 		}.Field(),
 		fileKey[time.Duration]{
@@ -41,15 +41,15 @@ func runFields() []field[fileSpec] {
 		}.Field(),
 		fileKey[time.Duration]{
 			Row: row{Name: "sample", Preset: "1s",
-				Meaning: "time between two samples of a machine, from `100ms` to `1s` in whole parts of a second; reports and classic files have one row for each second"},
+				Meaning: "interval at which machines are sampled, from `100ms` to `1s`, in whole parts of a second; reports and classic files have one row per second"},
 			Kind: yamlfile.DurationKind(), At: func(f *fileSpec) *time.Duration { return &f.Sample },
 		}.Field(),
 		fileKey[bool]{
-			Row:  row{Name: "metrics", Preset: "true", Meaning: "members' own metrics are read: by agents each second, of `endpoints` by control as `scrape` says; see [metrics](metrics.md)"},
+			Row:  row{Name: "metrics", Preset: "true", Meaning: "whether members' own metrics are read: each second by agents, or for `endpoints` by control, as `scrape` says; see [metrics](metrics.md)"},
 			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.Metrics },
 		}.Field(),
 		fileKey[string]{
-			Row:  row{Name: "results", Preset: "results", Meaning: "folder in which result folders are made"},
+			Row:  row{Name: "results", Preset: "results", Meaning: "folder for the result folders"},
 			Kind: yamlfile.TextKind(), At: func(f *fileSpec) *string { return &f.Results },
 		}.Field(),
 	}
@@ -65,30 +65,30 @@ func machineFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		fileKey[[]written[hostSpec]]{
 			Row: row{Name: "hosts",
-				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [keys of a host](#keys-of-a-host)"},
+				Meaning: "the database machines: an address, an address with its agent's port, [`dns:NAME`](#hosts-by-name), or a mapping with the [host keys](#keys-of-a-host)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.hosts }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[[]written[hostSpec]]{
 			Row: row{Name: "generators", Usually: "control alone",
-				Meaning: "agents that issue the load together, on machines of their own: each an address, an address with its agent's port, or a mapping of `addr` and `agent_port`; see [several client machines](scale.md)"},
+				Meaning: "agents that issue the load together, on separate machines: each an address, an address with its agent's port, or a mapping with `addr` and `agent_port`; see [several client machines](scale.md)"},
 			Kind: hostList(), At: func(f *fileSpec) *[]written[hostSpec] { return &f.generators }, Node: showGenerators,
 		}.Field(),
 		fileKey[string]{
 			Row: row{Name: "defaults", Preset: DefaultsOwn,
-				Meaning: "[options](#defaults) that the file does not give: `dbtester`, or `upstream` for each release's own"},
+				Meaning: "whose [defaults](#defaults) apply to options that the file does not give: `dbtester`, or `upstream` for each release's own"},
 			Kind: yamlfile.WordKind(DefaultsOwn, DefaultsUpstream), At: func(f *fileSpec) *string { return &f.defaults }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[int]{
 			Row: row{Name: "members", Unit: "members", Usually: "the hosts",
-				Meaning: "number of members of a cluster, such as 1, 3 or 5, on the first of the hosts"},
+				Meaning: "number of cluster members, such as 1, 3 or 5, which run on the first hosts"},
 			Kind: yamlfile.SmallKind(), At: func(f *fileSpec) *int { return &f.members }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[int]{
-			Row:  row{Name: "agent_port", Preset: "3500", Meaning: "port of the agents"},
+			Row:  row{Name: "agent_port", Preset: "3500", Meaning: "port that agents listen on"},
 			Kind: yamlfile.PortKind(), At: func(f *fileSpec) *int { return &f.agentPort }, Node: leftOut[fileSpec],
 		}.Field(),
 		fileKey[string]{
-			Row:  row{Name: "agent_certs", Meaning: "folder with control's certificate for agents on other machines, such as `certs/control`, which `dbtester certs init` makes; `control --certs` precedes it"},
+			Row:  row{Name: "agent_certs", Meaning: "folder with control's certificate for agents on other machines, such as `certs/control`, which `dbtester certs init` makes; `control --certs` overrides it"},
 			Kind: yamlfile.FilledKind(), At: func(f *fileSpec) *string { return &f.AgentCerts },
 			Shown: func(f *fileSpec) bool { return f.AgentCerts != "" },
 		}.Field(),
@@ -99,15 +99,15 @@ func machineFields() []field[fileSpec] {
 func accessFields() []field[fileSpec] {
 	return []field[fileSpec]{
 		part[fileSpec, TLS]{
-			Row:     row{Name: "tls", Meaning: "encrypts connections: the [keys of tls](#keys-of-tls)"},
+			Row:     row{Name: "tls", Meaning: "encrypts connections: the [`tls` keys](#keys-of-tls)"},
 			Section: tlsSection(), At: func(f *fileSpec) *written[TLS] { return &f.tls },
 		}.Field(),
 		part[fileSpec, Auth]{
-			Row:     row{Name: "auth", Meaning: "credentials of clients: the [keys of auth](#keys-of-auth)"},
+			Row:     row{Name: "auth", Meaning: "client credentials: the [`auth` keys](#keys-of-auth)"},
 			Section: authSection(), At: func(f *fileSpec) *written[Auth] { return &f.auth },
 		}.Field(),
 		fileKey[bool]{
-			Row:  row{Name: "cleanup", Preset: "false", Meaning: "keys that a load wrote on `endpoints` are removed after it; see [clusters that others use](shared.md)"},
+			Row:  row{Name: "cleanup", Preset: "false", Meaning: "whether keys that a load wrote on `endpoints` are removed after it; see [clusters that others use](shared.md)"},
 			Kind: yamlfile.TruthKind(), At: func(f *fileSpec) *bool { return &f.cleanup }, Node: leftOut[fileSpec],
 		}.Field(),
 	}
@@ -118,17 +118,17 @@ func stepFields(c Catalog) []field[fileSpec] {
 	return slices.Concat([]field[fileSpec]{
 		scenarioField(),
 		part[fileSpec, loadSpec]{
-			Row:     row{Name: "load", Meaning: "requests of the clients: the [keys of a load](workloads.md#keys-of-a-load)"},
+			Row:     row{Name: "load", Meaning: "requests that clients send: the [`load` keys](workloads.md#keys-of-a-load)"},
 			Section: loadSection(c), At: func(f *fileSpec) *written[loadSpec] { return &f.load },
 		}.Field(),
 	}, abilityFields(searches(), false, abilitiesOfFile, showWhole), []field[fileSpec]{
 		part[fileSpec, sweepSpec]{
-			Row:     row{Name: "sweep", Meaning: "a [curve](sweep.md): one point for each rate, number of clients, amount of data or number of members: the [keys of sweep](sweep.md#keys-of-sweep)"},
+			Row:     row{Name: "sweep", Meaning: "a [curve](sweep.md) with a point for each rate, client count, data size or member count: the [`sweep` keys](sweep.md#keys-of-sweep)"},
 			Section: sweepSection(), At: func(f *fileSpec) *written[sweepSpec] { return &f.sweep },
 		}.Field(),
 		needField(),
 		part[fileSpec, Steps]{
-			Row:     row{Name: "steps", Meaning: "steps of a run that are carried out: the [keys of steps](#keys-of-steps)"},
+			Row:     row{Name: "steps", Meaning: "which steps a run carries out: the [`steps` keys](#keys-of-steps)"},
 			Section: stepsSection(), At: func(f *fileSpec) *written[Steps] { return &f.steps },
 			Node: func(f *fileSpec) *yamlfile.Node { return stepsSection().Show(&f.Steps).Flow() },
 		}.Field(),
@@ -139,7 +139,7 @@ func stepFields(c Catalog) []field[fileSpec] {
 func databasesField(c Catalog) field[fileSpec] {
 	return field[fileSpec]{
 		Row: row{Name: "databases", Unit: "mapping", Usually: "required",
-			Meaning: "by `NAME` or `NAME__LABEL`, each with the [keys of a database](#keys-of-a-database)"},
+			Meaning: "databases by `NAME` or `NAME__LABEL`, each with the [database keys](#keys-of-a-database)"},
 		Schema: func() schema { return databasesSchema(c) },
 		Copy:   func(to, from *fileSpec) { to.databases = from.databases },
 		Read: func(r *yamlfile.Reader, path, key string, node *yamlfile.Node, w *written[fileSpec]) bool {
@@ -160,12 +160,12 @@ func databasesField(c Catalog) field[fileSpec] {
 func reportFields() []field[fileSpec] {
 	return slices.Concat([]field[fileSpec]{
 		fileKey[[]Plot]{
-			Row:  row{Name: "plots", Usually: "fifteen plots", Meaning: "time plots: a column, or a mapping with the [keys of a plot](#keys-of-a-plot)"},
+			Row:  row{Name: "plots", Usually: "fifteen plots", Meaning: "time plots: each a column, or a mapping with the [plot keys](#keys-of-a-plot)"},
 			Kind: yamlfile.ListKind(plotKind(), false), At: func(f *fileSpec) *[]Plot { return &f.Plots },
 		}.Field(),
 	}, abilityFields(wholeAbilities(), false, abilitiesOfFile, showWhole), []field[fileSpec]{
 		part[fileSpec, Upload]{
-			Row:     row{Name: "upload", Meaning: "where result folders are copied to: the [keys of upload](#keys-of-upload)"},
+			Row:     row{Name: "upload", Meaning: "where result folders are copied: the [`upload` keys](#keys-of-upload)"},
 			Section: uploadSection(), At: func(f *fileSpec) *written[Upload] { return &f.upload },
 			Node: func(f *fileSpec) *yamlfile.Node {
 				if f.Upload == nil {
@@ -175,17 +175,17 @@ func reportFields() []field[fileSpec] {
 			},
 		}.Field(),
 		fileKey[map[string]string]{
-			Row:  row{Name: "export", Meaning: "paths that control copies result files to, by their names in a tag's folder"},
+			Row:  row{Name: "export", Meaning: "paths to which control copies result files, by their names in a tag's folder"},
 			Kind: yamlfile.TextMapKind(), At: func(f *fileSpec) *map[string]string { return &f.Export },
 			Shown: func(f *fileSpec) bool { return len(f.Export) > 0 },
 		}.Field(),
 		fileKey[map[string]Inputs]{
-			Row:  row{Name: "inputs", Meaning: "classic files that analyze reads, by tag: the [keys of inputs](#keys-of-inputs)"},
+			Row:  row{Name: "inputs", Meaning: "classic files that analyze reads, by tag: the [`inputs` keys](#keys-of-inputs)"},
 			Kind: inputsKind(), At: func(f *fileSpec) *map[string]Inputs { return &f.Inputs },
 			Shown: func(f *fileSpec) bool { return len(f.Inputs) > 0 },
 		}.Field(),
 		fileKey[Report]{
-			Row:  row{Name: "report", Meaning: "files that analyze writes besides its report: the [keys of report](#keys-of-report)"},
+			Row:  row{Name: "report", Meaning: "files that analyze writes besides its report: the [`report` keys](#keys-of-report)"},
 			Kind: yamlfile.SectionKind("", reportSection(), false), At: func(f *fileSpec) *Report { return &f.Report },
 			Shown: func(f *fileSpec) bool { return !reflect.DeepEqual(f.Report, Report{}) },
 		}.Field(),

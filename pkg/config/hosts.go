@@ -22,11 +22,11 @@ func hostSection() section[hostSpec] {
 				Kind: yamlfile.TextKind(), At: func(h *hostSpec) *string { return &h.Addr },
 			}.Field(),
 			key[hostSpec, int]{
-				Row:  row{Name: "agent_port", Usually: "the file's `agent_port`", Meaning: "port of its agent"},
+				Row:  row{Name: "agent_port", Usually: "the file's `agent_port`", Meaning: "port that its agent listens on"},
 				Kind: yamlfile.PortKind(), At: func(h *hostSpec) *int { return &h.AgentPort },
 			}.Field(),
 			key[hostSpec, []yamlfile.Given[int]]{
-				Row:  row{Name: "ports", Usually: "the database's", Meaning: "ports of the database by role, such as `client` and `peer`"},
+				Row:  row{Name: "ports", Usually: "the database's", Meaning: "database ports by role, such as `client` and `peer`"},
 				Kind: portMap(), At: func(h *hostSpec) *[]yamlfile.Given[int] { return &h.ports }, Node: showPorts,
 			}.Field(),
 		},

@@ -71,7 +71,7 @@ func frequency() kind[float64] {
 func needField() field[fileSpec] {
 	f := part[fileSpec, workload.Need]{
 		Row: row{Name: "need", Unit: "requests/s or mapping",
-			Meaning: "[which database meets it](sweep.md#choose): a rate such as `5000/s`, or a mapping with the [keys of need](sweep.md#keys-of-need)"},
+			Meaning: "what a database must [meet](sweep.md#choose): a rate such as `5000/s`, or a mapping with the [`need` keys](sweep.md#keys-of-need)"},
 		Section: needSection(), At: func(f *fileSpec) *written[workload.Need] { return &f.need },
 		Node: func(f *fileSpec) *yamlfile.Node {
 			if f.Need == nil {

@@ -13,15 +13,15 @@ func plotSection() section[Plot] {
 	return section[Plot]{
 		Fields: []field[Plot]{
 			key[Plot, string]{
-				Row:  row{Name: "column", Usually: "required", Meaning: "column of a database's table by seconds"},
+				Row:  row{Name: "column", Usually: "required", Meaning: "column in a database's per-second table"},
 				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.Column },
 			}.Field(),
 			key[Plot, string]{
-				Row:  row{Name: "x_axis", Preset: "Second", Meaning: "title of the horizontal axis"},
+				Row:  row{Name: "x_axis", Preset: "Second", Meaning: "horizontal axis title"},
 				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.XAxis },
 			}.Field(),
 			key[Plot, string]{
-				Row:  row{Name: "y_axis", Usually: "the classic report's, else the column", Meaning: "title of the vertical axis"},
+				Row:  row{Name: "y_axis", Usually: "the classic report's, else the column", Meaning: "vertical axis title"},
 				Kind: yamlfile.TextKind(), At: func(p *Plot) *string { return &p.YAxis },
 			}.Field(),
 		},

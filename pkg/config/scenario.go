@@ -28,7 +28,7 @@ type scenario struct {
 // scenarios lists them.
 func scenarios() []scenario {
 	return []scenario{{
-		name: "service-discovery", meaning: "instances of a service register, some die and some are deployed, and consumers watch which there are",
+		name: "service-discovery", meaning: "service instances register, some die, some are deployed, and consumers watch which are there",
 		key: "discovery", keys: discovery.Keys().Fields().Schema(),
 		presets: func(given map[string]string) map[string]string {
 			instances, err := strconv.Atoi(given["instances"])
@@ -112,14 +112,14 @@ func scenarioField() field[fileSpec] {
 	properties := schema{}
 	for _, s := range scenarios() {
 		names = append(names, s.name)
-		meanings = append(meanings, fmt.Sprintf("`name: %s` (%s), with the [keys of %s](#keys-of-%s)", s.name, s.meaning, s.key, s.key))
+		meanings = append(meanings, fmt.Sprintf("`name: %s` (%s), with the [`%s` keys](#keys-of-%s)", s.name, s.meaning, s.key, s.key))
 		for key, of := range s.keys["properties"].(schema) {
 			properties[key] = of
 		}
 	}
 	properties["name"] = schema{"enum": names}
 	return field[fileSpec]{
-		Row: row{Name: "scenario", Unit: "mapping", Meaning: "a [situation](scenarios.md) in place of its load and the rest, which `dbtester config show` prints: " + strings.Join(meanings, ", ")},
+		Row: row{Name: "scenario", Unit: "mapping", Meaning: "a [situation](scenarios.md) that stands for its load and other keys, which `dbtester config show` prints: " + strings.Join(meanings, ", ")},
 		Schema: func() schema {
 			return schema{"type": "object", "properties": properties, "additionalProperties": false}
 		},

@@ -36,12 +36,12 @@ func inputsSection() section[Inputs] {
 			Shown: func(i *Inputs) bool { return len(i.Files) > 0 },
 		}.Field(),
 		key[Inputs, []string]{
-			Row:  row{Name: "servers", Meaning: "paths of the samples, one per server, in order"},
+			Row:  row{Name: "servers", Meaning: "sample paths, one per server, in order"},
 			Kind: yamlfile.ListKind(yamlfile.TextKind(), false), At: func(i *Inputs) *[]string { return &i.Servers },
 			Shown: func(i *Inputs) bool { return len(i.Servers) > 0 },
 		}.Field(),
 		key[Inputs, map[string]string]{
-			Row:  row{Name: "outputs", Meaning: "paths of the files that analyze writes, by their names"},
+			Row:  row{Name: "outputs", Meaning: "paths for the files that analyze writes, by their names"},
 			Kind: yamlfile.TextMapKind(), At: func(i *Inputs) *map[string]string { return &i.Outputs },
 			Shown: func(i *Inputs) bool { return len(i.Outputs) > 0 },
 		}.Field(),
@@ -53,10 +53,10 @@ func reportSection() section[Report] {
 	return section[Report]{Fields: []field[Report]{
 		optionalText("table_csv", "the table as CSV", yamlfile.TextKind(), func(r *Report) *string { return &r.TableCSV }),
 		optionalText("table_txt", "the table as text", yamlfile.TextKind(), func(r *Report) *string { return &r.TableTXT }),
-		optionalText("plot_dir", "folder of the plots", yamlfile.TextKind(), func(r *Report) *string { return &r.PlotDir }),
+		optionalText("plot_dir", "folder for the plots", yamlfile.TextKind(), func(r *Report) *string { return &r.PlotDir }),
 		optionalText("readme", "the report as Markdown", yamlfile.TextKind(), func(r *Report) *string { return &r.README }),
 		key[Report, []Image]{
-			Row:  row{Name: "images", Meaning: "pictures of the README, each with the [keys of an image](#keys-of-an-image)"},
+			Row:  row{Name: "images", Meaning: "pictures for the README, each with the [image keys](#keys-of-an-image)"},
 			Kind: yamlfile.ListKind(yamlfile.SectionKind("image", imageSection(), false), false), At: func(r *Report) *[]Image { return &r.Images },
 			Shown: func(r *Report) bool { return len(r.Images) > 0 },
 		}.Field(),
