@@ -19,7 +19,7 @@ import (
 func delay() Kind {
 	return Kind{
 		Name:     "delay",
-		Meaning:  "each of these packets is later (`by`), all together have a bandwidth (`rate`), a share is dropped (`loss`), or several of these",
+		Meaning:  "these packets arrive later (`by`) or share a bandwidth (`rate`), some are dropped (`loss`), or several of these",
 		groups:   true,
 		keys:     []string{"from", "direction", "beside", "loss", "by", "rate"},
 		possible: delayPossible,

@@ -21,7 +21,7 @@ const (
 func disk() Kind {
 	return Kind{
 		Name:     "disk",
-		Meaning:  "each fsync, fdatasync, msync and sync_file_range of the member takes longer, waits or fails, as `fsync` says; calls of io_uring and files opened with O_DSYNC do not pass it. Or its own disk has no space left (`full`), which its agent needs `--disk` for",
+		Meaning:  "each fsync, fdatasync, msync and sync_file_range call by the member takes longer, waits or fails, as `fsync` says; io_uring calls and files opened with O_DSYNC are not affected. Or its own disk has no space left (`full`), for which its agent needs `--disk`",
 		taps:     func(p Parameters) bool { return !p.Full },
 		keys:     []string{"fsync", "full"},
 		mayEnd:   func(p Parameters) bool { return p.Full || p.Fsync == fsyncFails || p.Fsync == fsyncNoSpace },

@@ -12,7 +12,7 @@ import (
 func kill() Kind {
 	return Kind{
 		Name:    "kill",
-		Meaning: "SIGKILL; started again on its data after `for`. What was written and not synchronized survives in the page cache: this is no power failure",
+		Meaning: "SIGKILL; started again on its data after `for`. Writes that were not synchronized survive in the page cache: this is not a power failure",
 		apply: func(ctx context.Context, v Victim, r Record) (string, error) {
 			return end(ctx, v, r, false)
 		},

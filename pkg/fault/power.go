@@ -15,7 +15,7 @@ import (
 func power() Kind {
 	return Kind{
 		Name:     "power",
-		Meaning:  "its disk loses what was not synchronized, at once, and its processes are killed; mounted and started again after `for`. Its agent needs `--disk loop:SIZE`",
+		Meaning:  "its disk loses unsynchronized writes at once, and its processes are killed; mounted and started again after `for`. Its agent needs `--disk loop:SIZE`",
 		disk:     true,
 		possible: owndisk.Check,
 		apply:    powerOff,

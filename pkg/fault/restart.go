@@ -14,7 +14,7 @@ const longestVersion = 64
 func restart() Kind {
 	return Kind{
 		Name:      "restart",
-		Meaning:   "ended with SIGINT, as at the end of a run, and started again on its data at once; with `version`, the release of that version is started",
+		Meaning:   "ended with SIGINT, as when a run ends, and started again on its data at once; with `version`, that release is started",
 		Immediate: true,
 		keys:      []string{"version"},
 		check: func(p Parameters) error {

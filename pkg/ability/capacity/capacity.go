@@ -52,7 +52,7 @@ func search() *ability.Search {
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "capacity", Meaning: "searches for the rate that each database sustains under a limit on latency, instead of running one load: the [keys of capacity](#keys-of-capacity)",
+		Key: "capacity", Meaning: "searches for the rate that each database sustains under a latency limit, instead of running one load: the [`capacity` keys](#keys-of-capacity)",
 		Fields: section, Resolved: resolve,
 		Shown: func(c Plan, _ workload.Load) *yamlfile.Node {
 			if c == (Plan{}) {
@@ -73,24 +73,24 @@ func section() yamlfile.Section[Plan] {
 	}
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "latency", Preset: "20ms", Meaning: "the limit, from when a request was due"},
+			Row:  yamlfile.Row{Name: "latency", Preset: "20ms", Meaning: "the latency limit, counted from when a request was due"},
 			Kind: yamlfile.ShortDurationKind(), At: func(c *Plan) *time.Duration { return &c.Latency },
 		}.Field(),
 		yamlfile.Key[Plan, workload.Percent]{
 			Row:  yamlfile.Row{Name: "at", Preset: "p99", Meaning: "percentile of all offered requests that must stay within the limit, from `p50` to `p99.99`: a window must have a request above it at a rate that the clients carry"},
 			Kind: quantileKind(), At: func(c *Plan) *workload.Percent { return &c.At },
 		}.Field(),
-		share("errors", "0.1%", "largest share of the requests that may fail", func(c *Plan) *workload.Percent { return &c.Errors }),
-		length("window", "8s", "length of the measurement at one rate, at least `100ms`; at low rates it is up to four times as long, until 5 requests may miss the limit", func(c *Plan) *time.Duration { return &c.Window }),
+		share("errors", "0.1%", "largest share of requests that may fail", func(c *Plan) *workload.Percent { return &c.Errors }),
+		length("window", "8s", "how long one rate is measured, at least `100ms`; at low rates up to four times as long, until 5 requests may miss the limit", func(c *Plan) *time.Duration { return &c.Window }),
 		length("settle", "2s", "unmeasured time at the same rate before each window", func(c *Plan) *time.Duration { return &c.Settle }),
 		length("warm_up", "0s", "time at the first rate before the first window; servers that compile while they run, such as ZooKeeper, need it", func(c *Plan) *time.Duration { return &c.WarmUp }),
 		share("share", "80%", "the share of windows that pass at the rate in question, from `50%` to `95%`", func(c *Plan) *workload.Percent { return &c.Share }),
-		share("tolerance", "6%", "width of the interval, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *Plan) *workload.Percent { return &c.Tolerance }),
+		share("tolerance", "6%", "interval width, relative to its rate, at which the search ends, from `0.1%` to `50%`", func(c *Plan) *workload.Percent { return &c.Tolerance }),
 		yamlfile.Key[Plan, int]{
 			Row:  yamlfile.Row{Name: "windows", Unit: "windows", Preset: "40", Meaning: "largest number of windows in a search, from 12 to 1,000"},
 			Kind: yamlfile.SmallKind(), At: func(c *Plan) *int { return &c.Windows },
 		}.Field(),
-		length("hold", "60s", "length of a last window at the rate that was found, or at a lower rate that holds for this long; `0s` is none", func(c *Plan) *time.Duration { return &c.Hold }),
+		length("hold", "60s", "length of a final window at the rate that was found, or at a lower rate that holds for this long; `0s` means none", func(c *Plan) *time.Duration { return &c.Hold }),
 	}}
 }
 

@@ -22,7 +22,7 @@ const (
 // Keys declares the keys in an experiment file.
 func Keys() ability.Single[Wish] {
 	return ability.Single[Wish]{
-		About: yamlfile.Row{Name: "consistency", Preset: auto, Meaning: "whether the answer of every get and put is [judged](consistency.md#by-default) while the load runs, and written keys are read back after it; `auto` is where values and keys allow it"},
+		About: yamlfile.Row{Name: "consistency", Preset: auto, Meaning: "whether every get and put answer is [judged](consistency.md#by-default) while the load runs, and written keys are read back after it; `auto` means where values and keys allow it"},
 		Kind:  wishKind(),
 		Resolved: func(r *yamlfile.Reader, is Wish, at *yamlfile.Node, d *ability.Database, _ ability.Values) Wish {
 			if is == On && d.Load.ValueSize < LeastValue {

@@ -82,7 +82,7 @@ const (
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "sessions", Meaning: "[sessions](sessions.md) that are held during the load and let die, for databases that have some: the [keys of sessions](#keys-of-sessions)",
+		Key: "sessions", Meaning: "[sessions](sessions.md) that are held during the load and then abandoned, for databases with sessions: the [`sessions` keys](#keys-of-sessions)",
 		Fields: section, Resolved: resolve,
 		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
 			if p.Held == 0 {
@@ -100,7 +100,7 @@ func section() yamlfile.Section[Plan] {
 			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Held },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "ttl", Usually: "required", Meaning: "time without a renewal after which a session is to end; what members granted stands in the report"},
+			Row:  yamlfile.Row{Name: "ttl", Usually: "required", Meaning: "time without a renewal after which a session should end; the report shows the TTL that members granted"},
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.TTL },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
@@ -108,7 +108,7 @@ func section() yamlfile.Section[Plan] {
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.Keep },
 		}.Field(),
 		yamlfile.Key[Plan, Release]{
-			Row:  yamlfile.Row{Name: "release", Preset: string(AllAtOnce), Meaning: "how the holders die, without a goodbye: `all at once`, so many a second such as `500/s`, or `never`"},
+			Row:  yamlfile.Row{Name: "release", Preset: string(AllAtOnce), Meaning: "how holders die without closing their sessions: `all at once`, at a rate such as `500/s`, or `never`"},
 			Kind: releaseKind(), At: func(p *Plan) *Release { return &p.Release },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
@@ -116,7 +116,7 @@ func section() yamlfile.Section[Plan] {
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.After },
 		}.Field(),
 		yamlfile.Key[Plan, int]{
-			Row:  yamlfile.Row{Name: "keys", Preset: "1", Meaning: fmt.Sprintf("number of keys of each session, from 1 to %d, which have the size of the load's values", mostKeys)},
+			Row:  yamlfile.Row{Name: "keys", Preset: "1", Meaning: fmt.Sprintf("number of keys per session, from 1 to %d, with values as large as the load's", mostKeys)},
 			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Keys },
 		}.Field(),
 	}}

@@ -154,7 +154,7 @@ const (
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "discovery", Meaning: "[instances of a service](scenarios.md) that register during the load, die and are deployed, and consumers that watch them: the [keys of discovery](#keys-of-discovery)",
+		Key: "discovery", Meaning: "[service instances](scenarios.md) that register during the load, die and are deployed, and consumers that watch them: the [`discovery` keys](#keys-of-discovery)",
 		Fields: section, Resolved: resolve,
 		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
 			if !p.Wanted() {
@@ -173,29 +173,29 @@ func section() yamlfile.Section[Plan] {
 		return yamlfile.Key[Plan, time.Duration]{Row: row, Kind: yamlfile.DurationKind(), At: at, Shown: func(p *Plan) bool { return *at(p) != 0 }}.Field()
 	}
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
-		number(yamlfile.Row{Name: "instances", Usually: "required", Meaning: fmt.Sprintf("number of instances, each with a session and a key of the size of the load's values, from 1 to %d; more than %d instances and consumers on a cluster that others use need --full-speed", mostInstances, MostShared)},
+		number(yamlfile.Row{Name: "instances", Usually: "required", Meaning: fmt.Sprintf("number of instances, each with a session and a key with a value as large as the load's, from 1 to %d; more than %d instances and consumers on a cluster that others use need --full-speed", mostInstances, MostShared)},
 			func(p *Plan) *int { return &p.Instances }),
-		number(yamlfile.Row{Name: "consumers", Preset: "10", Meaning: fmt.Sprintf("number of clients that watch all instances, each over a connection of its own, from 1 to %d", mostConsumers)},
+		number(yamlfile.Row{Name: "consumers", Preset: "10", Meaning: fmt.Sprintf("number of clients that watch all instances, each over its own connection, from 1 to %d", mostConsumers)},
 			func(p *Plan) *int { return &p.Consumers }),
 		yamlfile.Key[Plan, Registry]{
-			Row:  yamlfile.Row{Name: "registry", Usually: "`sessions`", Meaning: "how instances register: by `sessions` with a key each, or as `services` in the database's own registry, which checks their health ([Consul](scenarios.md#the-databases))"},
+			Row:  yamlfile.Row{Name: "registry", Usually: "`sessions`", Meaning: "how instances register: with `sessions`, which have one key each, or as `services` in the database's own registry, which checks their health ([Consul](scenarios.md#the-databases))"},
 			Kind: yamlfile.WordKind(Sessions, Services), At: func(p *Plan) *Registry { return &p.Registry }, Shown: func(p *Plan) bool { return p.Registry == Services },
 		}.Field(),
-		length(yamlfile.Row{Name: "notice", Usually: "none", Meaning: "time in which all consumers are to know that an instance died: `ttl` is then the longest with which the database's rule keeps it"},
+		length(yamlfile.Row{Name: "notice", Usually: "none", Meaning: "time within which all consumers should know that an instance died; `ttl` is then the longest TTL with which the database's rule meets it"},
 			func(p *Plan) *time.Duration { return &p.Notice }),
-		length(yamlfile.Row{Name: "ttl", Usually: "from `notice`", Meaning: "time without a renewal after which a session is to end; what members granted stands in the report"},
+		length(yamlfile.Row{Name: "ttl", Usually: "from `notice`", Meaning: "time without a renewal after which a session should end; the report shows the TTL that members granted"},
 			func(p *Plan) *time.Duration { return &p.TTL }),
 		length(yamlfile.Row{Name: "keep", Usually: "a third of `ttl`", Meaning: "time between two renewals of a session, less than `ttl`"},
 			func(p *Plan) *time.Duration { return &p.Keep }),
-		number(yamlfile.Row{Name: "deaths", Preset: "0", Meaning: "number of instances that die at random times, without a goodbye"},
+		number(yamlfile.Row{Name: "deaths", Preset: "0", Meaning: "number of instances that die at random times, without deregistering"},
 			func(p *Plan) *int { return &p.Deaths }),
 		number(yamlfile.Row{Name: "deploys", Preset: "0", Meaning: "number of other instances that are released at random times and register again under a new name"},
 			func(p *Plan) *int { return &p.Deploys }),
-		number(yamlfile.Row{Name: "elections", Preset: "0", Meaning: "how many times the leader dies, one after the other: the instances then elect one, by a key that only one session can have; without deaths and deploys"},
+		number(yamlfile.Row{Name: "elections", Preset: "0", Meaning: "how many times the leader dies; each time the instances elect a new leader, with a key that only one session can have; excludes deaths and deploys"},
 			func(p *Plan) *int { return &p.Elections }),
-		length(yamlfile.Row{Name: "after", Usually: "a fifth of the load's `duration`", Meaning: "time from the start of the load in which nothing happens to the instances"},
+		length(yamlfile.Row{Name: "after", Usually: "a fifth of the load's `duration`", Meaning: "time after the load starts during which nothing happens to the instances"},
 			func(p *Plan) *time.Duration { return &p.After }),
-		length(yamlfile.Row{Name: "within", Usually: "what is left of the load", Meaning: "time after `after` in which instances die and are deployed: the load must last for the latest end of a session after that"},
+		length(yamlfile.Row{Name: "within", Usually: "what is left of the load", Meaning: "time after `after` in which instances die and are deployed; after that, the load must last until the last session has ended"},
 			func(p *Plan) *time.Duration { return &p.Within }),
 	}}
 }

@@ -27,7 +27,7 @@ func Ability() ability.Ability {
 // Keys declares the keys in an experiment file.
 func Keys() ability.List[Fault] {
 	return ability.List[Fault]{
-		Key: "faults", Meaning: "faults of members during the load, which their agents must allow: the [keys of faults](#keys-of-faults)",
+		Key: "faults", Meaning: "member faults during the load, which the agents must allow: the [`faults` keys](#keys-of-faults)",
 		Item: section, Resolved: resolve,
 	}
 }
@@ -38,7 +38,7 @@ func Record() ability.Record[[]Happened] { return ability.Record[[]Happened]{Key
 // Repeated declares the key for repeats.
 func Repeated() ability.Section[Repeat] {
 	return ability.Section[Repeat]{
-		Key: "repeat", Meaning: "how often `faults` are applied: the [keys of repeat](#keys-of-repeat)",
+		Key: "repeat", Meaning: "how often `faults` are applied: the [`repeat` keys](#keys-of-repeat)",
 		Fields: repeatSection, Resolved: resolveRepeat, Shown: showRepeat,
 	}
 }
@@ -46,7 +46,7 @@ func Repeated() ability.Section[Repeat] {
 // Probed declares the key for the time between two probes to a member.
 func Probed() ability.Single[time.Duration] {
 	return ability.Single[time.Duration]{
-		About: yamlfile.Row{Name: "probe", Usually: "20ms with `faults`", Meaning: "time between two probes of each member during a load with `faults`: a write over connections of their own, sent whatever is pending, at most 50 in flight. `0s` sends none"},
+		About: yamlfile.Row{Name: "probe", Usually: "20ms with `faults`", Meaning: "time between two probes to each member during a load with `faults`. Probes are writes over separate connections, sent whatever is pending, with at most 50 in flight. `0s` sends none"},
 		Kind:  yamlfile.ShortDurationKind(),
 		Resolved: func(r *yamlfile.Reader, is time.Duration, at *yamlfile.Node, _ *ability.Database, v ability.Values) time.Duration {
 			switch {

@@ -17,7 +17,7 @@ const (
 	// NoUndo stands for the undo if a command has nothing to undo.
 	NoUndo = "none"
 
-	commandMeaning = "control runs the program of `run`, and that of `undo` after `for`; of any cluster, also one of `endpoints`, and only with `control --allow-commands`"
+	commandMeaning = "control runs the program in `run`, and after `for` the program in `undo`; allowed for any cluster, including `endpoints`, but only with `control --allow-commands`"
 )
 
 // Commands returns the faults that are commands.
@@ -55,9 +55,9 @@ func Argv(argv []string) string {
 // commandFields declares the keys for commands.
 func commandFields() []yamlfile.Field[Fault] {
 	return []yamlfile.Field[Fault]{
-		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "run", Meaning: "of `command`: the program with its arguments, without a shell. It has failed if it does not end with 0 within a minute"},
+		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "run", Meaning: "for `command`: the program with its arguments, without a shell. It fails unless it exits with 0 within a minute"},
 			Kind: argvKind(), At: func(f *Fault) *[]string { return &f.Run }, Shown: func(f *Fault) bool { return len(f.Run) > 0 }}.Field(),
-		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "undo", Meaning: "of `command`: what undoes it, which may run more than once; or `none`, in words"},
+		yamlfile.Key[Fault, []string]{Row: yamlfile.Row{Name: "undo", Meaning: "for `command`: the program that undoes it, which may run more than once, or the word `none`"},
 			Kind: undoKind(), At: func(f *Fault) *[]string { return &f.Undo }, Shown: func(f *Fault) bool { return len(f.Undo) > 0 }}.Field(),
 	}
 }

@@ -33,7 +33,7 @@ func (b Bounds) Any() bool { return b != Bounds{} }
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Bounds] {
 	return ability.Section[Bounds]{
-		Key: "guard", Meaning: "bounds at which the load ends within 2 s: the [keys of guard](#keys-of-guard)", Replaces: true,
+		Key: "guard", Meaning: "bounds past which the load ends within 2 s: the [`guard` keys](#keys-of-guard)", Replaces: true,
 		Fields: section, Resolved: resolve,
 		Shown: func(b Bounds, _ workload.Load) *yamlfile.Node {
 			if !b.Any() {
@@ -64,12 +64,12 @@ func section() yamlfile.Section[Bounds] {
 	return yamlfile.Section[Bounds]{
 		Fields: []yamlfile.Field[Bounds]{
 			yamlfile.Key[Bounds, time.Duration]{
-				Row:  yamlfile.Row{Name: "p99", Meaning: "largest 99th percentile of the requests in a second, or longest time without an answer"},
+				Row:  yamlfile.Row{Name: "p99", Meaning: "largest 99th percentile latency in a second, or longest time without an answer"},
 				Kind: yamlfile.DurationKind(), At: func(b *Bounds) *time.Duration { return &b.P99 },
 				Shown: func(b *Bounds) bool { return b.P99 > 0 },
 			}.Field(),
-			share("errors", "largest share of the requests in a second that fail or have an unknown outcome", func(b *Bounds) **workload.Percent { return &b.Errors }),
-			share("db_size", "largest size of any member's store, as a share of its quota; only for databases with a quota (etcd)", func(b *Bounds) **workload.Percent { return &b.DBSize }),
+			share("errors", "largest share of requests in a second that fail or have an unknown outcome", func(b *Bounds) **workload.Percent { return &b.Errors }),
+			share("db_size", "largest store size at any member, as a share of its quota; only for databases with a quota (etcd)", func(b *Bounds) **workload.Percent { return &b.DBSize }),
 		},
 		Check: func(r *yamlfile.Reader, w *yamlfile.Written[Bounds]) {
 			if w.Has("p99") && w.Is.P99 == 0 {

@@ -82,7 +82,7 @@ const (
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "locks", Meaning: "[locks](locks.md) for which contenders compete during the load, for databases that have some: the [keys of locks](#keys-of-locks)",
+		Key: "locks", Meaning: "[locks](locks.md) for which contenders compete during the load, for databases with locks: the [`locks` keys](#keys-of-locks)",
 		Fields: section, Resolved: resolve,
 		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
 			if !p.Wanted() {
@@ -96,32 +96,32 @@ func Keys() ability.Section[Plan] {
 func section() yamlfile.Section[Plan] {
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
 		yamlfile.Key[Plan, int]{
-			Row:  yamlfile.Row{Name: "names", Preset: "1", Meaning: "number of locks, each with as many contenders"},
+			Row:  yamlfile.Row{Name: "names", Preset: "1", Meaning: "number of locks, each with the same number of contenders"},
 			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Names },
 		}.Field(),
 		yamlfile.Key[Plan, []int]{
-			Row:  yamlfile.Row{Name: "contenders", Unit: "list of numbers", Usually: "required", Meaning: fmt.Sprintf("contenders for each lock, in stages of equal length one after the other, such as `[2, 10, 100]`; at most %d at the same time; more than %d on a cluster that others use need --full-speed", most, MostShared)},
+			Row:  yamlfile.Row{Name: "contenders", Unit: "list of numbers", Usually: "required", Meaning: fmt.Sprintf("contenders for each lock, in successive stages of equal length, such as `[2, 10, 100]`; at most %d at the same time; more than %d on a cluster that others use need --full-speed", most, MostShared)},
 			Kind: yamlfile.ListKind(yamlfile.SmallKind(), true), At: func(p *Plan) *[]int { return &p.Contenders },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "hold", Usually: "1ms, with `elect` 1s", Meaning: "time for which a holder keeps its lock; 0s releases it at once"},
+			Row:  yamlfile.Row{Name: "hold", Usually: "1ms, with `elect` 1s", Meaning: "how long a holder keeps its lock; 0s releases it at once"},
 			Kind: yamlfile.ShortDurationKind(), At: func(p *Plan) *time.Duration { return &p.Hold },
 		}.Field(),
 		yamlfile.Key[Plan, string]{
-			Row:  yamlfile.Row{Name: "recipe", Usually: "the database's first", Meaning: "way to take a lock: `library`, that of the client library in common use, or `direct`, the best known use of the protocol ([databases](locks.md#the-databases))"},
+			Row:  yamlfile.Row{Name: "recipe", Usually: "the database's first", Meaning: "how a lock is taken: `library`, as the common client library does it, or `direct`, the best known way to use the protocol ([databases](locks.md#the-databases))"},
 			Kind: yamlfile.FilledKind(), At: func(p *Plan) *string { return &p.Recipe },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "ttl", Preset: "10s", Meaning: "time without a renewal after which a contender's session is to end, and with it its hold on a lock; what members granted stands in the report"},
+			Row:  yamlfile.Row{Name: "ttl", Preset: "10s", Meaning: "time without a renewal after which a contender's session should end, and with it its hold on a lock; the report shows the TTL that members granted"},
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.TTL },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "lock_delay", Usually: "the database's own", Meaning: "time for which nobody gets a lock whose holder died, of databases that have such a time (Consul)"},
+			Row:  yamlfile.Row{Name: "lock_delay", Usually: "the database's own", Meaning: "how long nobody gets a lock after its holder died, for databases with such a delay (Consul)"},
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.LockDelay },
 			Shown: func(p *Plan) bool { return p.Delays },
 		}.Field(),
 		yamlfile.Key[Plan, bool]{
-			Row:  yamlfile.Row{Name: "elect", Preset: "false", Meaning: "whether holders never release: each dies after `hold`, without a goodbye, and a new contender takes its place"},
+			Row:  yamlfile.Row{Name: "elect", Preset: "false", Meaning: "whether holders never release: each dies after `hold` without closing its session, and a new contender takes its place"},
 			Kind: yamlfile.TruthKind(), At: func(p *Plan) *bool { return &p.Elect },
 			Shown: func(p *Plan) bool { return p.Elect },
 		}.Field(),

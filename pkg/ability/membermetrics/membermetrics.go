@@ -107,7 +107,7 @@ func (p Plan) check() error {
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "scrape", Meaning: "how control reads the metrics of members of `endpoints`: the [keys of scrape](#keys-of-scrape)", Fields: section, Resolved: resolve,
+		Key: "scrape", Meaning: "how control reads member metrics from `endpoints`: the [`scrape` keys](#keys-of-scrape)", Fields: section, Resolved: resolve,
 		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
 			if p == (Plan{}) {
 				return nil
@@ -126,7 +126,7 @@ func section() yamlfile.Section[Plan] {
 				Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.Every },
 			}.Field(),
 			yamlfile.Key[Plan, string]{
-				Row:  yamlfile.Row{Name: "url", Usually: "the client port", Meaning: "where members serve metrics in Prometheus' text format, such as `http://{host}:2381/metrics`; `{host}` and `{port}` are those of an endpoint. It gets `tls`, and no credentials"},
+				Row:  yamlfile.Row{Name: "url", Usually: "the client port", Meaning: "where members serve metrics in Prometheus' text format, such as `http://{host}:2381/metrics`; `{host}` and `{port}` come from an endpoint. Requests use `tls`, but no credentials"},
 				Kind: yamlfile.FilledKind(), At: func(p *Plan) *string { return &p.URL },
 				Shown: func(p *Plan) bool { return p.URL != "" },
 			}.Field(),

@@ -48,7 +48,7 @@ func setup(v ability.Values, s *results.Setup) {
 func Keys() ability.Section[resources.Limits] {
 	return ability.Section[resources.Limits]{
 		Key:     "resources",
-		Meaning: "resources that each member started by agents may use, limited by control groups: the [keys of resources](#keys-of-resources); see [equal resources](resources.md)",
+		Meaning: "resources that each member started by agents may use, limited by control groups: the [`resources` keys](#keys-of-resources); see [equal resources](resources.md)",
 		Fields:  section, Resolved: resolve,
 		Shown: func(l resources.Limits, _ workload.Load) *yamlfile.Node {
 			if !l.Any() {
@@ -65,11 +65,11 @@ func section() yamlfile.Section[resources.Limits] {
 	return yamlfile.Section[resources.Limits]{
 		Fields: []yamlfile.Field[resources.Limits]{
 			yamlfile.Key[resources.Limits, float64]{
-				Row:  yamlfile.Row{Name: "cpus", Unit: "processors", Meaning: "processor time, 1 being all of one processor; 0 is no limit"},
+				Row:  yamlfile.Row{Name: "cpus", Unit: "processors", Meaning: "processor time, where 1 is one whole processor; 0 means no limit"},
 				Kind: yamlfile.FactorKind(), At: func(l *resources.Limits) *float64 { return &l.CPUs }, Shown: limited,
 			}.Field(),
 			yamlfile.Key[resources.Limits, int64]{
-				Row:  yamlfile.Row{Name: "memory", Meaning: "memory such as `2GiB`, including the page cache of the member's files; 0 is no limit"},
+				Row:  yamlfile.Row{Name: "memory", Meaning: "memory such as `2GiB`, including the page cache for the member's files; 0 means no limit"},
 				Kind: yamlfile.LargeSizeKind(), At: func(l *resources.Limits) *int64 { return &l.MemoryBytes },
 				Shown: func(l *resources.Limits) bool { return l.MemoryBytes > 0 },
 			}.Field(),

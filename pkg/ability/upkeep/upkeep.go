@@ -52,7 +52,7 @@ func Record() ability.Record[[]effect.Effect] { return ability.Record[[]effect.E
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "maintain", Meaning: "upkeep of the cluster during the load, for databases that support it: the [keys of maintain](#keys-of-maintain)",
+		Key: "maintain", Meaning: "cluster upkeep during the load, for databases that support it: the [`maintain` keys](#keys-of-maintain)",
 		Fields: section, Resolved: resolve, Shown: show,
 	}
 }
@@ -83,13 +83,13 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"compact", EventCompact, func(p *Plan) *time.Duration { return &p.Compact },
-			"time between two compactions, which forget the history of keys (etcd). Loads on etcd that agents start compact every minute if they overwrite or delete keys, unless this says otherwise; `0s` is never",
+			"time between two compactions, which discard key history (etcd). On etcd clusters that agents start, loads that overwrite or delete keys compact every minute unless this key says otherwise; `0s` means never",
 			is[database.Compacter]},
 		{"defrag", EventDefrag, func(p *Plan) *time.Duration { return &p.Defrag },
-			"time between two defragmentations of each member, one after the other (etcd); a member answers nothing meanwhile",
+			"time between two defragmentations, which cover the members one after another (etcd); a member answers nothing meanwhile",
 			is[database.Defragmenter]},
 		{"snapshot", EventSnapshot, func(p *Plan) *time.Duration { return &p.Snapshot },
-			"time between two snapshots, of each member in turn (etcd, Consul, ZooKeeper from 3.9); those of etcd and Consul are read and not kept",
+			"time between two snapshots, taken from each member in turn (etcd, Consul, ZooKeeper from 3.9); etcd and Consul snapshots are read and not kept",
 			is[database.Snapshotter]},
 	}
 }

@@ -128,7 +128,7 @@ const (
 // Keys declares the keys in an experiment file.
 func Keys() ability.Section[Plan] {
 	return ability.Section[Plan]{
-		Key: "watch", Meaning: "[watchers](watches.md) of keys during the load, for databases with watches: the [keys of watch](#keys-of-watch)",
+		Key: "watch", Meaning: "[watchers](watches.md) that watch keys during the load, for databases with watches: the [`watch` keys](#keys-of-watch)",
 		Fields: section, Resolved: resolve,
 		Shown: func(p Plan, _ workload.Load) *yamlfile.Node {
 			if !p.Wanted() {
@@ -185,7 +185,7 @@ func ofKind() yamlfile.Kind[Of] {
 func slowKind() yamlfile.Kind[Slow] {
 	return yamlfile.SectionKind("slow", yamlfile.Section[Slow]{Fields: []yamlfile.Field[Slow]{
 		yamlfile.Key[Slow, workload.Percent]{
-			Row:  yamlfile.Row{Name: "share", Usually: "required", Meaning: "of the connections"},
+			Row:  yamlfile.Row{Name: "share", Usually: "required", Meaning: "share of the connections"},
 			Kind: ability.PercentKind(), At: func(s *Slow) *workload.Percent { return &s.Share },
 		}.Field(),
 		yamlfile.Key[Slow, time.Duration]{
@@ -198,15 +198,15 @@ func slowKind() yamlfile.Kind[Slow] {
 func section() yamlfile.Section[Plan] {
 	return yamlfile.Section[Plan]{Fields: []yamlfile.Field[Plan]{
 		yamlfile.Key[Plan, []int]{
-			Row:  yamlfile.Row{Name: "watchers", Usually: "required", Meaning: fmt.Sprintf("how many, up to %d; a rising list such as `[0, 1, 100]` has a stage for each number, an equal part of the load's `duration`; more than %d on a cluster that others use need --full-speed", most, MostShared)},
+			Row:  yamlfile.Row{Name: "watchers", Usually: "required", Meaning: fmt.Sprintf("number of watchers, up to %d; a rising list such as `[0, 1, 100]` has a stage for each number, and stages share the load's `duration` equally; more than %d on a cluster that others use need --full-speed", most, MostShared)},
 			Kind: numbers(), At: func(p *Plan) *[]int { return &p.Watchers },
 		}.Field(),
 		yamlfile.Key[Plan, int]{
-			Row:  yamlfile.Row{Name: "connections", Preset: "50", Meaning: "the most connections that the watchers share; those of ZooKeeper and of Consul have one each"},
+			Row:  yamlfile.Row{Name: "connections", Preset: "50", Meaning: "maximum number of connections that watchers share; ZooKeeper and Consul watchers have one each"},
 			Kind: yamlfile.SmallKind(), At: func(p *Plan) *int { return &p.Connections },
 		}.Field(),
 		yamlfile.Key[Plan, Of]{
-			Row:  yamlfile.Row{Name: "of", Preset: string(All), Meaning: "what each watches: `all` keys below the prefix, one `key` (watcher n has key n modulo the number of keys), or a share such as `10%` of the load's keys: consecutive ones, and watcher n has range n modulo the number of ranges; etcd can watch ranges"},
+			Row:  yamlfile.Row{Name: "of", Preset: string(All), Meaning: "what each watcher watches: `all` keys below the prefix, one `key` (watcher n has key n modulo the key count), or a share such as `10%` of the load's keys, which are consecutive (watcher n has range n modulo the range count); etcd can watch ranges"},
 			Kind: ofKind(), At: func(p *Plan) *Of { return &p.Of },
 		}.Field(),
 		yamlfile.Key[Plan, database.WatchKind]{
@@ -214,15 +214,15 @@ func section() yamlfile.Section[Plan] {
 			Kind: yamlfile.WordKind(database.WatchStream, database.WatchPersistent, database.WatchOneShot, database.WatchBlocking), At: func(p *Plan) *database.WatchKind { return &p.Kind },
 		}.Field(),
 		yamlfile.Key[Plan, bool]{
-			Row:  yamlfile.Row{Name: "values", Preset: "false", Meaning: "whether watchers need the values: without a `kind` it is then the database's first whose events have them"},
+			Row:  yamlfile.Row{Name: "values", Preset: "false", Meaning: "whether watchers need the values; without `kind`, they then use the database's first kind whose events have values"},
 			Kind: yamlfile.TruthKind(), At: func(p *Plan) *bool { return &p.Values }, Shown: func(p *Plan) bool { return p.Values },
 		}.Field(),
 		yamlfile.Key[Plan, Slow]{
-			Row:  yamlfile.Row{Name: "slow", Usually: "none", Meaning: fmt.Sprintf("`{share: 1%%, pause: 10s}`: that share of the watchers' connections, up to %d%% and at least one, reads nothing for the `pause`, from a quarter of each stage on; up to %v, and half a stage", mostSlow, mostPause)},
+			Row:  yamlfile.Row{Name: "slow", Usually: "none", Meaning: fmt.Sprintf("`{share: 1%%, pause: 10s}`: this share of watcher connections, up to %d%% and at least one, reads nothing for the `pause`, which begins a quarter into each stage and lasts at most %v, and at most half a stage", mostSlow, mostPause)},
 			Kind: slowKind(), At: func(p *Plan) *Slow { return &p.Slow }, Shown: func(p *Plan) bool { return p.Slow.Wanted() },
 		}.Field(),
 		yamlfile.Key[Plan, time.Duration]{
-			Row:  yamlfile.Row{Name: "reconnect", Usually: "never", Meaning: fmt.Sprintf("each connection of the watchers, except slow ones, is closed and opened again once in this time, one after the other, and its watchers continue where they were; from %v to half a stage; etcd and Consul can do it", leastReconnect)},
+			Row:  yamlfile.Row{Name: "reconnect", Usually: "never", Meaning: fmt.Sprintf("each watcher connection, except slow ones, is closed and opened again once in this time, one after another, and its watchers continue where they were; from %v to half a stage; etcd and Consul can do it", leastReconnect)},
 			Kind: yamlfile.DurationKind(), At: func(p *Plan) *time.Duration { return &p.Reconnect }, Shown: func(p *Plan) bool { return p.Reconnect > 0 },
 		}.Field(),
 	}}
