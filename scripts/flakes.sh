@@ -4,9 +4,9 @@
 #	scripts/flakes.sh WHOLE RUNS PACKAGE...
 #
 # make test runs WHOLE times with all packages, and then with PACKAGE... until these have RUNS runs.
-# A loop for each processor keeps the machine busy meanwhile. Outputs stay in results/flakes, in a
-# folder for each commit. A run whose output is there is not repeated, so that the script resumes
-# where it was interrupted. The exit code is 1 if any run failed.
+# A loop for each processor keeps the machine busy meanwhile. Outputs are in results/flakes until
+# the table is printed, and then in results/flakes-last. A run whose output is there is not repeated,
+# so that the script resumes where it was interrupted. The exit code is 1 if any run failed.
 # shellcheck source=help.sh
 source "$(dirname "$0")/help.sh"
 set -euo pipefail
@@ -17,8 +17,7 @@ shift 2
 [[ $whole =~ ^[0-9]+$ && $runs =~ ^[1-9][0-9]*$ ]] || { echo "flakes: WHOLE and RUNS must be numbers, got $whole and $runs" >&2; exit 2; }
 module=$($go list -m)
 mapfile -t packages < <($go list "$@")
-commit=$(git describe --always --dirty --abbrev=12 --exclude '*')
-kept=$PWD/results/flakes/$commit
+kept=$PWD/results/flakes
 mkdir -p "$kept"
 
 loops=()
@@ -26,6 +25,7 @@ stop_loops() {
 	test ${#loops[@]} = 0 || { kill "${loops[@]}" && wait "${loops[@]}" || true; } 2>/dev/null
 }
 trap stop_loops EXIT
+trap 'exit 130' INT TERM
 for _ in $(seq "$(nproc)"); do
 	(while :; do :; done) &
 	loops+=($!)
@@ -37,7 +37,8 @@ for run in $(seq "$((whole > runs ? whole : runs))"); do
 	of=${packages[*]}
 	((run > whole)) || of=./...
 	began=$SECONDS
-	make test GO="$go" PACKAGES="$of" TESTFLAGS="-count=1 ${TESTFLAGS-}" >"$log.part" 2>&1 || echo "flakes: run $run failed: $log" >&2
+	echo "flakes run $(git describe --always --dirty --abbrev=12 --exclude '*')" >"$log.part"
+	make test GO="$go" PACKAGES="$of" TESTFLAGS="-count=1 ${TESTFLAGS-}" >>"$log.part" 2>&1 || echo "flakes: run $run failed: $log" >&2
 	echo "flakes took $((SECONDS - began)) s" >>"$log.part"
 	mv "$log.part" "$log"
 done
@@ -49,7 +50,7 @@ if ((whole == 0)); then
 else
 	what="$whole times with all packages, and with those that have clocks or processes until they had $runs runs"
 fi
-echo "\`make flakes\` ran \`make test\` beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-)${TESTFLAGS:+, $TESTFLAGS}) until $(date -u +%F), at $commit: $what. Packages are tested several at once."
+echo "\`make flakes\` ran \`make test\` beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-)${TESTFLAGS:+, $TESTFLAGS}) until $(date -u +%F): $what. Packages are tested several at once."
 echo
 # Lines of go test are "ok  	PACKAGE	1.2s" and "FAIL	PACKAGE	1.2s".
 awk -F '\t' -v module="$module/" '
@@ -60,11 +61,12 @@ awk -F '\t' -v module="$module/" '
 		if ($1 == "FAIL") { failed[$2]++; failures[logs]++ }
 		took[$2, runs[$2]] = $3 + 0
 	}
-	/^flakes took / { split($0, words, " "); wall[logs] = words[3] }
+	/^flakes (run|took) / { split($0, words, " "); is[logs, words[2]] = words[3] }
 	END {
-		print "| run | packages that failed | minutes |\n|---|---|---|"
-		for (i = 1; i <= logs; i++) printf "| %d | %d | %.0f |\n", i, failures[i], wall[i] / 60
+		print "| run | commit | packages that failed | minutes |\n|---|---|---|---|"
+		for (i = 1; i <= logs; i++) printf "| %d | %s | %d | %.0f |\n", i, is[i, "run"], failures[i], is[i, "took"] / 60
 		print "\n| package | runs | failed | seconds, median | longest |\n|---|---|---|---|---|"
+		fflush()
 		for (name in runs) {
 			n = runs[name]
 			for (i = 2; i <= n; i++) for (j = i; j > 1 && took[name, j] < took[name, j - 1]; j--) {
@@ -73,4 +75,6 @@ awk -F '\t' -v module="$module/" '
 			printf "| `%s` | %d | %d | %.1f | %.1f |\n", name, n, failed[name], took[name, int(n / 2) + 1], took[name, n] | "sort"
 		}
 	}' $(ls "$kept"/*.log | sort -V)
-! grep -qE '^FAIL|^make: .*Error' "$kept"/*.log
+rm -rf "$kept-last"
+mv "$kept" "$kept-last"
+! grep -qE '^FAIL|^make: .*Error' "$kept-last"/*.log
