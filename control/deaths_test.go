@@ -1,6 +1,7 @@
 package control
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,13 +21,21 @@ import (
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out := r.undisturbed(500*time.Millisecond, `
+	out := r.repeated(`
 load: {rate: 100, duration: 7s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 sessions: {held: 40, ttl: 1s, keep: 200ms, after: 3s, keys: 2}
 databases:
   fake__honest: {options: {expiry: doubled}}
   fake__hasty: {options: {expire_early_every: 7}}
-`)
+`, func(out *Outcome) string {
+		if stopped := r.stopped(out); stopped > 500*time.Millisecond {
+			return fmt.Sprintf("this process was stopped for %v", stopped)
+		}
+		if o, err := deaths.Record().Of(r.read(out.Folders[0], 1).run.Records); err != nil || o.Granted < 40 {
+			return fmt.Sprintf("%d of 40 sessions were granted, %v", o.Granted, err)
+		}
+		return ""
+	})
 	for n, law := range []expiry.Law{expiry.Doubled, expiry.Exact} {
 		rec := r.read(out.Folders[0], n)
 		o, err := deaths.Record().Of(rec.run.Records)

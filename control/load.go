@@ -155,6 +155,11 @@ func (l *loader) count(ctx context.Context, c issue.Counts) {
 		r.SchedulingLag, r.Lateness, r.Stops = own.SchedulingLag.OrNil(), own.Lateness.OrNil(), &own.Stops
 	}
 	l.run.noteStops()
+	for _, half := range l.run.halves {
+		if left, ok := half.(abilities.Leaver); ok {
+			c.Perhaps += left.Left()
+		}
+	}
 	countAfter(ctx, l.run, c)
 }
 

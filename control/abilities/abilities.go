@@ -155,6 +155,12 @@ type Ender interface {
 	End(ctx context.Context, i Issued)
 }
 
+// Leaver may leave keys of its own behind, which the key count after the load shows.
+type Leaver interface {
+	// Left returns the number of keys that may be left.
+	Left() int64
+}
+
 // Issued describes all requests in a load, without their records.
 type Issued struct {
 	// Resent counts those that clients sent again by themselves.

@@ -212,7 +212,7 @@ type Keys struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
 	// MinAdded and MaxAdded bound After - Before: the writes that surely created a key,
-	// and the writes that may have created one.
+	// and the writes and probes that may have created one.
 	MinAdded int64 `json:"min_added"`
 	MaxAdded int64 `json:"max_added"`
 	// Error is the reason why the count is missing.

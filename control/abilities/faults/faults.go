@@ -141,6 +141,14 @@ func (r *Runner) Record() {
 	}
 }
 
+// Left returns the number of members whose probe key may be left, because removing it failed.
+func (r *Runner) Left() int64 {
+	if r.prober == nil {
+		return 0
+	}
+	return r.prober.left
+}
+
 // Finish records each fault's effect on the load.
 func (r *Runner) Finish() error {
 	if len(r.happened) == 0 {

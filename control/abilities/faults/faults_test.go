@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
@@ -333,5 +334,24 @@ func TestNone(t *testing.T) {
 	agents, r := runFor(t, nil, func() (int, error) { return 0, nil }, time.Minute)
 	if len(agents.list) > 0 || r.Describe() != nil || r.Cut() != nil || r.Finish() != nil {
 		t.Errorf("agents were asked for %q", agents.list)
+	}
+}
+
+// unreachable is a database without an address.
+type unreachable struct{ database.Driver }
+
+func (unreachable) Dial(context.Context, database.Target) (database.Client, error) {
+	return nil, errors.New("no address")
+}
+
+// Keys of probes that cannot be removed may be left.
+func TestProbeKeysLeft(t *testing.T) {
+	p := &prober{run: &abilities.Run{Driver: unreachable{}, Target: &database.Target{}}}
+	for i := range 2 {
+		p.members = append(p.members, &memberProber{prober: p, member: i})
+	}
+	p.end(t.Context())
+	if r := (&Runner{prober: p}); r.Left() != 2 || (&Runner{}).Left() != 0 || len(p.errs) == 0 {
+		t.Errorf("%d keys may be left, %v, want 2 and errors", r.Left(), p.errs)
 	}
 }

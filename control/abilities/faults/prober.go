@@ -69,6 +69,13 @@ func (p *prober) write(file *linefile.TableWriter[faults.Probe]) {
 	p.failed(file.Write(rows))
 }
 
+// leave counts a key that may not be removed.
+func (p *prober) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left++
+}
+
 // failed keeps err unless it is nil.
 func (p *prober) failed(err error) {
 	p.mu.Lock()
@@ -193,6 +200,7 @@ func (m *memberProber) end(ctx context.Context) {
 		m.giveBack(client, err)
 	}
 	if err != nil {
+		m.leave()
 		m.failed(fmt.Errorf("remove the key of the probes of member %d: %w", m.member+1, err))
 	}
 	for _, c := range m.idle {

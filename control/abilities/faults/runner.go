@@ -88,6 +88,7 @@ type prober struct {
 	mu   sync.Mutex
 	rows []faults.Probe // not written yet
 	errs []error
+	left int64 // keys that may not be removed
 }
 
 // memberProber probes one member.
