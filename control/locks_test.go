@@ -2,6 +2,7 @@ package control
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,12 +84,18 @@ databases:
 func TestElection(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	out := r.undisturbed(500*time.Millisecond, `
+	out := r.repeated(`
 load: {rate: 50, duration: 12s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 locks: {contenders: [3], hold: 100ms, ttl: 1s, elect: true}
 databases:
   fake:
-`)
+`, func(out *Outcome) string {
+		o, _ := locksOf(t, r.read(out.Folders[0], 0))
+		if stopped := r.stopped(out); stopped > 500*time.Millisecond || o.Stages[0].FailOver.Early > 0 {
+			return fmt.Sprintf("this process was stopped for %v, and perhaps renewed too late: %+v", stopped, o.Stages[0].FailOver)
+		}
+		return ""
+	})
 	rec := r.read(out.Folders[0], 0)
 	o, turns := locksOf(t, rec)
 	f := o.Stages[0].FailOver

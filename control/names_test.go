@@ -46,7 +46,7 @@ func TestHostsByName(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	out, err := Run(ctx, o)
+	out, err := dialled(t, func() (*Outcome, error) { return Run(ctx, o) })
 	if err != nil {
 		t.Fatalf("run the experiment: %v", err)
 	}

@@ -190,7 +190,7 @@ func dialled(t *testing.T, run func() (*Outcome, error)) (*Outcome, error) {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
 		out, err := run()
-		if err == nil || attempt == attempts || !strings.Contains(err.Error(), "dial etcd: time-out") {
+		if err == nil || attempt == attempts || !strings.Contains(err.Error(), "time-out") {
 			return out, err
 		}
 		t.Logf("attempt %d: %v", attempt, err)

@@ -164,7 +164,8 @@ func (j *judge) passing(all, held []*locks.Turn) {
 		case next == nil || next.Acquired < t.Sent:
 		case t.End == locks.Abandoned:
 			took := next.Acquired - t.Sent
-			if took < j.Earliest-slack(j.Earliest) {
+			// A stop before the death may have delayed the last renewal.
+			if short := j.Earliest - slack(j.Earliest) - took; short > 0 && short > j.Stops.Within(t.Sent-j.Expires, t.Sent) {
 				j.stage.FailOver.Early++
 			}
 			j.passed = append(j.passed, took)

@@ -114,7 +114,8 @@ func TestPassing(t *testing.T) {
 		{Contender: 2, Asked: 5 * ms, End: locks.Waiting},
 		{Contender: 2, Asked: 4 * ms, End: locks.Refused},
 	}
-	s := Judge(turns, Rules{From: ms, To: 1001 * ms, Names: 1, Contenders: 3, Places: true, Earliest: 40 * ms}, func(string, int64, int64) {})
+	rules := Rules{From: ms, To: 1001 * ms, Names: 1, Contenders: 3, Places: true, Earliest: 40 * ms, Expires: 60 * ms}
+	s := Judge(turns, rules, func(string, int64, int64) {})
 	if s.HandOff == nil || s.HandOff.N != 3 || s.HandOff.Max != 11*ms || s.Delayed != 1 || s.HandOff.P50 != 5*ms {
 		t.Errorf("hand-offs %+v, %d delayed; want those of 3, 5 and 11 ms, and 1", s.HandOff, s.Delayed)
 	}
@@ -127,5 +128,11 @@ func TestPassing(t *testing.T) {
 	}
 	if got := s.Fairness; got.LongestWithout != 996*time.Millisecond || got.LongestTurns != 5 || got.Fewest != 0 || got.Most != .5 {
 		t.Errorf("%+v, want the third contender to wait until the end, for 996 ms and the 5 turns after it asked", got)
+	}
+	for early, stop := range map[int64]stops.Stop{0: {From: 545 * ms, To: 556 * ms}, 1: {From: 545 * ms, To: 550 * ms}} {
+		rules.Stops = stops.List{stop} // it may have delayed the last renewal by so much
+		if f := Judge(turns, rules, func(string, int64, int64) {}).FailOver; f.Early != early {
+			t.Errorf("%d locks passed early after a stop of %v, want %d", f.Early, time.Duration(stop.To-stop.From), early)
+		}
 	}
 }

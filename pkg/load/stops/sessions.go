@@ -27,6 +27,14 @@ func (l List) MayEnd(from, to, least int64) bool {
 	return false
 }
 
+// Within returns how much of the time from one moment to another the process was stopped.
+func (l List) Within(from, to int64) (sum int64) {
+	for _, stop := range l {
+		sum += max(0, min(stop.To, to)-max(stop.From, from))
+	}
+	return sum
+}
+
 // Believed returns the time for which a holder from one moment to another believed that it held
 // something although its session had ended: a stop was longer than a session lasts.
 func (l List) Believed(from, to, expires int64) int64 {
