@@ -34,19 +34,13 @@ func searchCapacity(t *testing.T, r *rig, key string, n int) {
 capacity: {latency: 40ms, at: p90, window: 100ms, settle: 50ms, tolerance: 50%, windows: 12, hold: 200ms}
 databases: {fake: {options: {delay: 1ms}}}
 `)
-	var out *Outcome
-	var err error
-	for r.lead = usualLead / 8; ; r.lead *= 4 { // each window waits for it
-		out, err = r.run(e, func(u Update) {
+	out, err := r.inTime(usualLead/8, func() (*Outcome, error) { // each window waits for the lead
+		return r.run(e, func(u Update) {
 			if c := capacity.Of(e.Abilities); u.Load != nil && (u.Duration != c.Longest(u.Load.Step.Rate) || u.Total != 0) {
 				t.Errorf("the load takes %v and %d requests, want that of the whole search, %v", u.Duration, u.Total, c.Longest(u.Load.Step.Rate))
 			}
 		})
-		if r.lead > usualLead || !r.late(out) {
-			break
-		}
-		t.Logf("a lead of %v is too short for the generators of this machine", r.lead)
-	}
+	})
 	if err != nil {
 		t.Fatalf("run the experiment: %v", err)
 	}

@@ -199,7 +199,7 @@ databases: {noted: {}}
 					clear(l.calls)
 					return r.run(r.experiment(key+load), func(u Update) { shown = shown || loading(u) })
 				}
-				out, err := r.inTime(run)
+				out, err := r.inTime(shortLead, run)
 				if err != nil {
 					t.Fatalf("run the experiment: %v", err)
 				}

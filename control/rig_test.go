@@ -226,15 +226,15 @@ func (r *rig) runCtx(ctx context.Context, e *config.Experiment, report func(Upda
 // hurried runs an experiment whose generators learn about a step shortly before it begins.
 func (r *rig) hurried(file string) (*Outcome, error) {
 	r.t.Helper()
-	return r.inTime(func() (*Outcome, error) { return r.run(r.experiment(file), nil) })
+	return r.inTime(shortLead, func() (*Outcome, error) { return r.run(r.experiment(file), nil) })
 }
 
-// inTime runs an experiment with a short lead, and again with longer ones while they are too short
-// for a generator.
-func (r *rig) inTime(run func() (*Outcome, error)) (*Outcome, error) {
+// inTime runs an experiment with a lead, and again with longer ones while they are too short for a
+// generator.
+func (r *rig) inTime(lead time.Duration, run func() (*Outcome, error)) (*Outcome, error) {
 	r.t.Helper()
 	defer func() { r.lead = usualLead }()
-	for r.lead = shortLead; ; r.lead *= 4 {
+	for r.lead = lead; ; r.lead *= 4 {
 		out, err := run()
 		if !r.late(out) || r.lead > 4*usualLead {
 			return out, err
@@ -245,12 +245,17 @@ func (r *rig) inTime(run func() (*Outcome, error)) (*Outcome, error) {
 
 // undisturbed runs an experiment whose times are seconds, which must succeed. It runs it again if
 // something stopped this process for longer than most during a load: meanwhile sessions end and
-// stages pass.
-func (r *rig) undisturbed(most time.Duration, file string) *Outcome {
+// stages pass. It also does if another function returns a reason.
+func (r *rig) undisturbed(most time.Duration, file string, spoilt ...func(*Outcome) (why string)) *Outcome {
 	r.t.Helper()
 	return r.repeated(file, func(out *Outcome) string {
 		if stopped := r.stopped(out); stopped > most {
 			return fmt.Sprintf("this process was stopped for %v", stopped)
+		}
+		for _, also := range spoilt {
+			if why := also(out); why != "" {
+				return why
+			}
 		}
 		return ""
 	})
