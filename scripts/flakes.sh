@@ -48,7 +48,8 @@ echo
 if ((whole == 0)); then
 	what="$runs times with the packages below"
 else
-	what="$whole times with all packages, and with those that have clocks or processes until they had $runs runs"
+	what="$whole times with all packages"
+	((runs <= whole)) || what+=", and with those that have clocks or processes until they had $runs runs"
 fi
 echo "\`make flakes\` ran \`make test\` beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-)${TESTFLAGS:+, $TESTFLAGS}) until $(date -u +%F): $what. Packages are tested several at once."
 echo
@@ -72,9 +73,10 @@ awk -F '\t' -v module="$module/" '
 			for (i = 2; i <= n; i++) for (j = i; j > 1 && took[name, j] < took[name, j - 1]; j--) {
 				swap = took[name, j]; took[name, j] = took[name, j - 1]; took[name, j - 1] = swap
 			}
-			printf "| `%s` | %d | %d | %.1f | %.1f |\n", name, n, failed[name], took[name, int(n / 2) + 1], took[name, n] | "sort"
+			median = (took[name, int((n + 1) / 2)] + took[name, int(n / 2) + 1]) / 2
+			printf "| `%s` | %d | %d | %.1f | %.1f |\n", name, n, failed[name], median, took[name, n] | "sort"
 		}
 	}' $(ls "$kept"/*.log | sort -V)
 rm -rf "$kept-last"
 mv "$kept" "$kept-last"
-! grep -qE '^FAIL|^make: .*Error' "$kept-last"/*.log
+! grep -qE '^FAIL|^make(\[[0-9]+\])?: \*\*\*' "$kept-last"/*.log
