@@ -26,13 +26,16 @@ load: {rate: 100, duration: 7s, clients: 4, connections: 4, timeout: 60s, key_si
 sessions: {held: 40, ttl: 1s, keep: 200ms, after: 3s, keys: 2}
 databases:
   fake__honest: {options: {expiry: doubled}}
-  fake__hasty: {options: {expire_early_every: 7}}
+  fake__hasty: {options: {expire_early_every: 7}, sessions: {ttl: 3s}}
 `, func(out *Outcome) string {
 		if o, err := deaths.Record().Of(r.read(out.Folders[0], 1).run.Records); err != nil || o.Granted < 40 {
 			return fmt.Sprintf("%d of 40 sessions were granted, %v", o.Granted, err)
 		}
 		return ""
 	})
+	// A hasty store ends sessions half a TTL too early. A client that sees an end later than it
+	// should have been cannot tell: the TTL is longer than a busy machine delays an observation.
+	ttls := []time.Duration{time.Second, 3 * time.Second}
 	for n, law := range []expiry.Law{expiry.Doubled, expiry.Exact} {
 		rec := r.read(out.Folders[0], n)
 		o, err := deaths.Record().Of(rec.run.Records)
@@ -40,7 +43,7 @@ databases:
 			t.Fatalf("read the outcome of %s: %v", rec.run.Tag, err)
 		}
 		// On a busy machine a session may end before it has its keys.
-		if o.Granted == 0 || o.Granted+o.NotGranted != 40 || o.Left > 0 || o.TTL != time.Second || o.Rule != law.Rule() || o.GrantsPerSecond <= 0 {
+		if o.Granted == 0 || o.Granted+o.NotGranted != 40 || o.Left > 0 || o.TTL != ttls[n] || o.Rule != law.Rule() || o.GrantsPerSecond <= 0 {
 			t.Errorf("%s: %d of 40 sessions were granted (%s) with a TTL of %v by the rule %q, %d are left (%s)", rec.run.Tag, o.Granted, o.Why, o.TTL, o.Rule, o.Left, o.WhyLeft)
 		}
 		if o.Abandoned+o.Early+o.Missed+o.Unrenewed < o.Granted || o.Expired+o.NotExpired != o.Abandoned || o.Expired == 0 {
