@@ -36,13 +36,19 @@ func TestLocks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(2*time.Second, `
-load: {rate: 100, duration: 6s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
+load: {rate: 100, duration: 9s, clients: 4, connections: 4, timeout: 60s, key_size: 32, value_size: 64}
 locks: {contenders: [2, 5], hold: 1ms, ttl: 5s}
 databases:
   fake__queue: {options: {hand_over: 3ms}}
   fake__lottery: {locks: {recipe: lottery, names: 2}, options: {hand_over: 3ms}}
-  fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 5, old_fence_every: 17}}
-`)
+  fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 5, old_fence_every: 4}}
+`, func(out *Outcome) string {
+		o, _ := locksOf(t, r.read(out.Folders[0], 2))
+		if last := o.Stages[len(o.Stages)-1]; last.Acquired < 20 {
+			return fmt.Sprintf("the liar had time for only %d turns", last.Acquired)
+		}
+		return ""
+	})
 	for n, want := range []struct {
 		order locks.Order
 		lies  bool
