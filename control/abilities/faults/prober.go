@@ -19,6 +19,9 @@ const (
 	mostProbes = 50
 	// probeTimeout bounds a probe, including its connection.
 	probeTimeout = time.Second
+	// removeTimeout bounds the removal of a probe key after the load, including its connection. It
+	// is long: nothing is measured any more.
+	removeTimeout = 10 * time.Second
 	// writeEvery is the interval at which probes are written.
 	writeEvery = time.Second
 )
@@ -188,7 +191,7 @@ func (m *memberProber) giveBack(c database.Client, err error) {
 // all that the member received before. A probe that is still on its way may arrive later, and the
 // key count would show it.
 func (m *memberProber) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	client, err := m.client(ctx)
 	if err == nil {
