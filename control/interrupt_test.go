@@ -83,14 +83,14 @@ func TestInterrupt(t *testing.T) {
 		},
 		{
 			name: "while loading", rest: "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}",
-			when: loading, events: []string{"load start", "load end", "stop 3"}, loaded: true,
+			when: answering, events: []string{"load start", "load end", "stop 3"}, loaded: true,
 		},
 		{
 			name: "while loading by a rate", rest: "load: {rate: 300, duration: 1m, clients: 6, key_size: 32, value_size: 64}\ndatabases: {fake: {}}",
-			when: loading, events: []string{"load start", "load end", "stop 3"}, loaded: true,
+			when: answering, events: []string{"load start", "load end", "stop 3"}, loaded: true,
 		},
 		{
-			name: "while loading a slow server", when: loading, loaded: true, events: []string{"load end", "stop 3"},
+			name: "while loading a slow server", when: answering, loaded: true, events: []string{"load end", "stop 3"},
 			rest: "load: {duration: 1m, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {options: {delay: 300ms}}}",
 		},
 		{

@@ -522,6 +522,10 @@ func at(text string) func(Update) bool {
 // loading recognizes the first second of the load.
 func loading(u Update) bool { return u.Load != nil }
 
+// answering recognizes the first second of the load in which requests ended. The first second may
+// be over before any request is sent.
+func answering(u Update) bool { return u.Load != nil && u.Load.Ended > 0 }
+
 // checkDigests requires a digest for every recorded file, equal to the digest of the file.
 func (r *rig) checkDigests(rec record) {
 	r.t.Helper()
