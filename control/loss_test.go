@@ -42,7 +42,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 	t.Parallel()
 	var r *rig
 	r = newRigOf(t, heralds(200, func() { r.kill(2) }))
-	e := r.experiment("load: {rate: 200, duration: 3s, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {}}")
+	e := r.experiment("load: {rate: 200, duration: 5s, clients: 6, key_size: 32, value_size: 64, timeout: 60s}\ndatabases: {fake: {}}")
 	var said []string
 	out, err := r.run(e, func(u Update) { said = append(said, u.Text) })
 	if err != nil {
@@ -50,7 +50,7 @@ func TestMemberDiesInLoad(t *testing.T) {
 	}
 	r.mustBeIdle()
 	rec := r.read(out.Folders[0], 0)
-	if got := rec.run.Totals; got.Offered != 600 || got.Failed+got.Unknown > 2 || rec.run.State != results.StateComplete {
+	if got := rec.run.Totals; got.Offered != 1000 || got.Failed+got.Unknown > 2 || rec.run.State != results.StateComplete {
 		t.Errorf("%s: totals %+v, want at most one request of each of two clients not ok", rec.run.State, got)
 	}
 	if s := rec.run.Steps[0]; s.ConnectionsLost == 0 || s.WaitingNS == 0 {
