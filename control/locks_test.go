@@ -44,8 +44,8 @@ databases:
   fake__liar: {locks: {hold: 20ms}, options: {two_holders_every: 5, old_fence_every: 4}}
 `, func(out *Outcome) string {
 		o, _ := locksOf(t, r.read(out.Folders[0], 2))
-		if last := o.Stages[len(o.Stages)-1]; last.Acquired < 20 {
-			return fmt.Sprintf("the liar had time for only %d turns", last.Acquired)
+		if n := len(o.Stages); n > 0 && o.Stages[n-1].Acquired < 20 {
+			return fmt.Sprintf("the liar had time for only %d turns", o.Stages[n-1].Acquired)
 		}
 		return ""
 	})
