@@ -191,9 +191,10 @@ func TestStopByManyAtOnceSignalsOnce(t *testing.T) {
 }
 
 func TestGroupEndsWithItsLeader(t *testing.T) {
+	seen := filepath.Join(t.TempDir(), "seen")
 	for name, script := range map[string]string{
 		"leader is stopped":     `trap "" INT; sh -c 'trap "" INT TERM; echo $$ ready; while :; do sleep 0.01; done' & trap "exit 0" TERM; wait; while :; do sleep 0.01; done`,
-		"leader ends by itself": `sh -c 'trap "" INT TERM; echo $$ ready; while :; do sleep 0.01; done' & sleep 0.2`,
+		"leader ends by itself": `sh -c 'trap "" INT TERM; echo $$ ready; while :; do sleep 0.01; done' & while [ ! -e ` + seen + ` ]; do sleep 0.01; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,6 +213,8 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "leader is") {
 				h.Stop(t.Context(), quick)
+			} else if err := os.WriteFile(seen, nil, 0o600); err != nil {
+				t.Fatalf("let the leader end: %v", err)
 			}
 			<-h.Done()
 			eventually(t, "the grandchild is gone", func() bool { return !process.Alive(grandchild, ticks) })
