@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -95,9 +96,10 @@ func TestFindInterface(t *testing.T) {
 
 func TestFsyncP50(t *testing.T) {
 	dir := t.TempDir()
+	began := time.Now()
 	p50, err := FsyncP50(t.Context(), dir)
-	if err != nil || p50 <= 0 || p50 > fsyncLimit {
-		t.Errorf("%v, %v", p50, err)
+	if took := time.Since(began); err != nil || p50 <= 0 || p50 > took {
+		t.Errorf("the median is %v, %v, want one within the %v of all", p50, err, took)
 	}
 	t.Logf("fdatasync p50 %v", p50)
 	ctx, cancel := context.WithCancel(t.Context())
