@@ -129,12 +129,18 @@ func runFibers(t *testing.T, spec Spec, s Step, conns []database.Client) (*memor
 	return sink, rec
 }
 
+// patient returns the load with limits that no request reaches on a busy machine.
+func patient(spec Spec) Spec {
+	spec.Timeout, spec.Drain = time.Minute, time.Minute
+	return spec
+}
+
 func TestFibersCountEveryRequest(t *testing.T) {
 	conns := make([]database.Client, 4)
 	for i := range conns {
 		conns[i] = newFiberClient(func(int64) (error, bool) { return nil, false })
 	}
-	_, rec := runFibers(t, writes(), Step{Step: workload.Step{Clients: 50, Requests: 20_000}}, conns)
+	_, rec := runFibers(t, patient(writes()), Step{Step: workload.Step{Clients: 50, Requests: 20_000}}, conns)
 	want := results.Totals{Offered: 20_000, Sent: 20_000, OK: 20_000, BytesWritten: 20_000 * 48}
 	if got := rec.Totals(); got != want {
 		t.Errorf("totals are %+v, want %+v", got, want)
@@ -256,7 +262,7 @@ func TestFibersReadVersions(t *testing.T) {
 	const lose = 20
 	on := newVersioned()
 	on.lose = lose
-	spec := guardedSpec(workload.OpTxn)
+	spec := patient(guardedSpec(workload.OpTxn))
 	spec.Keys = 200
 	if err := Preload(t.Context(), spec, 10, []database.Client{on}, nil); err != nil {
 		t.Fatalf("preload the keys: %v", err)

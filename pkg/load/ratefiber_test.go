@@ -30,7 +30,7 @@ func TestFibersOfARate(t *testing.T) {
 		"behind":   func(_ *Spec, s *Step) { s.Rate = 1e9 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec, s := writes(), Step{Step: workload.Step{Clients: 50, Requests: 2000, Rate: 20_000}}
+			spec, s := patient(writes()), Step{Step: workload.Step{Clients: 50, Requests: 2000, Rate: 20_000}}
 			change(&spec, &s)
 			_, rec := runFibers(t, spec, s, answering(4))
 			want := results.Totals{Offered: 2000, Sent: 2000, OK: 2000, BytesWritten: 2000 * 48}
@@ -44,7 +44,7 @@ func TestFibersOfARate(t *testing.T) {
 // With a rate, no request is sent before it is due, and a client's wait is not part of its request.
 func TestFibersOfARateWait(t *testing.T) {
 	sink := newMemory()
-	spec := writes()
+	spec := patient(writes())
 	rec := NewRecorder(sink, spec.Operations(), nil)
 	conns := answering(2)
 	res, err := NewEngine(spec, rec).Step(t.Context(), Step{Step: workload.Step{Clients: 5, Requests: 21, Rate: 100}}, conns)
