@@ -168,6 +168,29 @@ func (h *harness) beat(run string) (*pb.HeartbeatResponse, error) {
 	return h.Heartbeat(h.t.Context(), &pb.HeartbeatRequest{RunId: run})
 }
 
+// beats sends heartbeats for a run until the returned function is called. A member's start may last
+// longer than a short lease.
+func (h *harness) beats(run string) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			_, _ = h.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: run}) // refused while it is not open
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+	})
+	h.t.Cleanup(stop)
+	return stop
+}
+
 // collect returns a session file and checks its checksum.
 func (h *harness) collect(run, name string) []byte {
 	h.t.Helper()

@@ -229,8 +229,7 @@ func newBlocked(t *testing.T, change func(*agent.Options)) *blocked {
 	var direct capture
 	b.agent.Register(&direct)
 	b.verbs = direct.service
-	b.silence = b.beats()
-	t.Cleanup(b.silence)
+	b.silence = b.beats("run1")
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
 		close(release)
@@ -239,26 +238,6 @@ func newBlocked(t *testing.T, change func(*agent.Options)) *blocked {
 		}
 	})
 	return b
-}
-
-// beats sends heartbeats for run1 until the returned function is called.
-func (b *blocked) beats() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			_, _ = b.Heartbeat(ctx, &pb.HeartbeatRequest{RunId: "run1"}) // refused while it is not open
-			select {
-			case <-ctx.Done():
-			case <-time.After(50 * time.Millisecond):
-			}
-		}
-	}()
-	return sync.OnceFunc(func() {
-		cancel()
-		<-done
-	})
 }
 
 // A pipe without a reader does not delay heartbeats.

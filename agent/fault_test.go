@@ -220,9 +220,11 @@ func TestFaultDisk(t *testing.T) {
 func TestLeaseDuringFault(t *testing.T) {
 	t.Parallel()
 	h := serve(t, func(o *agent.Options) { allowed(o); o.Lease = 3 * time.Second })
+	silence := h.beats("run1")
 	pid := h.startedMember("run1")
 	started := ticks(t, pid)
 	h.fault("1", "pause", forever)
+	silence()
 	h.awaitState(pb.State_STATE_STOPPED)
 	if process.Alive(pid, started) {
 		t.Error("the member still runs")

@@ -28,12 +28,14 @@ func (h *harness) leave(run string) {
 
 func TestDetached(t *testing.T) {
 	t.Parallel()
-	const lease = 3 * time.Second // a busy machine may need seconds to start a member
+	const lease = 3 * time.Second
 	h := serve(t, func(o *agent.Options) { o.Lease = lease })
+	silence := h.beats("run1")
 	h.open("run1")
 	req := request(t, "run1", "")
 	req.Detached = true
 	started := h.start(req)
+	silence()
 	h.leave("run1")
 	time.Sleep(2 * lease)
 	if got := h.status(); got.State != pb.State_STATE_RUNNING || !got.Owner.Detached {
@@ -97,10 +99,12 @@ func TestTakeOverIsRefused(t *testing.T) {
 func TestTakenOverHasALease(t *testing.T) {
 	t.Parallel()
 	h := serve(t, func(o *agent.Options) { o.Lease = 3 * time.Second })
+	silence := h.beats("run1")
 	h.open("run1")
 	req := request(t, "run1", "")
 	req.Detached = true
 	h.start(req)
+	silence()
 	h.leave("run1")
 	want := proto.CloneOf(req)
 	want.Detached = false
