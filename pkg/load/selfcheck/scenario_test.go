@@ -61,7 +61,7 @@ func TestStallOverTCP(t *testing.T) {
 	for range 6 { // other load on the machine may disturb some tries, or all
 		lag := wakeups(t.Context())
 		c, err := freeze(10*time.Second, 100).run(t.Context(), serverArgv(t))
-		late := lag()
+		late, latest := lag()
 		if err != nil {
 			t.Fatalf("run the scenario: %v", err)
 		}
@@ -71,8 +71,9 @@ func TestStallOverTCP(t *testing.T) {
 		wantTheory(t, c)
 		// Other load delays the server too, which its own log shows. So the measurement
 		// must be within 1 % of the truth, and as close to theory as the truth is. It also delays
-		// this process, which wakes up when a request is due and when its answer is there.
-		disturbed := slices.ContainsFunc(c.Rows, func(r Row) bool { return off(r.True, r.Theory) > 1 })
+		// this process, which wakes up when a request is due and when its answer is there. A single
+		// stop may make the longest answers, of about a second, a percent longer.
+		disturbed := latest > 8*time.Millisecond || slices.ContainsFunc(c.Rows, func(r Row) bool { return off(r.True, r.Theory) > 1 })
 		wrong := slices.DeleteFunc(c.Rows, func(r Row) bool {
 			mayBe := 1 + 100*float64(3*late)/float64(r.True)
 			return off(r.Measured, r.True) <= mayBe && off(r.Measured, r.Theory) <= mayBe+off(r.True, r.Theory)
@@ -80,8 +81,8 @@ func TestStallOverTCP(t *testing.T) {
 		if len(wrong) == 0 {
 			return
 		}
-		if disturbed { // the server, and so the client too
-			t.Logf("the machine is busy, wake-ups are %v late, try again: %+v", late, wrong)
+		if disturbed {
+			t.Logf("the machine is busy, wake-ups are %v late and one %v, try again: %+v", late, latest, wrong)
 			continue
 		}
 		far = wrong
@@ -92,14 +93,15 @@ func TestStallOverTCP(t *testing.T) {
 	}
 }
 
-// wakeups watches the lateness with which this process wakes up. The result returns the median.
-func wakeups(ctx context.Context) func() time.Duration {
+// wakeups watches the lateness with which this process wakes up. The result returns the median and
+// the maximum. A stop shows in full but for up to one nap.
+func wakeups(ctx context.Context) func() (median, most time.Duration) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := make(chan []time.Duration, 1)
 	go func() {
 		var list []time.Duration
 		for {
-			const nap = 5 * time.Millisecond
+			const nap = 2 * time.Millisecond
 			began := time.Now()
 			if !sleep.For(ctx, nap) {
 				late <- list
@@ -108,14 +110,14 @@ func wakeups(ctx context.Context) func() time.Duration {
 			list = append(list, time.Since(began)-nap)
 		}
 	}()
-	return func() time.Duration {
+	return func() (median, most time.Duration) {
 		cancel()
 		list := <-late
 		if len(list) == 0 {
-			return 0
+			return 0, 0
 		}
 		slices.Sort(list)
-		return list[len(list)/2]
+		return list[len(list)/2], list[len(list)-1]
 	}
 }
 
