@@ -94,7 +94,7 @@ func TestStallOverTCP(t *testing.T) {
 }
 
 // wakeups watches the lateness with which this process wakes up. The result returns the median and
-// the maximum. A stop shows in full but for up to one nap.
+// the maximum. A stop may show shorter, by at most one nap.
 func wakeups(ctx context.Context) func() (median, most time.Duration) {
 	ctx, cancel := context.WithCancel(ctx)
 	late := make(chan []time.Duration, 1)
