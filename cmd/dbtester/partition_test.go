@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func (p place) file(name, text string) string {
 
 // wantFaults starts a run, and checks that this number of faults took hold and are over, and that
 // no other fault is recorded. A busy machine may make the load invalid. If it stopped control until
-// the load was over, all is done again.
+// the load was over, or nothing met a fault, all is done again.
 func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 	p.t.Helper()
 	var record *results.DatabaseRun
@@ -70,13 +71,14 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 			p.t.Fatalf("read the records: %d runs, %v", len(runs), err)
 		}
 		record = runs[0].Info.Record
-		if list, err = faults.Record().Of(record.Records); err == nil && len(list) == n {
-			break
-		}
-		if err != nil || len(list) > n || chances == 1 {
+		list, err = faults.Record().Of(record.Records)
+		if err != nil || len(list) > n || len(list) < n && chances == 1 {
 			p.t.Fatalf("faults %+v, %v\n%s", list, err, c.err)
 		}
-		p.t.Logf("this machine is busy: %d of %d faults happened, so all is done again", len(list), n)
+		if len(list) == n && (chances == 1 || !slices.ContainsFunc(list, unmet)) {
+			break
+		}
+		p.t.Logf("this machine is busy, so all is done again: want %d faults that were met, got %+v", n, list)
 		if err := os.RemoveAll(p.path("results")); err != nil {
 			p.t.Fatal(err)
 		}
@@ -93,6 +95,12 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 		}
 	}
 	return list
+}
+
+// unmet reports whether a fault failed because its member wrote nothing, or no packet came, while it
+// lasted: a busy machine may have stopped the member or its clients.
+func unmet(h faults.Happened) bool {
+	return h.Failed == "the member made no call that puts writes on disk" || strings.HasPrefix(h.Failed, "none of ") && strings.Contains(h.Failed, " packets was ")
 }
 
 // needFaults skips a test if this machine cannot have these fault kinds.
