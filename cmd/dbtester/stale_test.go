@@ -209,6 +209,9 @@ databases:
 	}
 	longest := time.Duration(v.Counts.Staleness)
 	t.Logf("%d of %d reads were stale, for %v at most; outside it was %v, known to %v", v.Counts.StaleReads, v.Counts.Judged, longest, o.longest, o.gap)
+	if record.Stops != nil {
+		o.gap += record.Stops.Longest.Length // dbtester did not read meanwhile
+	}
 	const betweenReads = 500 * time.Millisecond // on one key over one connection, some 60 a second, fewer during time-outs
 	if o.gap > betweenReads || c.cmd.ProcessState.ExitCode() != exitDone && busy(c.err.String()) {
 		t.Log("on this machine that is not known well enough to compare")
