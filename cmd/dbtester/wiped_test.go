@@ -36,7 +36,7 @@ plots: [AVG-THROUGHPUT]
 databases:
   etcd: {options: {log_level: error}}
 `, p.path("results"), strings.Join(hosts, ", "))))
-	c.loading()
+	c.says(`wait for a quorum`) // every member has been started, and the faults are seconds away
 	before := p.processes(" serve etcd ")
 	if len(before) != 3 {
 		t.Fatalf("members %v, want three", before)
