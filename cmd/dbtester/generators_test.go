@@ -166,12 +166,16 @@ func issueOn(t *testing.T, n int, load string, meanwhile func(*issuers, *command
 			t.Fatalf("control did not end within %v", patience)
 		}
 		db, dir := s.record()
-		late := slices.ContainsFunc(db.Generators, func(g results.Generator) bool { return strings.Contains(g.Lost, "it did not begin step") })
-		if !late || chances == 1 {
+		if !beganLate(db) || chances == 1 {
 			return s, c, db, dir
 		}
 		t.Log("this machine is busy: a generator did not begin in time, so all is done again")
 	}
+}
+
+// beganLate reports whether a generator was lost because it could not begin a step in time.
+func beganLate(db *results.DatabaseRun) bool {
+	return slices.ContainsFunc(db.Generators, func(g results.Generator) bool { return strings.Contains(g.Lost, "it did not begin step") })
 }
 
 // wantTogether checks that the generators in a run with rate 400 began together: by their own
