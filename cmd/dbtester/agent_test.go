@@ -36,7 +36,7 @@ func TestThreeAgents(t *testing.T) {
 	c := p.start("control", "--config", file)
 	c.exits(exitDone, patience)
 	c = p.start("control", "--config", p.experiment("stepped", hosts,
-		"{steps: [{clients: 1, duration: 1500ms}, {clients: 20, duration: 1500ms}]}"))
+		"{steps: [{clients: 1, requests: 100}, {clients: 20, requests: 1000}]}"))
 	c.exits(exitDone, patience)
 
 	if pids := p.members(); len(pids) > 0 {
