@@ -26,19 +26,20 @@ import (
 
 // TestLive watches a whole run in which a member is killed. A browser sees its figures grow and the
 // page become the report, and the last scraped values equal the records. A run that ends before a
-// busy machine shows its figures is repeated with twice the duration.
+// busy machine shows its figures, or scrapes its end, is repeated with twice the duration.
 func TestLive(t *testing.T) {
 	notShort(t)
 	t.Parallel()
 	b := chromiumtest.Start(t, patience)
 	for seconds := 18; !watchRun(t, b, seconds); seconds *= 2 {
-		if t.Logf("the browser had not seen all of %d s", seconds); seconds > int(patience.Seconds()) {
+		if t.Logf("not all of %d s was looked at", seconds); seconds > int(patience.Seconds()) {
 			t.Fatal("no run was long enough")
 		}
 	}
 }
 
-// watchRun returns false if the run ended before the browser saw all of its figures.
+// watchRun returns false if the run ended before the browser saw all of its figures, or was not
+// scraped after its load.
 func watchRun(t *testing.T, b *chromium.Browser, seconds int) bool {
 	t.Helper()
 	p, hosts := newPlace(t), freeHosts(t)
@@ -84,6 +85,9 @@ databases:
 	<-c.ended
 	if code := c.cmd.ProcessState.ExitCode(); code != exitDone && code != exitInvalid {
 		t.Fatalf("exit code %d", code)
+	}
+	if scraped.when().Before(manifest(t, p.runs()[0]).Databases[0].LoadEnd) {
+		return false
 	}
 	wantScraped(t, p, &scraped)
 	return true
@@ -142,10 +146,11 @@ func seen(b *chromium.Browser, expression string) bool {
 	return err == nil && is == true
 }
 
-// scrapes holds the last scraped data.
+// scrapes holds the last scraped data, and when they were asked for.
 type scrapes struct {
-	mu   sync.Mutex
-	text string
+	mu    sync.Mutex
+	text  string
+	asked time.Time
 }
 
 // follow polls the metrics until the end.
@@ -154,9 +159,10 @@ func (s *scrapes) follow(t *testing.T, address string, ended <-chan struct{}) {
 	t.Cleanup(reads.Wait)
 	reads.Go(func() {
 		for {
+			asked := time.Now()
 			if text, err := scrape(address); err == nil {
 				s.mu.Lock()
-				s.text = text
+				s.text, s.asked = text, asked
 				s.mu.Unlock()
 			}
 			select {
@@ -176,6 +182,13 @@ func scrape(address string) (string, error) {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	return string(text), err
+}
+
+// when returns when the last scrape began.
+func (s *scrapes) when() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
 }
 
 // last is the last scrape, as parsed by Prometheus.
