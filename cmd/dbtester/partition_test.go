@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 // unmet reports whether a fault failed because its member wrote nothing, or no packet came, while it
 // lasted: a busy machine may have stopped the member or its clients.
 func unmet(h faults.Happened) bool {
-	return h.Failed == "the member made no call that puts writes on disk" || strings.HasPrefix(h.Failed, "none of ") && strings.Contains(h.Failed, " packets was ")
+	return regexp.MustCompile(`^((; )?(member \d+: )?(the member made no call that puts writes on disk|none of \d+ packets was (dropped|held)))+$`).MatchString(h.Failed)
 }
 
 // needFaults skips a test if this machine cannot have these fault kinds.
