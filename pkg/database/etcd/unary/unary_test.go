@@ -405,7 +405,14 @@ func TestDeadlines(t *testing.T) {
 		t.Fatalf("ask the server: %v", err)
 	}
 	var wg sync.WaitGroup
-	call := func(name string, after time.Duration, size int, want bool) {
+	open := func() int {
+		conn := c.peers[0].conn.Load()
+		conn.link.Mu.Lock()
+		defer conn.link.Mu.Unlock()
+		streams, _ := conn.streams.Count()
+		return streams
+	}
+	call := func(name string, after time.Duration, size int, want bool, streams int) {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
 		wg.Go(func() {
 			defer cancel()
@@ -414,11 +421,13 @@ func TestDeadlines(t *testing.T) {
 				t.Errorf("%s: %v, unsent %v", name, err, unsent)
 			}
 		})
-		time.Sleep(100 * time.Millisecond)
+		for end := time.Now().Add(after); open() < streams && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	call("sent", 3*time.Second, 10, false) // a busy machine needs time to send it
-	call("half sent", 3*time.Second, 1000, true)
-	call("in the queue", time.Second, 10, true)
+	call("sent", 3*time.Second, 10, false, 1) // a busy machine needs time to send it
+	call("half sent", 3*time.Second, 1000, true, 2)
+	call("in the queue", time.Second, 10, true, 2)
 	wg.Wait()
 	first, second := <-resets, <-resets
 	if first+second != 3+5 {
@@ -628,11 +637,12 @@ func TestManyCallers(t *testing.T) {
 // Every request carries the time left until its deadline when it is sent, also one
 // that waited for flow control by the server; without a deadline it carries no time.
 func TestTimeoutHeader(t *testing.T) {
-	hold := make(chan struct{})
+	held, hold := make(chan struct{}), make(chan struct{})
 	c := dial(t, listen(t, func(s *scripted) {
 		s.greet(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 1})
 		for id := s.request(); id != 0; id = s.request() {
 			if s.paths[id] == "/hold" {
+				close(held)
 				<-hold
 			}
 			s.reply(id, s.timeouts[id])
@@ -645,27 +655,30 @@ func TestTimeoutHeader(t *testing.T) {
 		}
 		return reply
 	}
-	hears := func(path string, timeout, waited time.Duration) {
+	hears := func(path string, timeout, waited time.Duration, begun func()) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
+		begun()
 		left := grpcDuration(t, read(ctx, path))
 		if left > timeout-waited || left < timeout-waited-within {
 			t.Errorf("%s: grpc-timeout is %v, want at most %v and little less", path, left, timeout-waited)
 		}
 	}
 	for range 3 { // the header must not disturb the compression of later requests
-		hears("/s/m", 30*time.Minute, 0)
-		hears("/s/m", 20*time.Hour, 0)
+		hears("/s/m", 30*time.Minute, 0, func() {})
+		hears("/s/m", 20*time.Hour, 0, func() {})
 		if got := read(t.Context(), "/s/m"); got != "" {
 			t.Errorf("grpc-timeout is %q in a call without a deadline, want none", got)
 		}
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { read(t.Context(), "/hold") })
-	time.Sleep(20 * time.Millisecond)
+	<-held
 	const waited = 200 * time.Millisecond
-	wg.Go(func() { hears("/s/m", 30*time.Minute, waited) })
+	begun := make(chan struct{})
+	wg.Go(func() { hears("/s/m", 30*time.Minute, waited, func() { close(begun) }) })
+	<-begun
 	time.Sleep(waited + 50*time.Millisecond)
 	close(hold)
 	wg.Wait()
