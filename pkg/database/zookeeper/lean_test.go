@@ -178,10 +178,11 @@ func TestLeanExpiredSession(t *testing.T) { eachWay(t, testLeanExpiredSession) }
 func testLeanExpiredSession(t *testing.T, do way) {
 	const expired = -112
 	var sent atomic.Int64
+	cut := make(chan struct{})
 	target := script{
 		func(c *talk) { c.welcome(1); c.refuse(c.read(), expired) },
 		func(c *talk) { c.welcome(0) },
-		func(c *talk) { c.welcome(3) }, // and cut while it is idle
+		func(c *talk) { c.welcome(3); _ = c.Close(); close(cut) }, // while it is idle
 		func(c *talk) { c.welcome(4); c.read() },
 		func(c *talk) { c.welcome(5); sent.Add(1); c.answer() },
 	}.serve(t)
@@ -192,7 +193,8 @@ func testLeanExpiredSession(t *testing.T, do way) {
 		t.Fatalf("open another session: %v", err)
 	}
 	l.conn.End(true)
-	time.Sleep(30 * time.Millisecond)
+	<-cut
+	time.Sleep(30 * time.Millisecond) // the connection looks only after it was idle for a while
 	mustClass(t, do.set(t.Context(), l), database.ClassConnection, workload.Unknown)
 	mustClass(t, do.set(t.Context(), l), database.ClassNotFound, workload.Failed)
 	if sent.Load() != 1 {
@@ -249,7 +251,7 @@ func testLeanEndpoints(t *testing.T, do way) {
 func TestLeanCredentials(t *testing.T) { eachWay(t, testLeanCredentials) }
 
 func testLeanCredentials(t *testing.T, do way) {
-	packets := make(chan []byte, 10)
+	packets, closed := make(chan []byte, 10), make(chan struct{}, 10)
 	target := script{func(c *talk) {
 		c.welcome(1)
 		for range 2 {
@@ -257,6 +259,8 @@ func testLeanCredentials(t *testing.T, do way) {
 			packets <- packet
 			c.refuse(packet, 0)
 		}
+		_ = c.Close()
+		closed <- struct{}{}
 	}}.serve(t)
 	target.Auth = &database.Auth{User: "bench", Password: "hunter2"}
 	l := openLeanTo(t, target)
@@ -267,7 +271,8 @@ func testLeanCredentials(t *testing.T, do way) {
 			t.Errorf("%d: %q", xid, shown)
 		}
 		<-packets
-		time.Sleep(30 * time.Millisecond) // until the server's goodbye is there
+		<-closed
+		time.Sleep(30 * time.Millisecond) // the connection looks only after it was idle for a while
 	}
 }
 
