@@ -224,7 +224,7 @@ func TestAnnouncedLengths(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := script{act}.serve(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 			defer cancel()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
