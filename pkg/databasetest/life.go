@@ -21,9 +21,12 @@ import (
 func readyCase(t *testing.T, f *fixture) {
 	for member := range f.members {
 		f.part(t, fmt.Sprint(member), func(t *testing.T) {
-			if err := f.ready(t.Context(), member); err != nil {
-				t.Errorf("member %d of a cluster that is ready: %v", member, err)
-			}
+			until(t, readyWithin, 50*time.Millisecond, func() error {
+				if err := f.ready(t.Context(), member); err != nil {
+					return fmt.Errorf("member %d of a cluster that is ready: %w", member, err)
+				}
+				return nil
+			})
 		})
 	}
 	f.part(t, "nobody", func(t *testing.T) {
