@@ -84,9 +84,29 @@ func put(t *testing.T, c database.Client, key, value []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	if err := c.Put(ctx, key, value); err != nil {
+	if err := again(t, func() error { return c.Put(ctx, key, value) }); err != nil {
 		t.Fatalf("put %q (%d bytes): %v", clip(key), len(value), err)
 	}
+}
+
+// again repeats a request while a server answers that the leader changes, as it may on a busy
+// machine, and returns the last error.
+func again(t *testing.T, request func() error) (err error) {
+	t.Helper()
+	until(t, Patience, 100*time.Millisecond, func() error {
+		if err = request(); leaderChanges(err) {
+			t.Logf("a request is repeated: %v", err)
+			return err
+		}
+		return nil
+	})
+	return err
+}
+
+// leaderChanges reports whether a server answered that the leader changes.
+func leaderChanges(err error) bool {
+	_, class := database.Classify(err)
+	return class == database.ClassLeaderChange
 }
 
 // get reads, and fails the test unless the value is want. It repeats reads only in modes that may
@@ -100,7 +120,7 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 		within = opWithin
 	}
 	until(t, within, 10*time.Millisecond, func() error {
-		got, err := c.Get(ctx, key, mode)
+		got, err := readAgain(ctx, t, c, key, mode)
 		if err != nil {
 			return fmt.Errorf("get %q (%s): %w", clip(key), mode, err)
 		}
@@ -109,6 +129,16 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 		}
 		return nil
 	})
+}
+
+// readAgain reads again as [again] does.
+func readAgain(ctx context.Context, t *testing.T, c database.Client, key []byte, mode workload.ReadMode) (value []byte, err error) {
+	t.Helper()
+	err = again(t, func() (err error) {
+		value, err = c.Get(ctx, key, mode)
+		return err
+	})
+	return value, err
 }
 
 // mayLag reports whether a read may miss a write answered before. Even a read after a sync may:
@@ -160,7 +190,7 @@ func absent(t *testing.T, f *fixture, c database.Client, key []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	value, err := c.Get(ctx, key, f.info().Reads[0])
+	value, err := readAgain(ctx, t, c, key, f.info().Reads[0])
 	if !errors.Is(err, database.ErrNotFound) {
 		t.Fatalf("got %q, %v; want %v", value, err, database.ErrNotFound)
 	}
@@ -174,11 +204,14 @@ func serves(t *testing.T, f *fixture, c database.Client) {
 	get(t, c, key, f.info().Reads[0], key)
 }
 
-func count(t *testing.T, f *fixture) int64 {
+func count(t *testing.T, f *fixture) (n int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	n, err := f.driver.(database.Counter).CountKeys(ctx, f.Target())
+	err := again(t, func() (err error) {
+		n, err = f.driver.(database.Counter).CountKeys(ctx, f.Target())
+		return err
+	})
 	if err != nil {
 		t.Fatalf("count the keys: %v", err)
 	}

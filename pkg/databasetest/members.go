@@ -48,6 +48,15 @@ func recovers(t *testing.T, f *fixture, c database.Client) {
 	}
 }
 
+// leads returns the leader, or -1 if the driver does not know it.
+func (f *fixture) leads(t *testing.T) int {
+	t.Helper()
+	if !drives[database.Leader](f) {
+		return -1
+	}
+	return leader(t, f)
+}
+
 // leader polls until a member leads.
 func leader(t *testing.T, f *fixture) (index int) {
 	t.Helper()

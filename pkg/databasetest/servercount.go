@@ -2,6 +2,7 @@ package databasetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -121,10 +122,20 @@ func serverCountCase(t *testing.T, f *fixture) {
 	f.settledCount(t, idleFor)
 	for _, load := range countedLoads(f, clients[0]) {
 		f.part(t, load.name, func(t *testing.T) {
-			requests := newCountedRequests(t, f, clients)
-			before := f.settledCount(t, stillFor)
-			ok, unknown := requests.run(t, load)
-			counted := f.suite.ServerCount(t, f.Cluster) - before
+			var counted int64
+			var errs []error
+			until(t, Patience, 0, func() error {
+				requests, leads := newCountedRequests(t, f, clients), f.leads(t)
+				before := f.settledCount(t, stillFor)
+				errs = requests.run(t, load)
+				counted = f.suite.ServerCount(t, f.Cluster) - before
+				if slices.ContainsFunc(errs, leaderChanges) || f.leads(t) != leads { // servers also log that
+					t.Log("the leader changed during the load, which is repeated")
+					return errors.New("the leader changes again and again")
+				}
+				return nil
+			})
+			ok, unknown := outcomes(t, load, errs)
 			if counted < ok*load.cost || counted > (ok+unknown)*load.cost {
 				t.Errorf("the servers counted %d writes for %d requests that ended ok and %d with an unknown outcome, want from %d to %d",
 					counted, ok, unknown, ok*load.cost, (ok+unknown)*load.cost)
@@ -160,8 +171,8 @@ func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *co
 	return r
 }
 
-// run makes all client requests in parallel and returns their outcomes.
-func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64) {
+// run makes all client requests in parallel and returns their errors.
+func (r *countedRequests) run(t *testing.T, load countedLoad) []error {
 	t.Helper()
 	var wg sync.WaitGroup
 	errs := make([][]error, len(r.clients))
@@ -175,7 +186,14 @@ func (r *countedRequests) run(t *testing.T, load countedLoad) (ok, unknown int64
 		})
 	}
 	wg.Wait()
-	for _, err := range slices.Concat(errs...) {
+	return slices.Concat(errs...)
+}
+
+// outcomes counts the requests that ended ok and those with an unknown outcome. No other outcome is
+// possible.
+func outcomes(t *testing.T, load countedLoad, errs []error) (ok, unknown int64) {
+	t.Helper()
+	for _, err := range errs {
 		switch outcome, class := database.Classify(err); outcome {
 		case workload.OK:
 			ok++
