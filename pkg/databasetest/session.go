@@ -250,7 +250,7 @@ func sessionsEnd(t *testing.T, f *fixture, dial sessionDial, facts *database.Ses
 	if earliest > slowestExpiry {
 		return
 	}
-	f.part(t, "expiry", func(t *testing.T) { expires(t, openSessions(t, f, dial, prefix), facts) })
+	f.part(t, "expiry", func(t *testing.T) { expires(t, f, openSessions(t, f, dial, prefix), facts) })
 }
 
 // takes: if two sessions take a key, only one has it, and the other one once the first has ended,
@@ -287,7 +287,8 @@ func takes(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 }
 
 // expires lets one session expire while another is renewed.
-func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
+func expires(t *testing.T, f *fixture, s database.Sessions, facts *database.SessionFacts) {
+	leads := f.leads(t)
 	sees := watched(t, s)
 	dead, alive := sees.grantBrief(t, s, facts, "dead"), sees.grantBrief(t, s, facts, "alive")
 	renewed, gap := alive.sent, time.Duration(0) // between two renewals, at most
@@ -297,8 +298,7 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	until(t, latest+opWithin, alive.TTL()/8, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 		defer cancel()
-		at := time.Now()
-		err := alive.Keep(ctx)
+		at, err := f.renewAgain(t, leads, func() error { return alive.Keep(ctx) })
 		gap = max(gap, time.Since(renewed))
 		if err == nil {
 			renewed = at
@@ -318,6 +318,21 @@ func expires(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 	}
 	released(t, alive)
 	sees.await(t, alive.key)
+}
+
+// renewAgain renews a session, again and again while the leader changes or has changed, which may also
+// end connections. It returns the time of the last attempt, and its error.
+func (f *fixture) renewAgain(t *testing.T, led int, renew func() error) (at time.Time, err error) {
+	t.Helper()
+	until(t, opWithin, 100*time.Millisecond, func() error {
+		at, err = time.Now(), renew()
+		if err == nil || errors.Is(err, database.ErrNoSession) || !leaderChanges(err) && f.leads(t) == led {
+			return nil
+		}
+		t.Logf("renew a session: %v", err)
+		return err
+	})
+	return at, err
 }
 
 // leasesCase: requests begin, renew and end sessions by id and with the requested TTL, whatever the
@@ -381,13 +396,16 @@ func leaseEndsCase(t *testing.T, f *fixture) {
 	facts := database.SessionFactsOf(f.info(), f.driver)
 	client := f.dial(t, f.Target()).(database.Leaser)
 	earliest, latest := facts.Ends(facts.Least, 1)
-	dead, alive := grantLease(t, client, facts.Least), grantLease(t, client, facts.Least)
-	begun, last := time.Now(), time.Now()
+	leads := f.leads(t)
+	dead := grantLease(t, client, facts.Least)
+	last := time.Now()
+	alive := grantLease(t, client, facts.Least)
+	begun := time.Now()
 	until(t, 2*latest+opWithin, facts.Least/8, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 		defer cancel()
-		at := time.Now()
-		if err := client.KeepAlive(ctx, alive); err == nil {
+		at, err := f.renewAgain(t, leads, func() error { return client.KeepAlive(ctx, alive) })
+		if err == nil {
 			last = at
 		} else if time.Since(last) < earliest { // else this test was too slow
 			t.Fatalf("renew a session: %v", err)
@@ -399,9 +417,20 @@ func leaseEndsCase(t *testing.T, f *fixture) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	if err := client.KeepAlive(ctx, dead); !errors.Is(err, database.ErrNoSession) {
-		t.Errorf("a session that was granted %v before and not renewed is there: %v", time.Since(begun), err)
-	}
+	until(t, opWithin, 2*latest, func() error {
+		err := client.KeepAlive(ctx, dead)
+		if errors.Is(err, database.ErrNoSession) {
+			return nil
+		}
+		now := f.leads(t)
+		if now == leads && !leaderChanges(err) {
+			t.Errorf("a session that was granted %v before and not renewed is there: %v", time.Since(begun), err)
+			return nil
+		}
+		leads = now
+		t.Logf("another leader begins every TTL again: %v", err)
+		return errors.New("a session that is not renewed is there")
+	})
 	if err := client.Revoke(ctx, alive); err != nil && !errors.Is(err, database.ErrNoSession) {
 		t.Errorf("end a session: %v", err)
 	}
