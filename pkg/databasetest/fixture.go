@@ -84,14 +84,14 @@ func put(t *testing.T, c database.Client, key, value []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	if err := again(t, func() error { return c.Put(ctx, key, value) }); err != nil {
+	if err := Again(t, func() error { return c.Put(ctx, key, value) }); err != nil {
 		t.Fatalf("put %q (%d bytes): %v", clip(key), len(value), err)
 	}
 }
 
-// again repeats a request while a server answers that the leader changes, as it may on a busy
+// Again repeats a request while a server answers that the leader changes, as it may on a busy
 // machine, and returns the last error.
-func again(t *testing.T, request func() error) (err error) {
+func Again(t testing.TB, request func() error) (err error) {
 	t.Helper()
 	until(t, Patience, 100*time.Millisecond, func() error {
 		if err = request(); leaderChanges(err) {
@@ -131,10 +131,10 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 	})
 }
 
-// readAgain reads again as [again] does.
+// readAgain reads again as [Again] does.
 func readAgain(ctx context.Context, t *testing.T, c database.Client, key []byte, mode workload.ReadMode) (value []byte, err error) {
 	t.Helper()
-	err = again(t, func() (err error) {
+	err = Again(t, func() (err error) {
 		value, err = c.Get(ctx, key, mode)
 		return err
 	})
@@ -208,7 +208,7 @@ func count(t *testing.T, f *fixture) (n int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	err := again(t, func() (err error) {
+	err := Again(t, func() (err error) {
 		n, err = f.driver.(database.Counter).CountKeys(ctx, f.Target())
 		return err
 	})

@@ -22,7 +22,7 @@ func TestLoseMemberUnderLoad(t *testing.T) {
 			Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}",
 			Addrs: []string{"127.0.2.9", "127.0.2.10", "127.0.2.11"},
 		}, 3)
-		l := &load{conns: make([]database.Client, 10), waits: transport == transportLibrary}
+		l := &load{conns: make([]database.Client, 10), waits: transport == transportLibrary, served: map[int]bool{}}
 		for i := range l.conns {
 			l.conns[i] = dialBy(t, transport, c.To(i%3))
 		}
@@ -36,7 +36,10 @@ func TestLoseMemberUnderLoad(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		c.Restart(1)
 		c.WaitReady()
-		time.Sleep(500 * time.Millisecond)
+		l.mu.Lock()
+		clear(l.served)
+		l.mu.Unlock()
+		l.await(t, "a write over every connection", func() bool { return len(l.served) == len(l.conns) })
 		l.stop()
 		wg.Wait()
 		t.Logf("outcomes: %v", l.counts)
@@ -54,6 +57,7 @@ type load struct {
 	ends    [3]int64 // by outcome
 	keys    [][]byte // from ok writes
 	failed  [][]byte
+	served  map[int]bool // connections with an ok write
 }
 
 // await waits until something holds for the outcomes.
@@ -85,12 +89,13 @@ func (l *load) write(t *testing.T, caller int) {
 		key := fmt.Appendf(nil, "caller-%04d-%06d", caller, n)
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		start := time.Now()
-		err := l.conns[caller%len(l.conns)].Put(ctx, key, key)
+		conn := caller % len(l.conns)
+		err := l.conns[conn].Put(ctx, key, key)
 		cancel()
 		if took := time.Since(start); took > databasetest.Patience {
 			t.Errorf("a call with a deadline of %v took %v: %v", timeout, took, err)
 		}
-		if l.ended(key, err) {
+		if l.ended(conn, key, err) {
 			return
 		}
 		if err != nil {
@@ -99,7 +104,7 @@ func (l *load) write(t *testing.T, caller int) {
 	}
 }
 
-func (l *load) ended(key []byte, err error) (stop bool) {
+func (l *load) ended(conn int, key []byte, err error) (stop bool) {
 	outcome, class := database.Classify(err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,6 +115,7 @@ func (l *load) ended(key []byte, err error) (stop bool) {
 	switch outcome {
 	case workload.OK:
 		l.ends[0]++
+		l.served[conn] = true
 		l.keys = append(l.keys, key)
 	case workload.Failed:
 		l.ends[1]++
@@ -127,14 +133,22 @@ func (l *load) check(t *testing.T, c *databasetest.Cluster) {
 	if ok < 1000 || failed == 0 && (!l.waits || unknown == 0) {
 		t.Errorf("%d ok, %d failed, %d unknown: the load did not see the loss", ok, failed, unknown)
 	}
-	found, err := New().CountKeys(t.Context(), c.Target())
+	var found int64
+	err := databasetest.Again(t, func() (err error) {
+		found, err = New().CountKeys(t.Context(), c.Target())
+		return err
+	})
 	if err != nil || found < ok || found > ok+unknown {
 		t.Errorf("%d keys are found, %v; %d writes are ok and %d unknown", found, err, ok, unknown)
 	}
 	read := func(conn database.Client, key []byte, there bool) error {
 		ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)
 		defer cancel()
-		value, err := conn.Get(ctx, key, workload.ReadLinearizable)
+		var value []byte
+		err := databasetest.Again(t, func() (err error) {
+			value, err = conn.Get(ctx, key, workload.ReadLinearizable)
+			return err
+		})
 		if there && err == nil && !bytes.Equal(value, key) {
 			return fmt.Errorf("holds %q", value)
 		}
