@@ -169,12 +169,15 @@ func (e *ends) grantBrief(t *testing.T, s database.Sessions, facts *database.Ses
 			if !errors.Is(err, database.ErrNoSession) || time.Since(b.sent) < earliest {
 				t.Fatal(err)
 			}
+			t.Log(err)
 			return err
 		}
 		for !e.isNew(b.key) {
 			if time.Since(b.sent) >= earliest {
 				released(t, b)
-				return fmt.Errorf("the new key %s was not reported within %v", b.key, earliest)
+				err = fmt.Errorf("the new key %s was not reported within %v", b.key, earliest)
+				t.Log(err)
+				return err
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
