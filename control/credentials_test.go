@@ -111,8 +111,8 @@ func TestStartWithTLS(t *testing.T) {
 		addrs = append(addrs, a.host)
 	}
 	files := databasetest.Certificates(t, addrs...)
-	out := r.mustRun(r.experiment(fmt.Sprintf("%sdatabases: {etcd: {tls: {ca: '%s', cert: '%s', key: '%s'}, options: {unsafe_no_fsync: true}}}\n",
-		small, files.CA, files.Cert, files.Key)), nil)
+	out := r.mustRun(r.experiment(fmt.Sprintf("%sdatabases: {etcd: {tls: {ca: '%s', cert: '%s', key: '%s'}, options: {unsafe_no_fsync: true, %s}}}\n",
+		small, files.CA, files.Cert, files.Key, steady)), nil)
 	rec := r.read(out.Folders[0], 0)
 	if rec.run.Totals.OK != 300 {
 		t.Errorf("totals %+v", rec.run.Totals)

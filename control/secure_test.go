@@ -30,7 +30,7 @@ func TestSecureEndpoints(t *testing.T) {
 	r := startEtcdWith(t, func(addrs []string) *database.TLS {
 		files = databasetest.Certificates(t, append(addrs, "127.0.0.1")...) // where members come from
 		return files
-	})
+	}, steady)
 	enableUsers(t, files, r.endpoints[0], database.Auth{User: "root", Password: password})
 	secrets := t.TempDir()
 	write := func(name, content string) string {
