@@ -54,9 +54,11 @@ func TestSecureEndpoints(t *testing.T) {
 		e := r.parse(file(tc.auth))
 		o := r.options(e, func(u Update) { fmt.Fprintf(&told, "%+v\n", u) })
 		o.Log = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-		out, err := Run(ctx, o)
-		cancel()
+		out, err := r.answered(func() (*Outcome, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+			defer cancel()
+			return Run(ctx, o)
+		})
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.want)
 		}
