@@ -72,8 +72,9 @@ func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	r := newProfiledRig(t)
-	// Seconds of load: the profiles of two members end before it does, however late they begin.
-	out := r.mustRun(r.experiment("profile: {cpu: 1m}\n"+small+"databases: {profiled: {options: {delay: 60ms}}, fake: }\n"), nil)
+	// Five seconds of load: the profiles of two members end before it does, although a busy disk
+	// delays their files.
+	out := r.mustRun(r.experiment("profile: {cpu: 1m}\n"+small+"databases: {profiled: {options: {delay: 100ms}}, fake: }\n"), nil)
 	rec := r.read(out.Folders[0], 0)
 	want := []string{
 		"member 2: no such page (the option pprof is off)",
