@@ -76,17 +76,19 @@ func (r *running) others() (unchanged func()) {
 // after an interrupt, or later.
 func TestSharedCluster(t *testing.T) {
 	t.Parallel()
-	r := startEtcd(t)
+	r := startEtcd(t, steady)
 	unchanged := r.others()
 	const mix = "mix: {write: 1, update: 1, delete: 1, swap: 1, range: 1, read: 1}, keys: 20, key_size: 32, value_size: 64, clients: 4, connections: 2, expect: {failed: 100%}"
 
 	t.Run("an interrupted load", func(t *testing.T) {
-		ctx, interrupt := context.WithCancelCause(t.Context())
 		stop := errors.New("interrupted")
-		out, err := r.runCtx(ctx, r.parse(r.sharedFile("duration: 10m, "+mix, "cleanup: true, prefix: bench/run")), func(u Update) {
-			if u.Load != nil && u.Load.Done > 100 {
-				interrupt(stop)
-			}
+		out, err := dialled(t, func() (*Outcome, error) {
+			ctx, interrupt := context.WithCancelCause(t.Context())
+			return r.runCtx(ctx, r.parse(r.sharedFile("duration: 10m, "+mix, "cleanup: true, prefix: bench/run")), func(u Update) {
+				if u.Load != nil && u.Load.Done > 100 {
+					interrupt(stop)
+				}
+			})
 		})
 		if !errors.Is(err, stop) {
 			t.Errorf("want the interrupt, got %v", err)
@@ -99,7 +101,9 @@ func TestSharedCluster(t *testing.T) {
 		unchanged()
 	})
 	t.Run("keys that are left", func(t *testing.T) {
-		out, err := r.run(r.parse(r.sharedFile("requests: 300, "+mix, "guard: {p99: 10m, errors: 100%, db_size: 100%}")), nil)
+		out, err := dialled(t, func() (*Outcome, error) {
+			return r.run(r.parse(r.sharedFile("requests: 300, "+mix, "guard: {p99: 10m, errors: 100%, db_size: 100%}")), nil)
+		})
 		if err != nil {
 			t.Fatalf("run: %v", err)
 		}
@@ -282,7 +286,7 @@ func (r *running) whoseKeys(t *testing.T, unchanged func()) {
 	run := func(keys, owner string) (*results.DatabaseRun, *results.Folder, error) {
 		o := r.options(r.parse(r.sharedFile(load, keys)), nil)
 		o.Owner = owner
-		out, err := Run(t.Context(), o)
+		out, err := dialled(t, func() (*Outcome, error) { return Run(t.Context(), o) })
 		if len(out.Folders) != 1 {
 			t.Fatalf("no folder: %v", err)
 		}
@@ -367,16 +371,18 @@ func (r *running) editedPrefixes(t *testing.T, folder *results.Folder, prefix st
 
 // keptUp runs a load until each kind of upkeep has run.
 func (r *running) keptUp(t *testing.T, unchanged func()) {
-	ctx, interrupt := context.WithCancelCause(t.Context())
 	stop := errors.New("interrupted")
-	done := map[string]bool{}
-	out, err := r.runCtx(ctx, r.parse(r.sharedFile("operation: update, keys: 20, duration: 10m, clients: 2, connections: 2, key_size: 32, value_size: 64",
-		"cleanup: true, maintain: {compact: 1s, defrag: 1s, snapshot: 1s}")), func(u Update) {
-		for _, kind := range upkeep.Events() {
-			if done[kind] = done[kind] || strings.HasPrefix(u.Text, kind+" took"); len(done) == 3 && !slices.Contains(slices.Collect(maps.Values(done)), false) {
-				interrupt(stop)
+	out, err := dialled(t, func() (*Outcome, error) {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		done := map[string]bool{}
+		return r.runCtx(ctx, r.parse(r.sharedFile("operation: update, keys: 20, duration: 10m, clients: 2, connections: 2, key_size: 32, value_size: 64",
+			"cleanup: true, maintain: {compact: 1s, defrag: 1s, snapshot: 1s}")), func(u Update) {
+			for _, kind := range upkeep.Events() {
+				if done[kind] = done[kind] || strings.HasPrefix(u.Text, kind+" took"); len(done) == 3 && !slices.Contains(slices.Collect(maps.Values(done)), false) {
+					interrupt(stop)
+				}
 			}
-		}
+		})
 	})
 	if !errors.Is(err, stop) {
 		t.Fatalf("want the interrupt, got %v", err)
@@ -418,7 +424,9 @@ func (r *running) guarded(t *testing.T, key string, unchanged func()) {
 	} {
 		e := r.parse(key + r.sharedFile("duration: 10m, clients: 4, connections: 2, key_size: 32, value_size: 64"+tc.more, "cleanup: true, guard: {"+tc.guard+"}"))
 		e.Trials = 2
-		out, err := r.run(e, nil)
+		out, err := dialled(t, func() (*Outcome, error) {
+			return r.inTime(shortLead, func() (*Outcome, error) { return r.run(e, nil) })
+		})
 		if err != nil {
 			t.Errorf("guard %s: the records must be complete: %v", tc.guard, err)
 			continue
