@@ -246,19 +246,21 @@ func TestWatchersInterrupted(t *testing.T) {
 func TestWatchersKilled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 1, 0, watchedLong, "fake: {}")
-	p := s.conduct("", shortLead)
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		if seconds, _ := written(t, s.path("results")); len(seconds) > 2 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no seconds are written; %q", p.said)
+	// Each batch of seconds is written as rows, and then as times in the log. The kill cuts at most
+	// the last batch, which comes after the whole seconds.
+	var p *player
+	whole, more := 0, 0
+	for attempt := 1; more == 0 && attempt <= attempts; attempt++ {
+		s.clear()
+		p = s.until("loading", "")
+		if whole = s.written(p, 2); whole > 0 {
+			more = s.written(p, whole)
 		}
 	}
 	p.kill()
 	seconds, dir := written(t, s.path("results"))
-	if len(seconds) < 3 {
-		t.Fatalf("%d seconds are left", len(seconds))
+	if more == 0 || len(seconds) < more {
+		t.Fatalf("%d seconds are left of %d, of which %d were to be whole; %q", len(seconds), more, whole, p.said)
 	}
 	times := map[int64]int64{}
 	for line, err := range histogram.ReadBuckets(filepath.Join(dir, watchers.Observed().Log())) {
@@ -276,9 +278,31 @@ func TestWatchersKilled(t *testing.T) {
 	if sent, writes := totals[watchers.ValueSent].N, totals[watchers.ValueWrites].Value; sent != 5*writes || writes == 0 {
 		t.Errorf("%d deliveries of %d writes, want 5 of each", sent, writes)
 	}
-	for _, one := range seconds[:len(seconds)-1] {
+	for _, one := range seconds[:whole] {
 		if got, want := times[one.Second], one.Numbers[0].N; got != want || want == 0 {
 			t.Errorf("second %d has %d times in the log and %d in its row, want the same", one.Second, got, want)
+		}
+	}
+}
+
+// written waits until a run has written more than a number of seconds from watchers, and returns
+// their number. It is 0 if the run ends before.
+func (s *stage) written(p *player, than int) int {
+	s.t.Helper()
+	for end := time.Now().Add(patience); ; {
+		if seconds, _ := written(s.t, s.path("results")); len(seconds) > than {
+			return len(seconds)
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("no more than %d seconds are written; %q", than, p.said)
+		}
+		select {
+		case text, open := <-p.lines:
+			if !open {
+				return 0
+			}
+			p.said = append(p.said, text)
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }
