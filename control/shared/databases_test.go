@@ -135,13 +135,18 @@ func (p *prefixed) end(h *Hold) {
 	}
 }
 
+// dial dials the cluster, at most five times if a busy machine lets dials time out.
 func (p *prefixed) dial() database.Client {
 	p.t.Helper()
-	c, err := p.driver.Dial(p.t.Context(), p.target)
-	if err != nil {
-		p.t.Fatalf("dial: %v", err)
+	for attempt := 1; ; attempt++ {
+		c, err := p.driver.Dial(p.t.Context(), p.target)
+		if err == nil {
+			return c
+		}
+		if _, class := database.Classify(err); class != database.ClassTimeout || attempt == 5 {
+			p.t.Fatalf("dial: %v", err)
+		}
 	}
-	return c
 }
 
 func (p *prefixed) put(number int64) {
