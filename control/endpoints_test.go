@@ -234,7 +234,7 @@ func (r *running) answered(run func() (*Outcome, error), spoilt ...func(*Outcome
 			return out, nil
 		}
 		t.Logf("attempt %d: %s", attempt, why)
-		r.WaitReady()
+		time.Sleep(time.Duration(attempt) * time.Second) // a disk may be busy for seconds
 	}
 }
 
