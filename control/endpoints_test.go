@@ -52,21 +52,11 @@ func startEtcdWith(t *testing.T, tls func(addrs []string) *database.TLS, more ..
 	}
 	s.TLS = tls(s.Addrs)
 	c := databasetest.Start(t, s, rigSize)
-	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leaderOf(t, c.Target())}
-}
-
-// leaderOf asks the members for their leader until they have elected one.
-func leaderOf(t *testing.T, target database.Target) int {
-	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		leads, err := etcd.New().Leader(t.Context(), target)
-		if err == nil {
-			return leads
-		}
-		if time.Now().After(end) {
-			t.Fatalf("ask for the leader: %v", err)
-		}
+	leader, err := leaderOf(t.Context(), c.Target())
+	if err != nil {
+		t.Fatalf("ask for the leader: %v", err)
 	}
+	return &running{rig: r, Cluster: c, endpoints: c.Target().Endpoints, leader: leader}
 }
 
 // file returns an experiment with a load on the members, ordered by address.
