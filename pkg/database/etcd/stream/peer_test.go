@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -306,7 +307,9 @@ func quick() own.Timing {
 // dials returns a connection that is closed when the test ends.
 func dials(t *testing.T, config Config) *Conn {
 	t.Helper()
-	c, err := dial(t.Context(), config, quick())
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	c, err := dial(ctx, config, quick())
 	if err != nil {
 		t.Fatalf("dial: %v", err)
 	}

@@ -75,12 +75,12 @@ type Conn struct {
 
 // Dial opens a connection. The caller must close it, also after it was lost.
 func Dial(ctx context.Context, config Config) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
 	return dial(ctx, config, http2.UsualTiming())
 }
 
 func dial(ctx context.Context, config Config, timing http2.Timing) (*Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
 	nc, err := http2.Dial(ctx, config.Address, config.TLS)
 	if err != nil {
 		return nil, status.Error(codes.Unavailable, "connect: "+err.Error())

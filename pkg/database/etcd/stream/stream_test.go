@@ -838,10 +838,10 @@ func TestDialFails(t *testing.T) {
 		_, _ = p.net.Read(make([]byte, 1000))
 		_, _ = p.net.Write([]byte("HTTP/1.0 400 Bad Request\r\n\r\n"))
 	})
-	if _, err := Dial(t.Context(), Config{Address: address}); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "HTTP/1") {
+	if _, err := dial(t.Context(), Config{Address: address}, quick()); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "HTTP/1") {
 		t.Errorf("dial another protocol: %v", err)
 	}
-	if _, err := Dial(t.Context(), Config{Address: address, Window: -1}); err == nil || !strings.Contains(err.Error(), "got -1") {
+	if _, err := dial(t.Context(), Config{Address: address, Window: -1}, quick()); err == nil || !strings.Contains(err.Error(), "got -1") {
 		t.Errorf("a window of -1: %v", err)
 	}
 }
