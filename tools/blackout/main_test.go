@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"net"
@@ -53,6 +54,8 @@ func TestRows(t *testing.T) {
 // A write to ZooKeeper is acknowledged by an answer without an error, and by one that the node is
 // there already.
 func TestZooKeeper(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // longer than patience
+	defer cancel()
 	for code, acknowledged := range map[int32]bool{0: true, -110: true, -4: false} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -78,7 +81,7 @@ func TestZooKeeper(t *testing.T) {
 			}
 			_, _ = io.Copy(io.Discard, conn)
 		}()
-		if err := dialZooKeeper(l.Addr().String()).write(t.Context()); (err == nil) != acknowledged {
+		if err := dialZooKeeper(l.Addr().String()).write(ctx); (err == nil) != acknowledged {
 			t.Errorf("code %d: %v", code, err)
 		}
 		l.Close()
