@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -64,12 +65,18 @@ func dial(t *testing.T, to netip.AddrPort) net.Conn {
 // echo returns the time that bytes took there and back.
 func echo(c net.Conn, bytes int, within time.Duration) (time.Duration, error) {
 	began := time.Now()
-	if err := c.SetDeadline(began.Add(within)); err != nil {
+	if err := c.SetDeadline(began.Add(enough)); err != nil {
 		return 0, err
 	}
-	go func() { _, _ = c.Write(make([]byte, bytes)) }()
+	var write sync.WaitGroup
+	write.Go(func() {
+		_, _ = c.Write(make([]byte, bytes))
+		_ = c.SetReadDeadline(time.Now().Add(within)) // not before: what was not sent cannot arrive
+	})
 	_, err := io.ReadFull(c, make([]byte, bytes))
-	return time.Since(began), err
+	took := time.Since(began)
+	write.Wait()
+	return took, err
 }
 
 // both match the packets a server receives and sends.

@@ -68,10 +68,13 @@ func listen(t *testing.T, addr string) netip.AddrPort {
 
 // echo returns an error if a connection gets no answer within a time.
 func echo(c net.Conn, within time.Duration) error {
-	if err := c.SetDeadline(time.Now().Add(within)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(enough)); err != nil {
 		return err
 	}
 	if _, err := c.Write([]byte{1}); err != nil {
+		return err
+	}
+	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil { // not before: what was not sent cannot arrive
 		return err
 	}
 	_, err := c.Read(make([]byte, 1))
