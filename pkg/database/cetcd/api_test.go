@@ -266,8 +266,8 @@ func (s *area) wakes(key string, change func(), want string) {
 	s.put(key, "1")
 	before := s.get(key, nil)
 	const pause = 100 * time.Millisecond
-	s.after(pause, change)
 	start := time.Now()
+	s.after(pause, change)
 	pair, meta, err := s.kv.Get(s.prefix+key, wait(before.ModifyIndex, databasetest.Patience))
 	s.must(err)
 	if took := time.Since(start); took < pause {
