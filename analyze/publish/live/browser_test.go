@@ -71,6 +71,7 @@ func TestInBrowser(t *testing.T) {
 	if err := s.Finish(page); err != nil {
 		t.Fatal(err)
 	}
+	s.linger = 5 * time.Minute // Chromium may be late on a busy machine
 	if err := s.Close(context.Background()); err != nil {
 		t.Error(err)
 	}

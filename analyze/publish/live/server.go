@@ -20,8 +20,8 @@ import (
 	"github.com/coreos/dbtester/pkg/trust/spectators"
 )
 
-// linger is how long the server waits for viewers to fetch the report.
-const linger = 5 * time.Second
+// usualLinger is how long a server waits for viewers to fetch the report.
+const usualLinger = 5 * time.Second
 
 // Server serves a [Run].
 type Server struct {
@@ -31,6 +31,7 @@ type Server struct {
 	http    *http.Server
 
 	viewers viewers
+	linger  time.Duration // how long Close waits for viewers to fetch the report
 	frames  int
 	size    int // room for the next frame, in bytes
 	report  atomic.Pointer[report]
@@ -59,7 +60,7 @@ func Serve(l net.Listener, r *Run) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{run: r, page: markup, metrics: metrics, viewers: viewers{idle: make(chan struct{})}}
+	s := &Server{run: r, page: markup, metrics: metrics, viewers: viewers{idle: make(chan struct{})}, linger: usualLinger}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.http = spectators.New(ctx, l, s.routes())
@@ -124,7 +125,7 @@ func (s *Server) Finish(reportPage string) error {
 // Close ends the pages that did not become the report. It waits a few seconds at most for pages that
 // are loading the report, and stops the server.
 func (s *Server) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, linger)
+	ctx, cancel := context.WithTimeout(ctx, s.linger)
 	defer cancel()
 	s.viewers.end(newEvent("over", "{}"), false)
 	select {
