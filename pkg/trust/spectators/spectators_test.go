@@ -97,8 +97,6 @@ func TestManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		idle = append(idle, c)
-	}
-	for _, c := range idle {
 		// The server has accepted a connection once it answers on it.
 		if _, err := io.WriteString(c, "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
 			t.Fatal(err)
