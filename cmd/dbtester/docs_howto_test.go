@@ -11,7 +11,7 @@ func questionLines() map[string]tested {
 	return map[string]tested{
 		"getting-started.md": {
 			written("members.yaml", nil, "127.0.0.1, 127.0.0.2, 127.0.0.3", "HOST1, HOST2, HOST3", "trials: 2", "trials: 1\nplots: [AVG-THROUGHPUT]",
-				"duration: 10s, warm_up: 2s, clients: 50", "requests: 100, clients: 2"),
+				"duration: 10s, warm_up: 2s, clients: 50", "requests: 100, clients: 2", "etcd:", "etcd: {options: {"+steady+"}}"),
 			[]shown{
 				{begins: "dbtester quickstart", by: "TestQuickstart"},
 				{begins: "dbtester config check", want: "members.yaml: ok"},
