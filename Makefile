@@ -5,8 +5,8 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 PACKAGES ?= ./...
 # Number of packages tested at once, those that took longest first: their clusters wait most of the time.
 AT_ONCE ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
-# Packages whose tests measure times or run programs against deadlines: make flakes repeats them.
-TIMED   := agent|cmd/dbtester|control|pkg/load(/(selfcheck|stops|wakeup))?|pkg/machine/sysmetrics|pkg/member(/scrape)?|pkg/process(/cgroup)?|pkg/wire/exchange|tools/audit
+# Packages whose tests have clocks, processes or connections: make flakes repeats them.
+TIMED   := agent(/.*)?|analyze/publish/live|cmd/dbtester|control(/shared)?|pkg/(coordination|database|fault|install|load|machine|member|process|remotestorage|trust|wire)(/.*)?|tools/.*
 # Packages that compute for long and start few goroutines, and the program's, whose tests start it
 # as users do: make race leaves them out, and make test-long does not.
 PLAIN   := analyze(/.*)?|cmd/dbtester|pkg/results/histogram|tools/audit
