@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,14 +32,15 @@ type shower struct {
 	out, skipped, times io.Writer
 	cpu                 func(of string) float64 // CPU seconds of a package
 	lines               map[string][]line       // by package, or by import path in builds
-	fine                map[[2]string]bool      // tests by package and name that passed or were skipped
+	last                map[[2]string]string    // action of tests, by package and name
 }
 
 // show prints the events from go test -json: for a passing package its last line, and for a failing
-// one all lines except those from tests that passed. It writes the skipped tests to skipped, each
+// one all lines except those from tests that passed, and after a crash the tests that were running.
+// It writes the skipped tests to skipped, each
 // with its reason, and the time and CPU time each package took to times.
 func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) float64) error {
-	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, fine: map[[2]string]bool{}}
+	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, last: map[[2]string]string{}}
 	in := bufio.NewReader(events)
 	for {
 		text, err := in.ReadString('\n')
@@ -62,7 +65,7 @@ func (s *shower) take(e event) {
 	case e.Action == "output" || e.Action == "build-output":
 		s.lines[of] = append(s.lines[of], line{e.Test, e.Output})
 	case e.Test != "":
-		s.fine[[2]string{of, e.Test}] = e.Action == "pass" || e.Action == "skip"
+		s.last[[2]string{of, e.Test}] = e.Action
 		if e.Action == "skip" {
 			fmt.Fprintf(s.skipped, "%s %s: %s\n", of, e.Test, reason(s.lines[of], e.Test))
 		}
@@ -92,14 +95,30 @@ func (s *shower) passed(of string) {
 }
 
 func (s *shower) failed(of string) {
+	crashed := false
 	for _, l := range s.lines[of] {
+		// The stacks after it are ascribed to a test that may have passed before.
+		crashed = crashed || crash.MatchString(l.text)
 		begins := strings.HasPrefix(l.text, "=== ") // RUN, PAUSE, CONT, NAME
-		if l.test == "" || !begins && !s.fine[[2]string{of, l.test}] {
+		last := s.last[[2]string{of, l.test}]
+		if crashed || l.test == "" || !begins && last != "pass" && last != "skip" {
 			fmt.Fprint(s.out, l.text)
 		}
 	}
 	delete(s.lines, of)
+	var running []string
+	for test, last := range s.last {
+		if test[0] == of && (last == "run" || last == "cont") {
+			running = append(running, test[1])
+		}
+	}
+	if slices.Sort(running); len(running) > 0 {
+		fmt.Fprintf(s.out, "%s ended while tests were running: %s\n", of, strings.Join(running, ", "))
+	}
 }
+
+// crash matches the line with which the runtime of Go begins its last output.
+var crash = regexp.MustCompile(`^(panic|fatal error|unexpected fault|SIG[A-Z]+): `)
 
 // reason joins the log from a skipped test, without the places in the source.
 func reason(lines []line, test string) string {

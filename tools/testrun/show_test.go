@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,5 +80,27 @@ func TestShow(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(times.String()) {
 			t.Errorf("no %q in the times:\n%s", want, times.String())
 		}
+	}
+}
+
+// A crash is shown, with the tests that it ended, also if test2json ascribes it to one that passed.
+func TestShowCrash(t *testing.T) {
+	var out strings.Builder
+	if err := show(strings.NewReader(`{"Action":"run","Package":"p","Test":"TestPasses"}
+{"Action":"output","Package":"p","Test":"TestPasses","Output":"quiet\n"}
+{"Action":"pass","Package":"p","Test":"TestPasses"}
+{"Action":"run","Package":"p","Test":"TestWaits"}
+{"Action":"pause","Package":"p","Test":"TestWaits"}
+{"Action":"run","Package":"p","Test":"TestHangs"}
+{"Action":"output","Package":"p","Test":"TestPasses","Output":"SIGQUIT: quit\n"}
+{"Action":"output","Package":"p","Test":"TestPasses","Output":"goroutine 1 [select]:\n"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
+{"Action":"fail","Package":"p","Elapsed":0.1}
+`), &out, io.Discard, io.Discard, func(string) float64 { return 0 }); err != nil {
+		t.Fatalf("show the events: %v", err)
+	}
+	const want = "SIGQUIT: quit\ngoroutine 1 [select]:\nFAIL\tp\t0.1s\np ended while tests were running: TestHangs\n"
+	if out.String() != want {
+		t.Errorf("shown:\n%swant\n%s", out.String(), want)
 	}
 }
