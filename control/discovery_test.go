@@ -104,7 +104,7 @@ databases:
 		t.Fatal(err)
 	}
 	if o.Lost > 0 || o.Left > 0 || hasMark(rec.run, mark.Keys) || o.Count(discovery.Election) != 2 {
-		t.Errorf("changes %+v, counts %+v, marks %q", o.Changes, o.Counts, rec.marks())
+		t.Errorf("changes %+v, counts %+v, %d left (%s), marks %q", o.Changes, o.Counts, o.Left, o.WhyLeft, rec.marks())
 	}
 	// On a busy machine a session may end before its holder dies.
 	if n := len(o.Of(discovery.Election)); o.Missed+o.Unrenewed+o.NotRegistered == 0 && n != 2 {

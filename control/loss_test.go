@@ -50,11 +50,13 @@ func TestMemberDiesInLoad(t *testing.T) {
 	}
 	r.mustBeIdle()
 	rec := r.read(out.Folders[0], 0)
-	if got := rec.run.Totals; got.Offered != 1000 || got.Failed+got.Unknown > 2 || rec.run.State != results.StateComplete {
-		t.Errorf("%s: totals %+v, want at most one request of each of two clients not ok", rec.run.State, got)
-	}
-	if s := rec.run.Steps[0]; s.ConnectionsLost == 0 || s.WaitingNS == 0 {
+	s := rec.run.Steps[0]
+	if s.ConnectionsLost == 0 || s.WaitingNS == 0 {
 		t.Errorf("step %+v, want that two clients lost their connections and waited", s)
+	}
+	// On a busy machine a client may connect to the dying member once more.
+	if got := rec.run.Totals; got.Offered != 1000 || got.Failed+got.Unknown > s.ConnectionsLost || rec.run.State != results.StateComplete {
+		t.Errorf("%s: totals %+v, want at most one request not ok for each of %d lost connections", rec.run.State, got, s.ConnectionsLost)
 	}
 	var okAfter int64 // in the last second and the rest of the next
 	for _, i := range rec.intervals[len(rec.intervals)-2:] {
