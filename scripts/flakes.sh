@@ -49,7 +49,7 @@ if ((whole == 0)); then
 	what="$runs times with the packages below"
 else
 	what="$whole times with all packages"
-	((runs <= whole)) || what+=", and with those that have clocks or processes until they had $runs runs"
+	((runs <= whole)) || what+=", and with packages that have clocks or processes up to $runs times"
 fi
 echo "\`make flakes\` ran \`make test\` beside $(nproc) busy loops on $(nproc) processors ($($go version | cut -d ' ' -f 3-)${TESTFLAGS:+, $TESTFLAGS}) until $(date -u +%F): $what. Packages are tested several at once."
 echo
