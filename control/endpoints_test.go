@@ -207,25 +207,23 @@ func applied(samples []results.DatabaseSample) float64 {
 // answered is [dialled] for loads during which members report metrics. It runs a load again if a
 // member was too slow for control or behind the others, or if spoilt returns a reason.
 func (r *running) answered(run func() (*Outcome, error), spoilt ...func(*Outcome) (why string)) (*Outcome, error) {
-	t := r.rig.t
-	t.Helper()
-	for attempt := 1; ; attempt++ {
-		out, err := dialled(t, run)
-		if err != nil || attempt == attempts {
-			return out, err
+	r.rig.t.Helper()
+	pause := time.Duration(0)
+	return again(r.rig.t, func() (*Outcome, error) {
+		time.Sleep(pause) // a disk may be busy for seconds
+		pause += time.Second
+		return dialled(r.rig.t, run)
+	}, func(out *Outcome, err error) string {
+		if err != nil {
+			return ""
 		}
-		why := r.behind(out)
-		for _, also := range spoilt {
-			if why == "" {
-				why = also(out)
+		for _, why := range append([]func(*Outcome) string{r.behind}, spoilt...) {
+			if reason := why(out); reason != "" {
+				return reason
 			}
 		}
-		if why == "" {
-			return out, nil
-		}
-		t.Logf("attempt %d: %s", attempt, why)
-		time.Sleep(time.Duration(attempt) * time.Second) // a disk may be busy for seconds
-	}
+		return ""
+	})
 }
 
 // behind returns a reason if a member's metrics do not cover the load, as a busy machine delayed the

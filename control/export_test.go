@@ -172,25 +172,26 @@ func TestSameNumbersFromBothFiles(t *testing.T) {
 
 // sampled runs an experiment, and again if a busy machine missed a sample of the client or of member
 // 1: classic files have an interpolated row in its place, and the records have none.
-func sampled(t *testing.T, r *rig) (*config.Experiment, *Outcome) {
+func sampled(t *testing.T, r *rig) (e *config.Experiment, out *Outcome) {
 	t.Helper()
-	for attempt := 1; ; attempt++ {
-		e := classicRig(t, r, t.TempDir())
+	out, _ = again(t, func() (*Outcome, error) {
+		e = classicRig(t, r, t.TempDir())
 		if err := e.Select("fake__a"); err != nil {
 			t.Fatal(err)
 		}
 		e.Databases[0].Load.Rate = 40 // so that 50 requests touch two seconds: each has one row
-		out := r.mustRun(e, nil)
-		missed := slices.ContainsFunc([]string{results.FileClient, results.ServerFile(1)}, func(file string) bool {
+		return r.mustRun(e, nil), nil
+	}, func(out *Outcome, _ error) string {
+		for _, file := range []string{results.FileClient, results.ServerFile(1)} {
 			samples, err := results.ReadSamples(filepath.Join(out.Folders[0], "fake-a", file))
 			if err != nil {
 				t.Fatalf("read the samples: %v", err)
 			}
-			return slices.ContainsFunc(results.Interpolate(samples), func(s results.Sample) bool { return s.Interpolated })
-		})
-		if !missed || attempt == attempts {
-			return e, out
+			if slices.ContainsFunc(results.Interpolate(samples), func(s results.Sample) bool { return s.Interpolated }) {
+				return "a sample was missed"
+			}
 		}
-		t.Logf("attempt %d: a sample was missed", attempt)
-	}
+		return ""
+	})
+	return e, out
 }

@@ -133,9 +133,12 @@ func TestStoppedMemberShare(t *testing.T) {
 func (r *running) pausedInLoad(member int, load string) record {
 	t := r.rig.t
 	t.Helper()
-	for attempt := 1; ; attempt++ {
-		var resumed chan struct{}
-		var from, to time.Time
+	var rec record
+	var resumed chan struct{}
+	var from, to time.Time
+	_, _ = again(t, func() (*Outcome, error) {
+		r.WaitReady()
+		resumed, from, to = nil, time.Time{}, time.Time{}
 		// A busy machine may make the run invalid, which this test ignores.
 		out, err := r.run(r.parse(r.file(load)), once(loading, func() {
 			resumed = make(chan struct{})
@@ -153,17 +156,17 @@ func (r *running) pausedInLoad(member int, load string) record {
 		if resumed != nil {
 			<-resumed
 		}
-		rec := r.read(out.Folders[0], 0)
+		rec = r.read(out.Folders[0], 0)
+		return out, nil
+	}, func(out *Outcome, _ error) string {
 		if end := rec.run.LoadStart.Add(rec.run.Load.Duration); to.After(end) {
 			to = end
 		}
-		stopped, paused := r.stopped(out), to.Sub(from)
 		// In the first two seconds of a pause, the member misses no more requests than by chance.
-		if (stopped > time.Second || paused < 2500*time.Millisecond) && attempt < attempts {
-			t.Logf("attempt %d: this process was stopped for %v, and the member paused for %v of the load", attempt, stopped, paused)
-			r.WaitReady()
-			continue
+		if stopped, paused := r.stopped(out), to.Sub(from); stopped > time.Second || paused < 2500*time.Millisecond {
+			return fmt.Sprintf("this process was stopped for %v, and the member paused for %v of the load", stopped, paused)
 		}
-		return rec
-	}
+		return ""
+	})
+	return rec
 }

@@ -264,17 +264,28 @@ func (r *rig) undisturbed(most time.Duration, file string, spoilt ...func(*Outco
 // repeated runs an experiment, and again while spoilt returns a reason, at most attempts times.
 func (r *rig) repeated(file string, spoilt func(*Outcome) (why string)) *Outcome {
 	r.t.Helper()
-	for attempt := 1; ; attempt++ {
+	out, _ := again(r.t, func() (*Outcome, error) {
 		out, err := r.hurried(file)
 		if err != nil {
 			r.t.Fatalf("run: %v", err)
 		}
 		r.mustBeIdle()
-		why := spoilt(out)
+		return out, nil
+	}, func(out *Outcome, _ error) string { return spoilt(out) })
+	return out
+}
+
+// again calls run while spoilt returns a reason for what it returned, at most attempts times, and
+// returns the last result.
+func again(t *testing.T, run func() (*Outcome, error), spoilt func(*Outcome, error) (why string)) (*Outcome, error) {
+	t.Helper()
+	for attempt := 1; ; attempt++ {
+		out, err := run()
+		why := spoilt(out, err)
 		if why == "" || attempt == attempts {
-			return out
+			return out, err
 		}
-		r.t.Logf("attempt %d: %s", attempt, why)
+		t.Logf("attempt %d: %s", attempt, why)
 	}
 }
 

@@ -192,13 +192,12 @@ func (r *running) holdersGone(t *testing.T, unchanged func()) {
 // dialled runs a load again, at most attempts times, if a busy machine let dials time out.
 func dialled(t *testing.T, run func() (*Outcome, error)) (*Outcome, error) {
 	t.Helper()
-	for attempt := 1; ; attempt++ {
-		out, err := run()
-		if err == nil || attempt == attempts || !strings.Contains(err.Error(), "time-out") {
-			return out, err
+	return again(t, run, func(_ *Outcome, err error) string {
+		if err == nil || !strings.Contains(err.Error(), "time-out") {
+			return ""
 		}
-		t.Logf("attempt %d: %v", attempt, err)
-	}
+		return err.Error()
+	})
 }
 
 // leases returns the number of leases in the cluster.
