@@ -172,16 +172,12 @@ func (e *ends) grantBrief(t *testing.T, s database.Sessions, facts *database.Ses
 			t.Log(err)
 			return err
 		}
-		for !e.isNew(b.key) {
-			if time.Since(b.sent) >= earliest {
-				released(t, b)
-				err = fmt.Errorf("the new key %s was not reported within %v", b.key, earliest)
-				t.Log(err)
-				return err
-			}
-			time.Sleep(10 * time.Millisecond)
+		if !holds(earliest-time.Since(b.sent), 10*time.Millisecond, func() bool { return e.isNew(b.key) }) {
+			released(t, b)
+			err = fmt.Errorf("the new key %s was not reported within %v", b.key, earliest)
+			t.Log(err)
 		}
-		return nil
+		return err
 	})
 	return b
 }

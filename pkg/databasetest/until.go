@@ -20,6 +20,16 @@ func until(t testing.TB, within, every time.Duration, attempt func() error) {
 	}
 }
 
+// holds polls a condition with pauses, and reports whether it held within a time.
+func holds(within, every time.Duration, condition func() bool) bool {
+	for deadline := time.Now().Add(within); !condition(); time.Sleep(every) {
+		if !time.Now().Before(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
 // settled reads again and again, with pauses, until two answers in a row are equal, and returns the
 // last one. It fails the test with why if that takes longer than within.
 func settled[T any](t testing.TB, within, every time.Duration, why string, read func() T, equal func(a, b T) bool) T {
