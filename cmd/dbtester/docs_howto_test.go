@@ -11,12 +11,12 @@ func questionLines() map[string]tested {
 	return map[string]tested{
 		"getting-started.md": {
 			written("members.yaml", nil, "127.0.0.1, 127.0.0.2, 127.0.0.3", "HOST1, HOST2, HOST3", "trials: 2", "trials: 1\nplots: [AVG-THROUGHPUT]",
-				"duration: 10s, warm_up: 2s, clients: 50", "requests: 100, clients: 2", "etcd:", "etcd: {options: {"+steady+"}}"),
+				"duration: 10s, warm_up: 2s, clients: 50", "requests: 100, clients: 2, judge: {client_delay: {invalid: 100%}}", "etcd:", "etcd: {options: {"+steady+"}}"),
 			[]shown{
 				{begins: "dbtester quickstart", by: "TestQuickstart"},
 				{begins: "dbtester config check", want: "members.yaml: ok"},
 				{begins: "dbtester control --local --dry-run", want: "etcd-members-3"},
-				{begins: "dbtester control --local --config", want: `3 members|(is|are)\s+not\s+valid`}, // a busy machine spoils runs
+				{begins: "dbtester control --local --config", want: `3 members`},
 			},
 		},
 		"how-to/choose-a-store.md": {

@@ -103,8 +103,11 @@ func (p place) wantFaults(n int, start func() *command) []faults.Happened {
 // unmet reports whether a fault failed because its member wrote nothing, or no packet came, while it
 // lasted: a busy machine may have stopped the member or its clients.
 func unmet(h faults.Happened) bool {
-	return regexp.MustCompile(`^((; )?(member \d+: )?(the member made no call that puts writes on disk|none of \d+ packets was (dropped|held)))+$`).MatchString(h.Failed)
+	return nothingMet.MatchString(h.Failed)
 }
+
+// nothingMet matches such failures of all members.
+var nothingMet = regexp.MustCompile(`^((; )?(member \d+: )?(the member made no call that puts writes on disk|none of \d+ packets was (dropped|held)))+$`)
 
 // needFaults skips a test if this machine cannot have these fault kinds.
 func needFaults(t *testing.T, kinds ...string) {
