@@ -37,8 +37,8 @@ type shower struct {
 
 // show prints the events from go test -json: for a passing package its last line, and for a failing
 // one all lines except those from tests that passed, and after a crash the tests that were running.
-// It writes the skipped tests to skipped, each
-// with its reason, and the time and CPU time each package took to times.
+// It writes the skipped tests to skipped, each with its reason, and the time and CPU time each
+// package took to times.
 func show(events io.Reader, out, skipped, times io.Writer, cpu func(of string) float64) error {
 	s := &shower{out: out, skipped: skipped, times: times, cpu: cpu, lines: map[string][]line{}, last: map[[2]string]string{}}
 	in := bufio.NewReader(events)
