@@ -20,12 +20,12 @@ func until(condition string) string {
 
 // A browser shows seconds as they arrive, keeps the reader's choices, and finally shows the report.
 func TestInBrowser(t *testing.T) {
+	b := chromiumtest.Start(t, 10*time.Minute)
 	const hostile = `<img src=x onerror="document.title='owned'">`
 	r := around(time.Now())
 	r.Say(Of{1, 1, hostile}, hostile, false)
 	r.Say(Of{1, 1, "consul"}, "load", true)
 	s, at := served(t, r)
-	b := chromiumtest.Start(t, 10*time.Minute)
 	want := func(what, expression string, want any) {
 		t.Helper()
 		if got, err := b.Eval(expression); err != nil || got != want {
