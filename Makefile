@@ -32,10 +32,12 @@ build: tools-build ## build bin/dbtester, one static binary
 quickstart: build ## benchmark three members of the embedded etcd on this machine
 	bin/dbtester quickstart
 
+# all is PACKAGES, those that took longest in make test first.
+list-all = all=$$($(GO) list $(PACKAGES)) && all=$$(echo "$$all" | awk 'FILENAME != "-" { took[$$2] = $$1; next } { print took[$$1] + 0, $$1 }' test-results/test-times.tsv - | sort -rn | cut -d ' ' -f 2) && test -n "$$all" || exit 1
+
 test: tools-test vet ## every test; needs what scripts/check-tools.sh names, and ends with the names of skipped tests
 	@mkdir -p bin && : >bin/skipped.txt && : >bin/test-times.tsv && $(GO) build -o bin/ ./tools/testrun
-	@all=$$($(GO) list $(PACKAGES)) || exit 1; status=0; \
-	all=$$(echo "$$all" | awk 'FILENAME != "-" { took[$$2] = $$1; next } { print took[$$1] + 0, $$1 }' test-results/test-times.tsv - | sort -rn | cut -d ' ' -f 2); test -n "$$all" || exit 1; \
+	@$(list-all); status=0; \
 	$(GO) list -test -export $$all >/dev/null; : compile on all processors, link nothing; \
 	bin/testrun -go '$(GO)' -skipped bin/skipped.txt -times bin/test-times.tsv -- -p $(AT_ONCE) -vet=off -timeout 60m $(TESTFLAGS) $$all || status=1; \
 	(cd tools/kube && $(GO) test $(TESTFLAGS) ./...) || status=1; \
@@ -58,8 +60,9 @@ test-long: tools-test ## what make test and make race leave out: PLAIN with the 
 	DBTESTER_LONG=1 $(GO) test -vet=off -timeout 10m -run '^TestLongStream$$' ./pkg/database/etcd/stream
 	$(GO) test -race -vet=off -p 1 -timeout 60m $$($(GO) list ./... | grep -E '/($(PLAIN))$$')
 
-test-fast: tools-build ## tests without the race detector and without databases to install
-	$(GO) test -short -timeout 30m $(PACKAGES)
+test-fast: tools-build ## tests of every package that take no seconds and need no databases to install; less than three minutes on two processors
+	@$(list-all); \
+	DBTESTER_FAST=1 $(GO) test -short -vet=off -p $(AT_ONCE) -timeout 30m $(TESTFLAGS) $$all
 
 # What a change is compared with: the published branch, or else what is not committed.
 BASE ?= $(shell git merge-base HEAD origin/main 2>/dev/null || echo HEAD)

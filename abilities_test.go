@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/ability/all"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // knowAbilities lists the packages that may use the words of abilities outside their rooms, each
@@ -62,6 +63,7 @@ var knowAbilities = map[string]string{
 
 // TestAbilitiesHaveRooms: words of an ability occur only in its rooms.
 func TestAbilitiesHaveRooms(t *testing.T) {
+	slowtest.Skip(t)
 	used := map[string]bool{}
 	tree := sources(t)
 	for _, a := range all.Abilities() {

@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // forever is longer than any test.
@@ -218,6 +219,7 @@ func TestFaultDisk(t *testing.T) {
 
 // A lease that expires during a fault leaves nothing behind.
 func TestLeaseDuringFault(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	h := serve(t, func(o *agent.Options) { allowed(o); o.Lease = 3 * time.Second })
 	silence := h.beats("run1")

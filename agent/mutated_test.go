@@ -36,6 +36,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -462,6 +463,7 @@ const mutatedEnv = "DBTESTER_MUTATED_CALLS"
 // TestMutatedCalls sends mutated calls to every verb within a session with a member and a load. No
 // call panics, and no resource grows with their number.
 func TestMutatedCalls(t *testing.T) {
+	slowtest.Skip(t)
 	calls := 20_000
 	if n, err := strconv.Atoi(os.Getenv(mutatedEnv)); err == nil {
 		calls = n

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/owndisk"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // schedulesEnv is the number of random schedules that are played. It is set by make faults.
@@ -62,6 +63,7 @@ func faultKinds(t *testing.T, disk bool) (kinds []*pb.FaultKind) {
 // session ends, in any order. They leave no process, table, queue, mount, loop device or file. make
 // faults plays 200 of them.
 func TestSchedules(t *testing.T) {
+	slowtest.Skip(t)
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/process"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 func TestSecondStart(t *testing.T) {
@@ -132,6 +133,7 @@ func TestTwoOwners(t *testing.T) {
 }
 
 func TestLeaseExpires(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const lease = 3 * time.Second
 	h := serve(t, func(o *agent.Options) { o.Lease = lease })
@@ -165,6 +167,7 @@ func TestLeaseExpires(t *testing.T) {
 
 // A control that died between Stop and Close must not hold the agent forever.
 func TestLeaseOfStopped(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	h := serve(t, func(o *agent.Options) { o.Lease = 3 * time.Second })
 	silence := h.beats("run1")
@@ -316,6 +319,7 @@ func TestStubbornChildIsKilled(t *testing.T) {
 
 // A call that ends early leaves its effect running.
 func TestImpatientCalls(t *testing.T) {
+	slowtest.Skip(t)
 	h := serve(t, func(o *agent.Options) {
 		o.Deadlines = process.Deadlines{Interrupt: 3 * time.Second, Kill: patience}
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/agent"
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // takeOver requests a detached session.
@@ -27,6 +28,7 @@ func (h *harness) leave(run string) {
 }
 
 func TestDetached(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const lease = 3 * time.Second
 	h := serve(t, func(o *agent.Options) { o.Lease = lease })
@@ -97,6 +99,7 @@ func TestTakeOverIsRefused(t *testing.T) {
 // A run that takes a session over to stop it has a lease like any other: if it dies, the
 // member is stopped.
 func TestTakenOverHasALease(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	h := serve(t, func(o *agent.Options) { o.Lease = 3 * time.Second })
 	silence := h.beats("run1")

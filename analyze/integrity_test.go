@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // broken is a result folder in which one file was changed; want is part of the gap that names it.
@@ -25,6 +26,7 @@ func shift(line, from, to string) string { return strings.Replace(line, from, to
 // TestBrokenRecords changes one record of a complete run at a time. Each change must be named, and
 // may not change a number silently.
 func TestBrokenRecords(t *testing.T) {
+	slowtest.Skip(t)
 	last := func(lines []string) string { return lines[len(lines)-1] }
 	for name, b := range map[string]broken{
 		"lost row":     {results.FileIntervals, func(l []string) []string { return slices.Delete(l, 3, 4) }, "rows were lost, repeated or changed"},

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/analyze/chart"
 	"github.com/coreos/dbtester/analyze/figure"
 	"github.com/coreos/dbtester/analyze/runtest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/net/html"
 )
@@ -127,6 +128,7 @@ func flatReport(t *testing.T, o Options) {
 
 // A report that replaces one with all its files at the top removes these files, and no others.
 func TestReportOverFlatReport(t *testing.T) {
+	slowtest.Skip(t)
 	dir := t.TempDir()
 	flatReport(t, Options{Folders: []string{runtest.TwoDatabases(t), runtest.TwoDatabases(t)}, Out: dir})
 	flat := namesIn(t, dir)

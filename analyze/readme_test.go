@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // publishedRecords unpacks the records in a folder below test-results.
@@ -28,6 +30,7 @@ func publishedRecords(t *testing.T, name string) (runs []string) {
 
 // The README of a large report is short and links the rest.
 func TestReadmeIsShort(t *testing.T) {
+	slowtest.Skip(t)
 	for _, name := range []string{"stepped", "all-five", "capacity", "leader-killed", "filled"} {
 		d, err := newDocument(t.Context(), Options{Folders: publishedRecords(t, name)})
 		if err != nil {

@@ -10,12 +10,14 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestCapacity searches for a cluster's capacity in short windows, from this process and from
 // generators. A busy machine may end the search in any way, so the test checks the records, not the
 // rate.
 func TestCapacity(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, n := range []int{0, 3} {
 		t.Run(fmt.Sprintf("%d generators", n), func(t *testing.T) {

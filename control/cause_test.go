@@ -6,11 +6,13 @@ import (
 
 	"github.com/coreos/dbtester/analyze/abilities/cause"
 	reading "github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestLockIsNoCause loads a store whose leader has a lock that is not recorded: the report names nothing
 // for it, or, on a busy machine, processors.
 func TestLockIsNoCause(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.mustRun(r.experiment(`load: {duration: 6s, warm_up: 1s, cool_down: 0s, clients: 8, key_size: 32, value_size: 64, timeout: 60s}

@@ -12,10 +12,12 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A command runs only if control allows it, and is undone, even on a cluster without agents.
 func TestCommands(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t)
 	made := filepath.Join(t.TempDir(), "made")

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/dbtester/pkg/consistency/recheck"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
-	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -22,6 +22,7 @@ import (
 // violation among all requests. make test has each lie and each class once, make test-long each lie
 // with all the mixes.
 func TestConsistency(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const reads, deletes, txns = "{read: 50, update: 50}", "{read: 45, update: 45, delete: 10}", "{txn: 100}"
 	for _, c := range []struct {
@@ -44,7 +45,7 @@ func TestConsistency(t *testing.T) {
 		{fake.Undelete, deletes, judge.ResurrectedValue, false, false},
 		{fake.Double, txns, judge.DoubleSwap, false, false},
 	} {
-		if c.long && !databasetest.Long() {
+		if c.long && !slowtest.Long() {
 			continue
 		}
 		t.Run(fmt.Sprintf("%s of %s", c.lie, c.mix), func(t *testing.T) {
@@ -108,6 +109,7 @@ func mustShow(t *testing.T, dir string, class judge.Class) {
 // TestConsistencyOfGenerators: two generators with their own keys judge like one machine. An honest
 // store has no violation, lies are found, and lost writes are found when keys are read back.
 func TestConsistencyOfGenerators(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, c := range []struct {
 		lie  fake.Lie
@@ -153,6 +155,7 @@ databases: {fake: {options: {lie: %q, lie_every: 7}}}
 // TestWeakerPromise: in reads that promise less than linearizability, such as sync and get in
 // ZooKeeper, older values are staleness and never a violation.
 func TestWeakerPromise(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	db := fake.Database()
 	db.Name = "weaker"
@@ -180,6 +183,7 @@ databases: {weaker: {options: {lie: older, lie_every: 5}}}
 // TestConsistencySample: all requests on a few keys are recorded, and Porcupine finds violations on
 // a key if and only if the run did.
 func TestConsistencySample(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, c := range []struct {
 		lie   fake.Lie
@@ -233,6 +237,7 @@ databases: {fake: {options: {lie: %q, lie_every: 50}}}
 // TestJudgedByDefault: without a setting the load is judged, and its keys read back, where that is
 // possible.
 func TestJudgedByDefault(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lie  fake.Lie

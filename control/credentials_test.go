@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 func TestCredentials(t *testing.T) {
@@ -104,6 +105,7 @@ databases:
 // Members that agents start serve TLS with files from the experiment, which also authenticate the
 // agents and the client.
 func TestStartWithTLS(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRigOf(t, database.NewRegistry(etcd.Database()))
 	addrs := []string{"127.0.0.1"} // where connections between loopback addresses come from: etcd looks

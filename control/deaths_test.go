@@ -13,12 +13,14 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake/expiry"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // Sessions are held during a load, die, and end by the rule of the store. The record agrees with
 // the observations, sessions that end too early make the run invalid, and their keys are not
 // counted with those of the load.
 func TestSessions(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, `
@@ -70,6 +72,7 @@ databases:
 // Generators hold parts of the sessions, each with its own watch and its own clock. Their counts
 // and times are merged exactly.
 func TestSessionsOfGenerators(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, r.generate(2, true)+`

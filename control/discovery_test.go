@@ -9,12 +9,14 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/discovery"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // Instances register during a load, die and are deployed, and consumers follow them. The record has
 // the time when all knew, registrations that end too early make the run invalid, and keys of
 // instances are not counted with those of the load.
 func TestDiscovery(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, `
@@ -84,6 +86,7 @@ databases:
 // Instances elect a leader during a load. It dies twice, all consumers know the next one, and the
 // parts of each election add up.
 func TestElections(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, `

@@ -16,6 +16,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // mountDisk gives a folder its own small disk, until the test ends.
@@ -53,6 +54,7 @@ func fillDisk(t *testing.T, dir string) {
 // TestDisks: a run on a full or read-only disk reports that and leaves nothing, and the next one
 // works once the disk does.
 func TestDisks(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
@@ -160,6 +162,7 @@ func (r *rig) named(err error) string {
 // TestResultsReadOnly: result folders that become read-only during a load end the run with that
 // error, and the next one works.
 func TestResultsReadOnly(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	if !namespacetest.Again(t, 0, 1000) {
 		return

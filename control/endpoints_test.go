@@ -21,6 +21,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // running is an etcd with three members, without agents.
@@ -93,6 +94,7 @@ func (r *running) puts() []int {
 
 // Only the targeted members get requests, by their own counts.
 func TestTarget(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t, steady)
 	follower := (r.leader + 1) % rigSize
@@ -250,6 +252,7 @@ func (r *running) behind(out *Outcome) (why string) {
 
 // Refused metrics are a note in a valid run, and `metrics: false` asks no member.
 func TestMetricsRefused(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t, steady)
 	const load = "requests: 30, clients: 2, key_size: 32, value_size: 64"
@@ -292,6 +295,7 @@ func wantMarks(t *testing.T, rec record, want ...string) {
 
 // A target that is no member ends the run before any load.
 func TestNoSuchTarget(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t, steady)
 	before := r.puts()

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/sidecar"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // classicRig returns an experiment with two databases that analyze reads under uploaded names
@@ -44,6 +45,7 @@ databases:
 // Several databases in one file keep their own copies, each with its manifest, and analyze finds
 // them where the file names them.
 func TestExportsOfSeveral(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r, dir := newRig(t), t.TempDir()
 	e := classicRig(t, r, dir)
@@ -134,6 +136,7 @@ func TestAdviceForClassicFiles(t *testing.T) {
 // TestSameNumbersFromBothFiles reads one short load from its records and from its classic files:
 // the counters grew equally in both.
 func TestSameNumbersFromBothFiles(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	e, out := sampled(t, r)

@@ -24,6 +24,7 @@ import (
 	"github.com/coreos/dbtester/pkg/process/cgroup"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 	"github.com/coreos/dbtester/pkg/process/resources"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 const (
@@ -59,6 +60,7 @@ var onDisks = []string{"full", "pause", "power"}
 // remains of it, and the next run works. A killed agent is restarted at once. Without make faults,
 // each kind has one victim at one moment.
 func TestFaultKill(t *testing.T) {
+	slowtest.Skip(t)
 	if !namespacetest.Rights(t, syscall.CLONE_NEWNET) {
 		return
 	}

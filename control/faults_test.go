@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // faulted runs an experiment with n faults, and returns its record and its faults. Its load lasts for a
@@ -40,6 +41,7 @@ func (r *rig) faulted(n int, file func(rest time.Duration) string) (record, []fa
 // Faults are applied, undone and recorded: their members are not lost, the probes leave no keys
 // behind, and failures meanwhile do not count against the load.
 func TestFaults(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRigOf(t, registry(), fault.Names()...)
 	rec, list := r.faulted(2+rigSize, func(rest time.Duration) string {
@@ -141,6 +143,7 @@ func TestOutside(t *testing.T) {
 // Connections that failed over are back at their first members before the next fault, whoever
 // issues the load.
 func TestFaultsFailBack(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprintf("%d generators", generators), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // fewFiles is fewer files than a load with many clients needs.
@@ -15,6 +16,7 @@ const fewFiles = 64
 // a large load the run ends and names the reason, and leaves nothing. The next one works where more
 // files are allowed.
 func TestFewFiles(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	table := matrix.New(t, "files", fmt.Sprintf("%d file descriptors", fewFiles))
 	for _, clients := range []int{4, 200} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -35,6 +36,7 @@ func mustCount(t *testing.T, out *Outcome, rec record) {
 // TestSameFileTwice: one write in ten fails, so the first run's key numbers have gaps. The second
 // run creates keys above all these.
 func TestSameFileTwice(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	rest := func(start, stop bool) string {
@@ -60,6 +62,7 @@ func TestSameFileTwice(t *testing.T) {
 // TestTimeOutsTwice runs a file twice below one prefix on an etcd cluster, with time-outs exceeded
 // by about one write in ten.
 func TestTimeOutsTwice(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t)
 	timeout := slowest(t, r, 0.9)

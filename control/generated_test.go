@@ -29,6 +29,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -166,6 +167,7 @@ func dues(t *testing.T, dir string) map[string]int64 {
 // TestGenerators: two and four generators send the same requests together as one machine, with
 // keys written before the load and in two steps, and produce one record.
 func TestGenerators(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const load = `load:
   mix: {read: 30, update: 50, write: 20}
@@ -266,6 +268,7 @@ func checkGenerated(t *testing.T, rec record, n int) {
 // TestGeneratorDies: the others issue their parts to the end, the run is recorded but not valid,
 // and the lost generator is named.
 func TestGeneratorDies(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	key := r.generate(3, true)
@@ -324,6 +327,7 @@ func TestGeneratorDies(t *testing.T) {
 
 // TestGeneratorsInterrupted: an interrupt ends the load on all generators, with whole records.
 func TestGeneratorsInterrupted(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	key := r.generate(2, true)

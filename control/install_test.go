@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/install/recipe"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // released is the fake with releases: 1.0.0 is in this binary, 1.1.0 is a script that runs it, and
@@ -175,6 +176,7 @@ func TestInstallFails(t *testing.T) {
 // In a classic file the version is a label: the built-in server runs, and only databases without a
 // built-in server must have that release.
 func TestClassicVersions(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	e := r.experiment(small + "databases:\n  released__v3_3: {version: v3.3.0}\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // errSignal is why the tests end a run.
@@ -53,6 +54,7 @@ func (r *rig) mustBeInterrupted(out *Outcome, err error) {
 }
 
 func TestInterrupt(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name, rest string

@@ -12,9 +12,9 @@ import (
 	"github.com/coreos/dbtester/control/fleet"
 	"github.com/coreos/dbtester/control/fleet/salvage"
 	pb "github.com/coreos/dbtester/dbtesterpb"
-	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/databasetest/matrix"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // killEnv plays the kills on three etcd members: make kill.
@@ -45,6 +45,7 @@ func (d deed) String() string {
 // generators where they matter, and other kills at three: the first, the load and the last. make
 // kill and make test-long do them at every step.
 func TestKill(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	table := matrix.New(t, "kills", "Kills and stops")
 	for _, who := range []string{"control", "agent", "member", "generator"} {
@@ -73,7 +74,7 @@ func TestKill(t *testing.T) {
 					return
 				}
 				list := s.rehearse()
-				every := matrix.Whole() || databasetest.Long() || os.Getenv(killEnv) != ""
+				every := matrix.Whole() || slowtest.Long() || os.Getenv(killEnv) != ""
 				for i, point := range list {
 					if point == "loading" || every || i == 0 || i == len(list)-1 {
 						s.do(table, d, i, point)

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // elected is a driver with a list of leaders, one after the other. No member leads at -1, and no
@@ -172,6 +173,7 @@ var errElected = errors.New("another member leads")
 // The leader of a real cluster is killed while a load runs, and the next one is recorded, whether
 // or not agents run the members.
 func TestLeaderDiesInLoad(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const load = "rate: 50, duration: 5m, clients: 4, key_size: 32, value_size: 64, timeout: 1s"
 	t.Run("with agents", func(t *testing.T) {
@@ -246,6 +248,7 @@ func leaderOf(ctx context.Context, target database.Target) (leader int, err erro
 // The leader of a real cluster is paused or killed. The watch names the next one, as the members do
 // in their own status.
 func TestWatchNamesLeader(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for name, lose := range map[string]func(*running){
 		"paused": func(r *running) { r.Pause(r.leader) },

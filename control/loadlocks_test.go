@@ -7,6 +7,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -14,6 +15,7 @@ import (
 // lock with two holders, or an old fence, makes the run invalid. No lock's key remains or is
 // counted with the keys.
 func TestLoadLocks(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {
@@ -69,6 +71,7 @@ databases:
 // The latency includes the wait for locks held in the same load, but not the time for which the
 // lock is held.
 func TestLoadLocksTimed(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.mustRun(r.experiment(`

@@ -8,12 +8,14 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // Requests from this process or from generators begin, renew and end sessions. Each granted session
 // is accounted for, and no session remains.
 func TestLoadSessions(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, generators := range []int{0, 2} {
 		t.Run(fmt.Sprint(generators), func(t *testing.T) {
@@ -72,6 +74,7 @@ func (r record) count(t *testing.T, ops []workload.Op) {
 
 // Renewing an ended session is an error, and the session is counted as expired.
 func TestLoadSessionsExpire(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out, err := r.run(r.experiment(`

@@ -13,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/locks"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/observation"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // locksOf returns the outcome of the locks in rec, and the turns.
@@ -33,6 +34,7 @@ func locksOf(t *testing.T, rec record) (locks.Outcome, []locks.Turn) {
 // the order of the store is found. A lock with two holders, or an old fence, makes the run invalid.
 // Keys of locks are not counted with those of the load.
 func TestLocks(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(2*time.Second, `
@@ -88,6 +90,7 @@ databases:
 
 // Elected holders die, and the lock passes on after the TTL.
 func TestElection(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(500*time.Millisecond, `

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // kill ends a member like a crash.
@@ -39,6 +40,7 @@ func (r *rig) kill(member int) {
 
 // The load continues when a member dies. The run is recorded, but not valid.
 func TestMemberDiesInLoad(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	var r *rig
 	r = newRigOf(t, heralds(200, func() { r.kill(2) }))
@@ -134,6 +136,7 @@ func TestMemberDiesBeforeReady(t *testing.T) {
 }
 
 func TestNoQuorum(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	o := r.options(r.experiment(small+"databases: {fake: {options: {ready_after: 1m}}}"), nil)
@@ -157,6 +160,7 @@ var errGone = errors.New("gone")
 // Files that one agent does not send, or sends wrong, are reported. Those from other agents are
 // collected.
 func TestAgentFailsAtTheEnd(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name string

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/control/judge"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -97,6 +98,7 @@ func TestMemberShares(t *testing.T) {
 // requests that its clients can't, and the run has a mark for it. With requests bound to their
 // clients, they wait, and there is no mark.
 func TestStoppedMemberShare(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, bind := range []workload.Bind{workload.BindAny, workload.BindClient} {
 		t.Run(string(bind), func(t *testing.T) {

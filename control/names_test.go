@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // nameTable resolves the names in it.
@@ -25,6 +26,7 @@ func (n nameTable) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 // Hosts that are DNS names are looked up once a run starts. Members have addresses, which
 // databases need to listen on, and agents are called by their names, which certificates contain.
 func TestHostsByName(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	var hosts strings.Builder

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -46,6 +47,7 @@ func TestOrigin(t *testing.T) {
 
 // It is unknown how members were built that this run did not start.
 func TestOriginWhatRanAlready(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	left := r.mustRunLeft(r.experiment(small + "databases: {fake: {steps: {stop: false}}}\n"))
@@ -90,6 +92,7 @@ func (*mute) Leader(context.Context, database.Target) (int, error) {
 // Members that do not report their leader still run. A load for their leader is refused before
 // anything starts.
 func TestMuteMembers(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	db := fake.Database()
 	db.New = func() database.Driver { return &mute{fake.New()} }
@@ -125,6 +128,7 @@ func (d *few) Plan(m database.Member) (database.Plan, error) {
 // Loads with an operation that members can't apply are refused before anything starts, at the line
 // that asks for it.
 func TestMembersWithFewOperations(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	db := fake.Database()
 	db.New = func() database.Driver { return &few{fake.New()} }

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestPreload: the database counts the data before a load. This includes a write load, whose keys
 // come after it, a cluster that already has some data, and requests with one key and with many.
 func TestPreload(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	file := func(preload int, operation string, start, stop bool) string {

@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // profiled is a fake whose first member profiles itself, whose second refuses to, and whose third
@@ -70,6 +71,7 @@ func profilesOf(t *testing.T, m results.Member) []declared.Profile {
 // TestProfile: profiles that arrived are in the folder and the manifest, missing ones are a mark,
 // and nothing fails. No incomplete file remains.
 func TestProfile(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newProfiledRig(t)
 	// Five seconds of load: the profiles of two members end before it does, although a busy disk

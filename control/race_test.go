@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/dbtester/control/fleet/fleettest"
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/database/fake"
-	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // racer is a control that wants all agents in a rig, keeps them for a while, and releases them.
@@ -143,7 +143,7 @@ func (r *rig) racers(dice *rand.Rand, race uint64) (list []*racer) {
 
 // races returns the number of races that make test runs. make test-long runs them all.
 func races(all uint64) uint64 {
-	if databasetest.Long() {
+	if slowtest.Long() {
 		return all
 	}
 	return all / 4
@@ -153,6 +153,7 @@ func races(all uint64) uint64 {
 // refused. If it releases them meanwhile, others may get them after it, but no agent refuses a
 // control after that control has got another agent.
 func TestRaceForAgents(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	release := func(f *fleet.Fleet) error { return f.Close(t.Context()) }
@@ -169,6 +170,7 @@ func TestRaceForAgents(t *testing.T) {
 
 // The same holds for controls that want to take over one running cluster.
 func TestRaceToTakeOver(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	e := r.experiment(small + "databases: {fake: {steps: {start: true, load: false, stop: false}}}")

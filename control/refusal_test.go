@@ -13,6 +13,7 @@ import (
 	"time"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // mustRefuse runs an experiment that must be refused before anything is made, with all these texts.
@@ -115,6 +116,7 @@ func TestConnectFails(t *testing.T) {
 
 // If two controls want the same agents, one gets them all and the other gets nothing.
 func TestTwoControls(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	for round := range 10 {

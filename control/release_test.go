@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/database/fake"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // releasesOf returns the findings in a file, one line each.
@@ -93,6 +94,7 @@ func TestReleases(t *testing.T) {
 // TestInstallOtherVersion: a run with install and another release than the file installs the one
 // that it runs.
 func TestInstallOtherVersion(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t))
 	e := r.experiment(small + "databases: {released: {version: v1.0.0, install: true}}\n")

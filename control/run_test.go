@@ -18,6 +18,7 @@ import (
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 func TestRun(t *testing.T) {
@@ -198,6 +199,7 @@ func checkFiles(t *testing.T, dir string, members int) {
 }
 
 func TestLoads(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, tc := range []struct {
 		name, rest string
@@ -306,6 +308,7 @@ func TestLoads(t *testing.T) {
 
 // A cluster that one run leaves running is taken over by the next one by its tag.
 func TestLeftRunning(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	steps := func(start, load, stop bool) string {
@@ -370,6 +373,7 @@ func TestLeftOver(t *testing.T) {
 }
 
 func TestTrials(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	e := r.experiment("trials: 2\nsettle: 120ms\n" + small + "databases: {fake__a: {}, fake__b: {}}")
@@ -404,6 +408,7 @@ func TestTrials(t *testing.T) {
 // Trials missing from an interrupted run are made later, with the numbers and in the order that
 // they would have had.
 func TestSomeTrials(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	e := r.experiment("trials: 3\nsettle: 1h\n" + small + "databases: {fake__a: {}, fake__b: {}}")
@@ -421,6 +426,7 @@ func TestSomeTrials(t *testing.T) {
 
 // A database that fails does not keep the others from running.
 func TestOneFails(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out, err := r.run(r.experiment(small+"databases: {frail: {}, fake: {}}"), nil)
@@ -436,6 +442,7 @@ func TestOneFails(t *testing.T) {
 
 // A cluster that others run is measured without agents.
 func TestEndpoints(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	c := databasetest.Start(t, databasetest.Suite{

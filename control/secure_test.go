@@ -19,11 +19,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A running cluster with TLS and users accepts only loads by permitted users; others get an error
 // at once. The password appears nowhere in output or records.
 func TestSecureEndpoints(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const password = "hunter2-3f9c"
 	var files *database.TLS

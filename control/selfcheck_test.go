@@ -13,10 +13,12 @@ import (
 	"github.com/coreos/dbtester/pkg/machine/sysmetrics"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestSelfCheck checks the manifest for a run with a self-check.
 func TestSelfCheck(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	host, err := sysmetrics.HostFacts()
 	if err != nil {
@@ -61,6 +63,7 @@ func TestSelfCheck(t *testing.T) {
 // TestSelfCheckOfLoads: loads that cannot be checked, or whose check fails, still run, and the
 // manifest has the reason.
 func TestSelfCheckOfLoads(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for db, want := range map[string]string{
 		"fake: {}":                            "not available for fake",

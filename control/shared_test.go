@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/etcd"
 	"github.com/coreos/dbtester/pkg/mark"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -75,6 +76,7 @@ func (r *running) others() (unchanged func()) {
 // On a shared cluster only the keys of a load remain, which a cleanup removes: after the load,
 // after an interrupt, or later.
 func TestSharedCluster(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := startEtcd(t, steady)
 	unchanged := r.others()

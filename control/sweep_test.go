@@ -8,12 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestSweep runs a fresh cluster for each member count, and rates as steps in one load. The records
 // have the points.
 func TestSweep(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.mustRun(r.experiment(small+"sweep: {members: [1, 3]}\nneed: {rate: 5/s, latency: 3s}\ndatabases: {fake: {}}"), nil)

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestTakenOverStays: a cluster started by an earlier run, which this run is to leave running,
 // stays even if this run ends before the cluster is known to be ready.
 func TestTakenOverStays(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	pids := func() (pids []string) {

@@ -6,10 +6,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestHostsRotate has another machine as the first member in each trial.
 func TestHostsRotate(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.mustRun(r.experiment(small+"trials: 4\nsettle: 0s\ndatabases: {fake: {}}"), nil)

@@ -9,11 +9,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/ability/faults"
 	"github.com/coreos/dbtester/pkg/mark"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // Members restart with another release, which is installed before the load and recorded. A member
 // that then reports another version than the release is found.
 func TestUpgrade(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRigOf(t, releasedRegistry(t), "restart")
 	rec, list := r.faulted(1, func(rest time.Duration) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // uploading is an experiment with an upload.
@@ -19,6 +20,7 @@ const uploading = "upload: {url: 'file:///nowhere'}\nsteps: {upload: true}\n" + 
 
 // An upload is requested for the complete folders.
 func TestUpload(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	o := r.options(r.experiment(uploading), nil)
@@ -83,6 +85,7 @@ func TestUploadRefused(t *testing.T) {
 
 // A run without the requested upload reports that at its start and in its records.
 func TestNoUpload(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	var said []string

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 func TestVersions(t *testing.T) {
@@ -38,6 +39,7 @@ func TestVersions(t *testing.T) {
 
 // Answers from members are reported as soon as they are known.
 func TestVersionsInRun(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	var said []string

@@ -15,11 +15,13 @@ import (
 	"github.com/coreos/dbtester/pkg/observation"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // Watchers receive writes as the store reports them. The record agrees with the observations. An
 // honest store has no fault, and one that loses deliveries makes the run invalid.
 func TestWatchers(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(time.Second, `
@@ -86,6 +88,7 @@ func (r *rig) lastStage(usable func(*results.DatabaseRun, *watchers.Stage) bool)
 
 // Slow watchers have their own rows, and their late deliveries are not lost.
 func TestSlowWatchers(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(time.Second, `
@@ -117,6 +120,7 @@ databases:
 // Watchers continue over new connections where they were: nothing is lost, and the record has the
 // times. A store's losses are found.
 func TestReconnectedWatchers(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	out := r.undisturbed(time.Second, `
@@ -159,6 +163,7 @@ databases:
 // Watchers during a load by two generators receive all writes, which are judged as those of one
 // process: an honest store has no fault, and losses in another are found.
 func TestWatchersOfGenerators(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	// The second stage has half the 800 writes, unless those of the first one end late.
@@ -212,6 +217,7 @@ func written(t *testing.T, below string) (seconds []observation.Second, dir stri
 // The seconds from watchers are written while the load lasts. An interrupt adds those that are
 // open: they add up to the totals in the record.
 func TestWatchersInterrupted(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	r := newRig(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
@@ -254,6 +260,7 @@ func TestWatchersInterrupted(t *testing.T) {
 
 // If control is killed, the complete seconds from watchers remain, each with its histograms.
 func TestWatchersKilled(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	s := newStage(t, 1, 0, watchedLong, "fake: {}")
 	// Each batch of seconds is written as rows, and then as times in the log. The kill cuts at most

@@ -11,6 +11,7 @@ import (
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // long is a load that ends soon, but lasts long enough for tests to disturb it.
@@ -48,6 +49,7 @@ func (r *rig) mustBeFailed(out *Outcome, err error, words ...string) record {
 
 // Removing a work directory during a run costs the records of that member, and the run reports it.
 func TestWorkDirRemovedInLoad(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for name, remove := range map[string]func(*testing.T, string) string{
 		"the work directory": func(t *testing.T, dir string) string {
@@ -86,6 +88,7 @@ func TestWorkDirRemovedInLoad(t *testing.T) {
 
 // The run error names the full disk as the cause.
 func TestDiskFull(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	if !namespacetest.Again(t, syscall.CLONE_NEWNS, 0) {
 		return
@@ -103,6 +106,7 @@ func TestDiskFull(t *testing.T) {
 // A work directory that becomes read-only can neither be written nor cleaned, and the run reports
 // both.
 func TestWorkDirReadOnly(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	if !namespacetest.Again(t, 0, 1000) {
 		return

@@ -12,11 +12,13 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // In a 35-minute run with steady requests and a growing store, only the store drifts. Minutes have
 // the quantiles of their merged histograms.
 func TestAgeing(t *testing.T) {
+	slowtest.Skip(t)
 	dir := t.TempDir()
 	f := runtest.NewFixture(t, dir)
 	f.Long("etcd", 1, 35*60, 2*time.Millisecond)
@@ -64,6 +66,7 @@ func TestAgeing(t *testing.T) {
 
 // The stores at all members together are unknown if one member reported nothing.
 func TestAgeingOfSilentMember(t *testing.T) {
+	slowtest.Skip(t)
 	for silent := range 3 {
 		dir := t.TempDir()
 		f := runtest.NewFixture(t, dir)

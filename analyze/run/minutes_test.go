@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -72,6 +73,7 @@ func twoHours(t *testing.T, dir string) (*results.DatabaseRun, []results.Interva
 // The log by minute gives the same heat map and minutes as the log by second, which is then not
 // read. Where the log by minute lacks requests, is cut or missing, the log by second is read.
 func TestLatenciesByMinute(t *testing.T) {
+	slowtest.Skip(t)
 	dir := t.TempDir()
 	record, rows := twoHours(t, dir)
 	load := Span{record.Steps[0].Start.UnixNano(), record.Steps[1].End.UnixNano()}

@@ -3,7 +3,6 @@ package run
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/stalls"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/stats/coincidence"
 )
 
@@ -98,7 +98,7 @@ func (s *Stalls) kind(name string) (k StallKind, ok bool) {
 // Stalls planted at random times are found and named by their log line, and nothing else is named.
 func TestPlantedStalls(t *testing.T) {
 	runs := 5
-	if os.Getenv("DBTESTER_LONG") != "" {
+	if slowtest.Long() {
 		runs = 100
 	}
 	wrong := 0

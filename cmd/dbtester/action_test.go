@@ -24,6 +24,7 @@ import (
 	"github.com/coreos/dbtester/analyze/runtest"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // action holds the parts of action.yml that the test reads.
@@ -346,6 +347,7 @@ func release(t *testing.T) (folder string) {
 // root has the programs needed by the steps and the action files. Its network has nothing but a
 // server for a release, packed by scripts/release.sh, and for the GitHub API.
 func TestAction(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	defer func() {
 		if t.Skipped() && os.Getenv("CI") == "true" {

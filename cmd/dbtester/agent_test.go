@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // startAgents starts an agent on each host, and returns when all listen.
@@ -28,6 +29,7 @@ func (p place) startAgents(hosts []string, flags ...string) []*command {
 // TestThreeAgents runs two experiments on the same three agents, as on three
 // machines.
 func TestThreeAgents(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts)
@@ -85,6 +87,7 @@ func wantTwoColumns(p place, file string, runs []*results.Folder) {
 // TestAgentStops ends an agent under load: its member stops cleanly, and the run continues without
 // it.
 func TestAgentStops(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts)
@@ -126,6 +129,7 @@ func marked(db *results.DatabaseRun, code string) bool {
 // TestLeaseExpires kills control: agents stop their members by themselves, and serve
 // the next control.
 func TestLeaseExpires(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts, "--lease", "15s")
@@ -149,6 +153,7 @@ func TestLeaseExpires(t *testing.T) {
 
 // TestSilentAgent uses an agent that accepts connections and never answers.
 func TestSilentAgent(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	silent, err := net.Listen("tcp", net.JoinHostPort(hosts[0], "3500"))

@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/remotestorage"
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // program runs one command line in this process and returns its exit code and outputs.
@@ -56,6 +57,7 @@ func sentRun(t *testing.T, e *storagetest.Emulator, run string) string {
 
 // A run in a store is copied completely, and the copies are removed.
 func TestFetchRuns(t *testing.T) {
+	slowtest.Skip(t)
 	if !apart(t) {
 		return
 	}
@@ -97,6 +99,7 @@ func wantEmpty(t *testing.T, dir string) {
 // A run in a store is analyzed, its report names no temporary path, and the uploaded
 // report is complete.
 func TestAnalyzeRemote(t *testing.T) {
+	slowtest.Skip(t)
 	if !apart(t) {
 		return
 	}

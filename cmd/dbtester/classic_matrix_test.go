@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database/zookeeper"
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // classicCase is one classic file, made small, with one kind of store.
@@ -230,6 +231,7 @@ func classicConfigs(t *testing.T) []string {
 // database out of three, with one member. The report is made without the others, and analyze fails
 // for them.
 func TestClassicPublished(t *testing.T) {
+	slowtest.Skip(t)
 	files := classicConfigs(t)
 	t.Parallel()
 	i := slices.IndexFunc(files, func(path string) bool { return strings.HasSuffix(path, "write-1M-keys-best-throughput.yaml") })

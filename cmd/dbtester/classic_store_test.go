@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // classicTwo writes a file with two databases in the classic layout: control writes below one path,
@@ -75,6 +76,7 @@ var classicRows = []string{` TOTAL-REQUEST-NUMBER \| +400 \| +400 `, ` VERSION \
 // A classic file with several databases runs from control to analyze without an upload. Uploaded
 // later, its files have the classic names, and analyze reads them there.
 func TestClassicFromEndToEnd(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	e := storagetest.GCS(t)
 	p := newPlace(t)
@@ -155,6 +157,7 @@ func objects(t *testing.T, p place, e *storagetest.Emulator) (names []string) {
 
 // With a folder instead of a bucket, the same file also works.
 func TestClassicWithoutBucket(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p := newPlace(t)
 	bucket := p.path("bucket", "2018Q1", "write")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // classicDir is where classic experiment files lie that are not ours to publish.
@@ -18,6 +20,7 @@ func classicDir() string {
 // TestClassicRun runs a classic file from control to the classic outputs, at the
 // paths that the file names.
 func TestClassicRun(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	data, err := os.ReadFile(filepath.Join("..", "..", "test-configs", "classic-write-local.yaml"))

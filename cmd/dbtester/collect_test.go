@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // mustBeCollected checks the records from a run whose control was killed in the load.
@@ -48,6 +49,7 @@ func (p place) mustBeCollected(file string) {
 
 // TestCollect kills control in a load and fetches the records from the agents.
 func TestCollect(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	agents := p.startAgents(hosts, "--lease", "15s")
@@ -81,6 +83,7 @@ func TestCollect(t *testing.T) {
 
 // TestCollectLocal does the same for agents that died with control.
 func TestCollectLocal(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("killed", hosts, "{rate: 100, duration: 1m, clients: 4}")
@@ -101,6 +104,7 @@ func TestCollectLocal(t *testing.T) {
 
 // TestCollectUnwritten fetches records that could not be written when the run ended.
 func TestCollectUnwritten(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	run := p.start("control", "--local", "--config", p.experiment("unwritten", hosts, "{duration: 1m, clients: 4}"))

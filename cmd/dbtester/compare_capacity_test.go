@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/capacity"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // searches writes runs that found these capacities; 0 is a run without one.
@@ -41,6 +42,7 @@ func searches(t *testing.T, name string, rates ...float64) []string {
 
 // TestCompareCapacity: recorded searches are compared only by their capacity.
 func TestCompareCapacity(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	a, b := searches(t, "a", 20_000, 20_100, 19_900, 20_050), searches(t, "b", 18_000, 18_100, 17_900, 18_050)
 	none, loads := searches(t, "none", 0), recordedRuns(t, "load", 4, 2*time.Millisecond, nil)

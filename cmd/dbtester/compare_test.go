@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/control/before/versus"
 	"github.com/coreos/dbtester/pkg/database/all"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // recordedRuns writes n runs whose latencies are base and a little more for each.
@@ -33,6 +34,7 @@ func recordedRuns(t *testing.T, name string, n int, base time.Duration, change f
 
 // TestCompare: the result of a comparison determines its exit code.
 func TestCompare(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	invalid := recordedRuns(t, "c", 1, 3*time.Millisecond, func(_ *runtest.Fixture, r *results.DatabaseRun) {
@@ -158,6 +160,7 @@ func TestComparePlan(t *testing.T) {
 
 // TestCompareOutput: the report is written in all formats whatever the verdict is.
 func TestCompareOutput(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	a, b := recordedRuns(t, "a", 4, 2*time.Millisecond, nil), recordedRuns(t, "b", 4, 3*time.Millisecond, nil)
 	dir := filepath.Join(t.TempDir(), "out")

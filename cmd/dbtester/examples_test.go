@@ -10,10 +10,12 @@ import (
 
 	"github.com/coreos/dbtester/pkg/config"
 	"github.com/coreos/dbtester/pkg/database/all"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestExamples checks every example.
 func TestExamples(t *testing.T) {
+	slowtest.Skip(t)
 	if !apart(t) {
 		return
 	}

@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestMembersKilled kills the whole cluster under a load: every later request fails
 // quickly, and is counted by its class.
 func TestMembersKilled(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("killed", hosts, "{requests: 1000000, clients: 2, timeout: 60s}")
@@ -38,6 +40,7 @@ func TestMembersKilled(t *testing.T) {
 
 // TestDeadEndpoint sends a load to a port without a server.
 func TestDeadEndpoint(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p := newPlace(t)
 	endpoint := net.JoinHostPort(freeHosts(t)[0], "2379")

@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // wholeHostile is set by make hostile: all cases, not one of each kind.
@@ -243,6 +244,7 @@ func hostileFolders() []hostileFolder {
 // uses memory without bounds, reads or writes outside the folder, or forwards control sequences to
 // a terminal. The exit codes are those in the table.
 func TestHostileFolders(t *testing.T) {
+	slowtest.Skip(t)
 	if !wholeHostile() && !apart(t) {
 		return
 	}
@@ -382,6 +384,7 @@ func untrusted(t *testing.T, args ...string) (code int, out, errs string) {
 // Untrusted experiment files are rendered or refused: without a panic, in bounded time, with only
 // the objects for the experiment, and without control sequences for a terminal.
 func TestHostileFiles(t *testing.T) {
+	slowtest.Skip(t)
 	if !wholeHostile() && !apart(t) {
 		return
 	}
@@ -491,6 +494,7 @@ func wantObjects(t *testing.T, text string) {
 
 // Every verb that reads an untrusted store fetches it within bounds, or refuses it.
 func TestHostileStores(t *testing.T) {
+	slowtest.Skip(t)
 	if !wholeHostile() && !apart(t) {
 		return
 	}

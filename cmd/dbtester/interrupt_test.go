@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestInterrupt interrupts a load: the cluster is stopped cleanly, and the records are
 // complete up to that moment.
 func TestInterrupt(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("interrupted", hosts, "{duration: 5m, clients: 8}")
@@ -49,6 +51,7 @@ func TestInterrupt(t *testing.T) {
 
 // TestInterruptTwice does not wait for anything, and leaves no member.
 func TestInterruptTwice(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("interrupted-twice", hosts, "{duration: 5m, clients: 8}")
@@ -139,6 +142,7 @@ func TestLeftovers(t *testing.T) {
 
 // TestHangUp: losing the terminal stops a run cleanly, as TERM does.
 func TestHangUp(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	heard := make(chan os.Signal, 1)
@@ -157,6 +161,7 @@ func TestHangUp(t *testing.T) {
 
 // TestNobodyReads: a run continues to its end although nobody reads its output any more.
 func TestNobodyReads(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	file := p.experiment("unread", hosts, "{requests: 300, clients: 4}")

@@ -20,6 +20,7 @@ import (
 
 	pb "github.com/coreos/dbtester/dbtesterpb"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // nobody is a user id that owns nothing here.
@@ -127,6 +128,7 @@ func copyFile(from, to string) error {
 // Another user on the machine, with full knowledge except the token, can do nothing to a run on
 // loopback addresses.
 func TestSecondUser(t *testing.T) {
+	slowtest.Skip(t)
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to run a program as another user")
 	}
@@ -182,6 +184,7 @@ func TestSecondUser(t *testing.T) {
 
 // With certificates the same commands work, and nothing else does.
 func TestCertificates(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	p.start("certs", "init", "--hosts", strings.Join(hosts, ",")).exits(exitDone, patience)
@@ -240,6 +243,7 @@ func TestCertificates(t *testing.T) {
 
 // --insecure admits anyone, and the agent, the manifest and the report state that.
 func TestInsecure(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p, hosts := newPlace(t), freeHosts(t)
 	for _, a := range p.startAgents(hosts, "--insecure") {

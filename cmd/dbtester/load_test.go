@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A load without a file equals a run with the printed file. Its keys lie below a prefix for this
 // run, and a cleanup removes them.
 func TestLoadWithoutFile(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p := newPlace(t)
 	host := freeHosts(t)[0]

@@ -12,6 +12,7 @@ import (
 	"github.com/coreos/dbtester/pkg/databasetest"
 	"github.com/coreos/dbtester/pkg/metric"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // network is a client machine and three database machines: network namespaces, joined by a bridge
@@ -123,6 +124,7 @@ func (n *network) start(pid int, args ...string) *command {
 
 // Three machines with their own addresses, and certificates, as in the README.
 func TestThreeMachines(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	n := newNetwork(t)
 	p := n.p

@@ -16,6 +16,7 @@ import (
 	judge "github.com/coreos/dbtester/pkg/consistency"
 	"github.com/coreos/dbtester/pkg/consistency/recheck"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // hardHistory has a violation that shows only after all orders of concurrent writes are tried.
@@ -43,6 +44,7 @@ func shortHistory(key, read, violations int64) judge.History {
 // TestRecheck: children check the recorded requests on each key within limits, and differences from
 // the verdict of the run are reported.
 func TestRecheck(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	self, err := exec.LookPath("dbtester")
 	if err != nil {
@@ -135,6 +137,7 @@ func TestRecheckKeyAlone(t *testing.T) {
 // TestSampledRun: requests on three keys in an etcd run are recorded, and Porcupine agrees with the
 // verdict. The limits are checked before anything else.
 func TestSampledRun(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	p := newPlace(t)
 	p.start("consistency", "no-such-run", "--porcupine-memory", "1MiB").exits(exitUsage, patience)

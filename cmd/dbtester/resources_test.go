@@ -11,11 +11,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/process/cgroup"
 	"github.com/coreos/dbtester/pkg/process/resources"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestResources limits an etcd member: its group has the limit while it runs. The group is gone
 // after a stop, and after an agent was killed and restarted.
 func TestResources(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	limits := resources.Limits{CPUs: 0.25, Period: 20 * time.Millisecond, MemoryBytes: 2 << 30}
 	parent, err := cgroup.Find(limits)

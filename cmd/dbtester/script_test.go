@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // TestScripts runs testdata/script/*.txtar. Besides testscript's own commands
@@ -23,13 +25,21 @@ import (
 //	expand FILE                  replace $NAME in it from the environment
 //	tree FOLDER FILE             write every path below FOLDER, and its content
 //
+// A script is skipped by "[fast] skip" in make test-fast.
+//
 // $HOST1 to $HOST3 are loopback addresses with nothing on the usual ports.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,
-		UpdateScripts:      flag.Lookup("update").Value.String() == "true",
+		Condition: func(name string) (bool, error) {
+			if name != "fast" {
+				return false, fmt.Errorf("there is no condition %s", name)
+			}
+			return slowtest.Fast(), nil
+		},
+		UpdateScripts: flag.Lookup("update").Value.String() == "true",
 		Setup: func(env *testscript.Env) error {
 			for i, host := range freeHosts(t) {
 				env.Setenv(fmt.Sprintf("HOST%d", i+1), host)

@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/dbtester/analyze/answers/headline"
 	"github.com/coreos/dbtester/pkg/files/plaintext"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // publishedRun unpacks a record in test-results into a folder.
@@ -45,6 +46,7 @@ func publishedRun(t *testing.T, name, dir string) {
 // script called by make. They make a report on a published record with its verdict, in the report
 // list.
 func TestSubmitDocument(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "submit.md"))
 	if err != nil {
@@ -107,6 +109,7 @@ func TestSubmitDocument(t *testing.T) {
 
 // TestSubmitExits checks the output of submit, and its exit codes.
 func TestSubmitExits(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	dir := t.TempDir()
 	run, killed, to := filepath.Join(dir, "run"), filepath.Join(dir, "killed"), filepath.Join(dir, "a.tar.gz")

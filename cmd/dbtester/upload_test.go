@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/config"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A failed upload after a run names the command that repeats only the upload, and the words in it
 // survive a shell.
 func TestFailedUploadNamesItsRepair(t *testing.T) {
+	slowtest.Skip(t)
 	run := filepath.Join(t.TempDir(), "a title", "20260102T150405Z")
 	if err := os.MkdirAll(run, 0o755); err != nil {
 		t.Fatalf("make a result folder: %v", err)

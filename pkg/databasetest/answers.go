@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/yamlfile"
 )
 
@@ -51,7 +52,7 @@ func Answers(t *testing.T, s Suite, name string) {
 	}
 	n := mutations
 	switch {
-	case Long():
+	case slowtest.Long():
 		n = longMutations
 	case testing.Short():
 		n = shortMutations

@@ -21,7 +21,7 @@ func cases() []testCase {
 		{name: "buffers", in: parts{Clients}, run: buffersCase},
 		{name: "limit", in: parts{Clients, Servers}, run: limitCase},
 		// Before cases that leave sessions behind: servers also log their expiry.
-		{name: "server count", in: parts{Servers}, run: serverCountCase, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
+		{name: "server count", in: parts{Servers}, run: serverCountCase, slow: true, applies: func(f *fixture) bool { return f.suite.ServerCount != nil }},
 		{name: "metrics", in: parts{Servers}, run: metricsCase, applies: func(f *fixture) bool { return f.Plan(0).Metrics != nil && !f.suite.Guarded }},
 		{name: "deadline", in: parts{Clients}, run: deadlineCase},
 		{name: "cancel", in: parts{Clients}, run: cancelCase},
@@ -34,11 +34,11 @@ func cases() []testCase {
 		{name: "count", in: parts{Clients, Servers}, run: countCase, applies: drives[database.Counter]},
 		{name: "highest key", in: parts{Servers}, run: highestKeyCase, applies: drives[database.KeyFinder]},
 		{name: "many keys", in: parts{Servers}, run: bulkCase, applies: drives[database.Bulker]},
-		{name: "upkeep", in: parts{Servers}, run: upkeepCase, applies: func(f *fixture) bool {
+		{name: "upkeep", in: parts{Servers}, run: upkeepCase, slow: true, applies: func(f *fixture) bool {
 			return f.open() && (drives[database.Compacter](f) || drives[database.Defragmenter](f) || drives[database.Snapshotter](f) && !drives[database.SnapshotPlanner](f))
 		}},
 		{name: "fill", in: parts{Servers}, run: fillCase, applies: func(f *fixture) bool { return f.open() && drives[database.FillReporter](f) }},
-		{name: "prefix", run: prefixCase, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
+		{name: "prefix", run: prefixCase, slow: true, applies: func(f *fixture) bool { return f.open() && drives[database.Cleaner](f) }},
 		{name: "sessions", in: parts{Clients, Servers}, run: sessionsCase, applies: drives[database.SessionDialer], waits: drives[database.SessionDialer]},
 		{name: "registry", in: parts{Servers}, run: registryCase, applies: drives[database.Registrar], waits: drives[database.SessionDialer]},
 		{name: "requests of sessions", in: parts{Clients, Servers}, run: leasesCase, applies: offers(workload.OpGrant), waits: drives[database.SessionDialer]},
@@ -59,6 +59,6 @@ func cases() []testCase {
 		}},
 		{name: "fail over", in: parts{Clients}, run: failoverCase, breaks: true},
 		{name: "stop and start again", in: parts{Servers}, run: restartCase, breaks: true},
-		{name: "leaks", run: leaksCase},
+		{name: "leaks", run: leaksCase, slow: true},
 	}
 }

@@ -45,6 +45,8 @@ type testCase struct {
 	// waits reports whether the case mostly waits, on this cluster, and has its own keys: it runs
 	// at the same time as neighbouring cases that wait too. Nil means that it runs by itself.
 	waits func(*fixture) bool
+	// slow means that the case takes seconds, as those do that break or wait, or follows such cases.
+	slow bool
 }
 
 // parts names the cases to run instead of the whole suite.

@@ -1,10 +1,6 @@
 package databasetest
 
-import (
-	"os"
-)
-
-// Part selects cases of the suite, which run instead of the whole suite unless [Long].
+// Part selects cases of the suite, which run instead of the whole suite except in make test-long.
 type Part int
 
 const (
@@ -15,9 +11,3 @@ const (
 	// Servers has the cases that depend on the member release: for another release.
 	Servers
 )
-
-// LongEnv, if set, makes tests as long as in make test-long.
-const LongEnv = "DBTESTER_LONG"
-
-// Long reports whether suites run whole, and over every transport.
-func Long() bool { return os.Getenv(LongEnv) != "" }

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // cases returns the file that lists the cases that must run. A cluster that has TLS or credentials
@@ -42,12 +43,16 @@ func Main(m *testing.M, r *database.Registry) {
 // that mostly wait, for example until sessions end, run at the same time, each with its own keys.
 // The cases that ran, and the number of parts in each, are compared with testdata/cases.txt in the
 // calling package, or with cases-secure.txt for TLS or credentials, so no case gets lost unnoticed;
-// -update rewrites the file. The returned cluster is stopped, but its logs remain.
+// -update rewrites the file. If [slowtest.Fast], slow cases are left out, and so are suites of a part. The
+// returned cluster is stopped, but its logs remain.
 //
 // Nothing else may run in the test binary meanwhile: leaks are searched among all goroutines in the
 // process.
 func Run(t *testing.T, s Suite) *Cluster {
 	t.Helper()
+	if s.Part != Whole {
+		slowtest.Skip(t)
+	}
 	f := &fixture{before: goleak.IgnoreCurrent(), names: new(atomic.Int64)}
 	f.Cluster = Start(t, s, 3)
 	list := slices.DeleteFunc(s.picked(), func(c testCase) bool { return c.applies != nil && !c.applies(f) })
@@ -61,7 +66,7 @@ func Run(t *testing.T, s Suite) *Cluster {
 		t.Logf("cases were picked by -run %s: not compared with the list", only)
 		return f.Cluster
 	}
-	if s.Part == Whole || Long() {
+	if (s.Part == Whole || slowtest.Long()) && !slowtest.Fast() {
 		Golden(t, s.cases(), []byte(ran.String()))
 	} else {
 		s.mustBePart(t, ran.String())
@@ -103,10 +108,10 @@ func (f *fixture) runTogether(t *testing.T, list []testCase) string {
 	return ran.String()
 }
 
-// picked returns the cases for s.Part.
+// picked returns the cases for s.Part, if [slowtest.Fast] only those that take no seconds.
 func (s Suite) picked() []testCase {
 	return slices.DeleteFunc(cases(), func(c testCase) bool {
-		return s.Part != Whole && !Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
+		return slowtest.Fast() && (c.slow || c.breaks || c.waits != nil) || s.Part != Whole && !slowtest.Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
 	})
 }
 

@@ -60,7 +60,7 @@ type Suite struct {
 	// Part is the part that runs, if not the whole suite.
 	Part Part
 	// Elsewhere names cases of the part that another suite in the package runs with the same code.
-	// This suite runs them only if [Long].
+	// This suite runs them in make test-long only.
 	Elsewhere []string
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/coreos/dbtester/pkg/fault/nft"
 	"github.com/coreos/dbtester/pkg/fault/queue"
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 const (
@@ -111,6 +112,7 @@ func slowly(t *testing.T, to netip.AddrPort, l queue.Line, share int) slowed {
 // Packets are delayed, there and back, and nothing else is affected. Held packets pass at once
 // when the fault is over, and no table and no queue remains.
 func TestDelay(t *testing.T) {
+	slowtest.Skip(t)
 	if !inOwn(t) {
 		return
 	}
@@ -198,6 +200,7 @@ func TestDelaysOfOne(t *testing.T) {
 
 // A bandwidth holds back packets above it, a share is dropped, and connections survive.
 func TestRate(t *testing.T) {
+	slowtest.Skip(t)
 	if !inOwn(t) {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/sleep"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -138,6 +139,7 @@ func waited(rows []results.Interval, phase results.Phase) (sum time.Duration) {
 // TestDeadMemberIsNoBusyLoop: 100 clients use three members, 34, 33 and 33 each; one member dies
 // after 3 of 8 s. Only the requests that find out fail.
 func TestDeadMemberIsNoBusyLoop(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, failover := range workload.Failovers() {
 		for _, conns := range []int{100, 6} {

@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/load/schedule"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -144,6 +145,7 @@ func issue(t *testing.T, spec Spec, steps []workload.Step, holds time.Duration, 
 // TestPartsSendWhatOneWould: two, three and four parts send the same requests as one part,
 // with the same keys and values at the same times, and have the same outcomes.
 func TestPartsSendWhatOneWould(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	op := func(op workload.Op, law workload.KeyLaw) Spec {
 		s := Spec{Seed: 7, Load: workload.Load{Content: workload.Content{Operation: op}, Sizing: workload.Sizing{KeySize: 12, ValueSize: 40, ValueSizeMax: 64}, Limits: workload.Limits{Timeout: time.Minute, Drain: time.Minute}}}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -105,6 +106,7 @@ func (s *server) serve(context.Context) error {
 // TestServedInOverload: 2,000 requests a second are due, 900 are served. Requests due before the
 // cool-down and served long after it do not count.
 func TestServedInOverload(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for name, c := range map[string]struct{ warmUp, coolDown time.Duration }{
 		"plain":          {},
@@ -237,6 +239,7 @@ func TestStopsCutTheTick(t *testing.T) {
 
 // TestAverageLiesBetweenExtremes: over random schedules, stalls and windows.
 func TestAverageLiesBetweenExtremes(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/member"
 	"github.com/coreos/dbtester/pkg/process"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // holdings are the resources of this process.
@@ -44,6 +45,7 @@ func holdingsOf(t *testing.T, dir string) (h holdings) {
 
 // A thousand members that start and stop leave no goroutine, open file, process or file.
 func TestThousandCycles(t *testing.T) {
+	slowtest.Skip(t)
 	o := options(t, database.Plan{
 		Commands: []database.Command{{Name: "sleep", Path: "sleep", Args: []string{"600"}}},
 		Files:    []database.File{{Path: "etc/conf", Content: "x"}}, DataDirs: []string{"data"},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // hostileStore lists and sends any objects, whatever their names and sizes.
@@ -31,6 +33,7 @@ func (s *hostileStore) Read(context.Context, string) (io.ReadCloser, error) {
 // A hostile store writes nothing outside the folder, and neither more than the bounds nor more than
 // it said.
 func TestHostileStore(t *testing.T) {
+	slowtest.Skip(t)
 	most := Bounds{Objects: 3, Bytes: 100}
 	for name, objects := range map[string][]Object{
 		"a name above":         {{Name: "../evil", Size: 4}},

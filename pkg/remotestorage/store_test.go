@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/remotestorage/storagetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // stores run every test in the contract.
@@ -141,6 +142,7 @@ func largeFile(t *testing.T) string {
 // A large file is sent in parts whose connection is cut once. It is known as the
 // same afterwards.
 func TestLargeFileOverCutConnection(t *testing.T) {
+	slowtest.Skip(t)
 	dir := largeFile(t)
 	for _, store := range stores[:2] {
 		t.Run(store.name, func(t *testing.T) {
@@ -321,6 +323,7 @@ func (d *damaging) Write(ctx context.Context, name string, c Content, r io.Reade
 
 // An object with the right size and the wrong contents is found and sent again.
 func TestDamaged(t *testing.T) {
+	slowtest.Skip(t)
 	dir := folder(t, map[string]string{"a": "1234"})
 	for times, want := range map[int]error{1: nil, attempts: errDiffers} {
 		e := newFolder(t)

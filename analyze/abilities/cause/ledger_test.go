@@ -3,10 +3,10 @@ package cause
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/coreos/dbtester/analyze/run"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // The shares in the ledger are the simulated waits of requests, at most 5 points more and 8 fewer,
@@ -79,8 +79,9 @@ func degrees(v *Verdict) (text string) {
 // The verdict never names a cause that did not take time in the leader, whatever did: an unrecorded
 // lock, work, other programs on the processor, a proxy on the way, and all others at once.
 func TestNeverAWrongName(t *testing.T) {
+	slowtest.Skip(t)
 	models := 400
-	if os.Getenv("DBTESTER_LONG") != "" {
+	if slowtest.Long() {
 		models = 4000
 	}
 	random := rand.New(rand.NewPCG(7, 7))

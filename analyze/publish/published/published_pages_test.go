@@ -2,7 +2,6 @@ package published
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/coreos/dbtester/analyze/publish/chromium"
 	"github.com/coreos/dbtester/analyze/publish/chromium/chromiumtest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // kinds are published runs with one first screen of each kind. The others are checked with
@@ -19,6 +19,7 @@ var kinds = []string{"all-five", "capacity", "consistency", "faults-clients", "k
 // TestPublishedPages checks the first screen of published pages: at 1440 x 800 all of it is in the
 // window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
+	slowtest.Skip(t)
 	b := chromiumtest.Start(t, 10*time.Minute)
 	all, err := filepath.Glob("../../../test-results/*/report.html")
 	if err != nil || len(all) < 10 {
@@ -27,7 +28,7 @@ func TestPublishedPages(t *testing.T) {
 	checked := 0
 	for _, path := range all {
 		name := filepath.Base(filepath.Dir(path))
-		if os.Getenv("DBTESTER_LONG") == "" && !slices.Contains(kinds, name) {
+		if !slowtest.Long() && !slices.Contains(kinds, name) {
 			continue
 		}
 		checked++

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // digested returns the record of the only database in a folder, and where its files are.
@@ -26,6 +27,7 @@ func digested(t *testing.T, dir string) (*results.DatabaseRun, string) {
 // TestDigests: an archive has digests of its own files, with a list of the files that packing
 // changed. A damaged record is refused.
 func TestDigests(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	run := published(t, "quickstart")
 	_, packed := pack(t, Options{Run: run})

@@ -20,6 +20,7 @@ import (
 	"github.com/coreos/dbtester/analyze/run"
 	"github.com/coreos/dbtester/analyze/table"
 	"github.com/coreos/dbtester/pkg/results"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // unpack unpacks an archive into a new folder and returns its file paths.
@@ -136,6 +137,7 @@ func numbers(t *testing.T, dir string) (rows []string) {
 // A real record with three databases and killed members gives the same numbers after packing, and
 // its archive has no log by dbtester, no argument and no path.
 func TestPublishedRecord(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	run := published(t, "leader-killed")
 	edit(t, filepath.Join(run, results.FileManifest), `"code": "queueing",`, `"code": "queueing", "invalid": true,`)
@@ -191,6 +193,7 @@ func files(t *testing.T, dir string) map[string]string {
 
 // The same run gives the same bytes, and a packed run can be packed again.
 func TestSameBytes(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	run := published(t, "quickstart")
 	var first []byte

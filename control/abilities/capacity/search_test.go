@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/load"
 	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/results/histogram"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -200,6 +201,7 @@ func TestFewRequests(t *testing.T) {
 // TestExcused: a client that stood still voids its window, and answers that decline requests are
 // answers.
 func TestExcused(t *testing.T) {
+	slowtest.Skip(t)
 	s := newServer(t, plan())
 	s.stops = true
 	out, _, err := s.search()
@@ -251,6 +253,7 @@ func TestOtherEnds(t *testing.T) {
 
 // TestHoldEnds: the capacity remains if the hold cannot be sent, and the reason is named.
 func TestHoldEnds(t *testing.T) {
+	slowtest.Skip(t)
 	for _, tt := range []struct {
 		unheld string
 		spoil  func(*server)

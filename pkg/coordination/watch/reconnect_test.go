@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/dbtester/pkg/ability/watchers"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/fake/deliver"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -22,6 +23,7 @@ import (
 // whatever parts the keys are watched: nothing is lost or comes again. A lie that a new connection
 // does not take back is found, and nothing else.
 func TestReconnect(t *testing.T) {
+	slowtest.Skip(t)
 	for _, facts := range []database.WatchFacts{stream1, byVersion} {
 		for _, of := range []watchers.Of{watchers.All, watchers.Key, "50%"} {
 			for _, lie := range append(deliver.Lies(), deliver.Honest) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // The Consul texts for a key that was not locked, from version 1.16.
@@ -89,7 +90,7 @@ func BenchmarkHandOvers(b *testing.B) { databasetest.BenchmarkHandOvers(b, suite
 // A dead holder's lock passes later by its LockDelay. 0 means no delay, which the Consul client
 // cannot request.
 func TestLockDelay(t *testing.T) {
-	if !databasetest.Long() {
+	if !slowtest.Long() {
 		t.Skip("it waits for 35 s")
 	}
 	c := startOne(t, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -84,6 +85,7 @@ func TestSecure(t *testing.T) {
 // When a password changes, members drop that user's tokens. Clients request new tokens, and no
 // request fails for that reason.
 func TestForgottenTokens(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := databasetest.Start(t, secure(t, database.Lean, "127.0.2.14"), 1)
 	byTransport(t, func(t *testing.T, transport database.Transport) { forgottenTokens(t, c, transport) })

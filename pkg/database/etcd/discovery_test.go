@@ -11,12 +11,14 @@ import (
 	"github.com/coreos/dbtester/pkg/coordination/service"
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // Among twenty instances of a service some die and some are deployed: five consumers, spread over
 // three members, learn about all changes, no instance lives that was declared dead, and the parts
 // of each time add up. A prober with its own watch has seen the same deaths.
 func TestServiceDiscovery(t *testing.T) {
+	slowtest.Skip(t)
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}", Addrs: []string{"127.0.2.66", "127.0.2.67", "127.0.2.68"},
 	}, 3)

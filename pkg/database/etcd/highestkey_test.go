@@ -6,12 +6,14 @@ import (
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // TestHighestKeyAmongMany: more foreign keys than one read returns may lie after and
 // between the own keys, and own keys may have numbers of any length.
 func TestHighestKeyAmongMany(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	const size, many = 13, 2*keysPerPage + 500
 	c := startOne(t, "{log_level: warn, unsafe_no_fsync: true}")

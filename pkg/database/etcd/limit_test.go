@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/coreos/dbtester/pkg/database"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // A flag that changes the request size also changes the value size, for the server and for every
 // client.
 func TestLimitOfFlags(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	for _, flag := range []string{"4000000", "4096"} {
 		t.Run(flag, func(t *testing.T) {

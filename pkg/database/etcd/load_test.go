@@ -10,6 +10,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -17,6 +18,7 @@ import (
 // restarted: every call ends in time, successful writes are there, and failed ones are
 // not.
 func TestLoseMemberUnderLoad(t *testing.T) {
+	slowtest.Skip(t)
 	longByTransport(t, func(t *testing.T, transport database.Transport) {
 		c := databasetest.Start(t, databasetest.Suite{
 			Database: Database(), Options: "{unsafe_no_fsync: true, log_level: error}",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // The next older key is in front of a contender's key. If the newest key in a queue is another one,
@@ -51,6 +52,7 @@ func TestQueueName(t *testing.T) {
 
 // A holder learns that its lease ended, and has lost the lock. The contender is then useless.
 func TestLostLock(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := startOne(t, "")
 	for _, recipe := range lockFacts().Names() {

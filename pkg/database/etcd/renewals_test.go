@@ -18,6 +18,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // answers is a grpc-go stream that answers renewals when the test does.
@@ -208,6 +209,7 @@ func TestLeanRenewalsDial(t *testing.T) {
 // Over both kinds of stream a member renews many leases, many at a time, and continues after it was
 // killed and restarted.
 func TestManyRenewals(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	each(t, []database.Transport{database.Lean, database.Standard}, func(t *testing.T, transport database.Transport) {
 		const held, rounds, workers = 1000, 5, 20

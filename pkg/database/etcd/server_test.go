@@ -17,6 +17,7 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/unary"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -56,7 +57,7 @@ func byTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 func longByTransport(t *testing.T, run func(*testing.T, database.Transport)) {
 	t.Helper()
 	transports := []database.Transport{database.Standard, database.Lean}
-	if databasetest.Long() {
+	if slowtest.Long() {
 		transports = append(transports, transportLibrary)
 	}
 	each(t, transports, run)
@@ -72,6 +73,7 @@ func each(t *testing.T, transports []database.Transport, run func(*testing.T, da
 // The limit is exact: computed from the bits in the member id, the largest value passes and one
 // byte more does not.
 func TestExactLimit(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := startOne(t, "")
 	status, err := statusOf(t.Context(), c.Target(), 0)
@@ -178,6 +180,7 @@ func eventsIn(t *testing.T, c *databasetest.Cluster) []string {
 // A connection that prefers a member talks to it alone; without preference it
 // talks to all in turn.
 func TestPrefer(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := databasetest.Start(t, databasetest.Suite{
 		Database: Database(), Addrs: []string{"127.0.2.5", "127.0.2.6", "127.0.2.7"},
@@ -240,6 +243,7 @@ func memberThatAnswers(t *testing.T, conn database.Client) uint64 {
 
 // A request no connection took was surely not applied; one whose connection was cut may have been.
 func TestLostServer(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	byTransport(t, func(t *testing.T, transport database.Transport) {
 		c := startOne(t, "")

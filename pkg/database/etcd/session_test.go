@@ -15,11 +15,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A watch continues after its member was killed and restarted. It reports the ends in between, with
 // the interval in which each happened.
 func TestWatchGoesOn(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := startOne(t, "")
 	dial := func() database.Sessions {
@@ -93,6 +95,7 @@ func TestWatchGoesOn(t *testing.T) {
 
 // The watch reports one end for each lease that is not renewed, and the member counts as many.
 func TestExpiredLeases(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := startOne(t, "")
 	s, err := c.Driver().(database.SessionDialer).DialSessions(t.Context(), c.Target())

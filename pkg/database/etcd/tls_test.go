@@ -7,11 +7,13 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
 // With TLS, members and clients need a certificate from the CA.
 func TestTLS(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	files := databasetest.Certificates(t, "127.0.2.8")
 	c := databasetest.Start(t, databasetest.Suite{

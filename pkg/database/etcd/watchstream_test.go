@@ -13,11 +13,13 @@ import (
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/database/etcd/stream"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // A watch over one stream with a small window delivers 100,000 events, each once and in order, from
 // transactions and from single puts.
 func TestWatchStream(t *testing.T) {
+	slowtest.Skip(t)
 	t.Parallel()
 	c := startOne(t, "{unsafe_no_fsync: true, log_level: error}")
 	ctx, cancel := context.WithTimeout(t.Context(), databasetest.Patience)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 	"github.com/coreos/dbtester/pkg/wire/poller"
 	"github.com/coreos/dbtester/pkg/workload"
@@ -205,6 +206,7 @@ func testLeanExpiredSession(t *testing.T, do way) {
 // A server that only closes connections is tried three times, a missing one once. The
 // error says so, and nothing was sent.
 func TestLeanNoSession(t *testing.T) {
+	slowtest.Skip(t)
 	for name, act := range map[string]func(*talk){
 		"silent":    func(c *talk) { _, _ = io.Copy(io.Discard, c) },
 		"cuts":      func(c *talk) { c.read() },

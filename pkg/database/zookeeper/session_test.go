@@ -16,6 +16,7 @@ import (
 
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/databasetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/workload"
 )
 
@@ -165,6 +166,7 @@ func TestHungServer(t *testing.T) {
 
 // A session the servers let expire is replaced by a new one, for the same client.
 func TestExpiredSession(t *testing.T) {
+	slowtest.Skip(t)
 	target := script{
 		func(c *talk) { c.welcome(1) }, // and cut
 		func(c *talk) { c.welcome(0) },
@@ -189,6 +191,7 @@ func TestExpiredSession(t *testing.T) {
 
 // A server that accepts connections but confirms no session counts as no server.
 func TestNoSession(t *testing.T) {
+	slowtest.Skip(t)
 	for name, act := range map[string]func(*talk){
 		"silent": func(c *talk) { _, _ = io.Copy(io.Discard, c) },
 		"cuts":   func(c *talk) { c.read() },

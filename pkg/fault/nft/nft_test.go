@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/coreos/dbtester/pkg/process/namespacetest"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 const (
@@ -108,6 +109,7 @@ func tables(t *testing.T) []string {
 // Packets to one address and port are dropped, in one direction or the other, for open and for
 // new connections, and nothing else is affected. Two tables end in any order.
 func TestDrop(t *testing.T) {
+	slowtest.Skip(t)
 	if !alone(t) {
 		return
 	}
@@ -195,6 +197,7 @@ func TestManyAtOnce(t *testing.T) {
 
 // A share of packets is dropped: connections slow down but survive.
 func TestShare(t *testing.T) {
+	slowtest.Skip(t)
 	if !alone(t) {
 		return
 	}

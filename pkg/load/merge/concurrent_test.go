@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/coreos/dbtester/pkg/load"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // alone is a sink that fails if two goroutines call it at once.
@@ -42,6 +43,7 @@ func (a *alone) Member(t load.MemberTotal) error {
 
 // Generators that send at once make the same record as generators that send in turns.
 func TestPartsAtOnce(t *testing.T) {
+	slowtest.Skip(t)
 	all := tapes(t, 3)
 	want := newText()
 	whole(t, merged(t, want, all, 0, -1, 0))
@@ -69,6 +71,7 @@ func TestPartsAtOnce(t *testing.T) {
 // However generators that send at once are lost, each step has one last second, no tick in a
 // second that was taken is left out, and a loss names the last second taken.
 func TestLossesAtOnce(t *testing.T) {
+	slowtest.Skip(t)
 	valid := regexp.MustCompile(`^(a+\|)?(b+\|)?$`)
 	for seed := range uint64(2000) {
 		draw := rand.New(rand.NewPCG(seed, 2))

@@ -13,6 +13,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/coreos/dbtester/pkg/files/linefile"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // writeOther appends a histogram of any shape, encoded by the library.
@@ -57,6 +58,7 @@ func manyShapes(t testing.TB) string {
 
 // Both log readers give the same histograms.
 func TestBucketsAreTheHistogram(t *testing.T) {
+	slowtest.Skip(t)
 	path := manyShapes(t)
 	var lines []LogLine
 	for l, err := range ReadLog(path) {

@@ -2,9 +2,10 @@ package coincidence
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
+
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // simulated is a run with two steps, each a minute in 100 ms ticks. Stalls begin at random times.
@@ -58,7 +59,7 @@ func (s simulated) periods(seed uint64) (periods []Period) {
 // if there are so few that only the seed could tell them apart.
 func TestUnrelated(t *testing.T) {
 	runs := 40
-	if os.Getenv("DBTESTER_LONG") != "" {
+	if slowtest.Long() {
 		runs = 1000
 	}
 	named := 0

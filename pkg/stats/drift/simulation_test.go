@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/stats/abtest"
 	"github.com/coreos/dbtester/pkg/stats/rank"
 )
@@ -132,6 +133,7 @@ func count(runs int, r run, least, most float64) (alarms int, by [5]int) {
 // Flat six-hour runs have no drifts, however correlated their seconds and however long their
 // saw-teeth, nor have shorter runs.
 func TestFlat(t *testing.T) {
+	slowtest.Skip(t)
 	for _, c := range []struct {
 		runs, minutes int
 		least, most   float64
@@ -147,6 +149,7 @@ func TestFlat(t *testing.T) {
 // Growth by 1 % per hour is found in six hours. The noisier p99 is, the larger is the smallest
 // drift.
 func TestPlanted(t *testing.T) {
+	slowtest.Skip(t)
 	for _, c := range []struct{ deviation, memory float64 }{{0.05, 0}, {0.05, 0.9}, {0.10, 0}, {0.15, 0}, {0.15, 0.9}} {
 		_, by := count(100, run{minutes: 360, deviation: c.deviation, memory: c.memory, drift: 0.01}, 1, 10)
 		t.Logf("deviation %v, correlation %v: 1 %% per hour found in %v of 100 runs, by measure %v", c.deviation, c.memory, by, names)
@@ -161,6 +164,7 @@ func TestPlanted(t *testing.T) {
 // A test on single seconds or minutes, which assumes that they are independent, finds drifts in
 // flat runs. So does one whose variance is corrected for correlated minutes (Hamed and Rao, 1998).
 func TestOthers(t *testing.T) {
+	slowtest.Skip(t)
 	var seconds, minutes, corrected, parts int
 	const runs = 40
 	for i := range runs {

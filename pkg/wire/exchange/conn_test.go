@@ -19,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/wire/fiber/fibertest"
 	"github.com/coreos/dbtester/pkg/wire/poller"
 )
@@ -236,6 +237,7 @@ func (e *echo) endsByContext(t *testing.T, c *Conn, timeout time.Duration) (arri
 // A connection that the server closed, or sent unsolicited data on, is replaced
 // before the next request, unless the client handles that data.
 func TestIdle(t *testing.T) {
+	slowtest.Skip(t)
 	eachWay(t, testIdle)
 }
 

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/coreos/dbtester/analyze/publish/chromium"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
-// Start starts Chromium, which ends with the test or after a time. A test without Chromium is
-// skipped, and in CI it fails.
+// Start starts Chromium, which ends with the test or after a time. A test is skipped if
+// [slowtest.Fast], or without Chromium, which in CI is a failure.
 func Start(t *testing.T, bound time.Duration) *chromium.Browser {
 	t.Helper()
+	slowtest.Skip(t)
 	path, err := chromium.Find()
 	switch {
 	case err != nil && os.Getenv("CI") == "true":

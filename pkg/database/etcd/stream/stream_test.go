@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 )
 
 // However a server cuts messages into frames, they arrive one by one and in order.
@@ -407,7 +407,7 @@ func TestWindow(t *testing.T) {
 // GiB, more than any window can have: a window that is not renewed ends within 2 GiB.
 func TestLongStream(t *testing.T) {
 	total, window := int64(32<<20), 64<<10
-	if os.Getenv("DBTESTER_LONG") != "" {
+	if slowtest.Long() {
 		total, window = 4<<30, 0
 	}
 	const message = own.MaxFrame - own.Prefix

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	own "github.com/coreos/dbtester/pkg/database/etcd/http2"
+	"github.com/coreos/dbtester/pkg/sleep/slowtest"
 	"github.com/coreos/dbtester/pkg/wire/fiber"
 )
 
@@ -391,6 +392,7 @@ func throttled(s *scripted, streams int, window int) {
 
 // A deadline ends a call in every state, with RST_STREAM if its stream is open.
 func TestDeadlines(t *testing.T) {
+	slowtest.Skip(t)
 	resets := make(chan uint32, 10)
 	c := dial(t, listen(t, func(s *scripted) {
 		s.resets = resets
@@ -519,6 +521,7 @@ func TestStreamsRunOut(t *testing.T) {
 // A server that owes a reply gets a keepalive ping, and loses the connection if it
 // does not answer.
 func TestKeepalive(t *testing.T) {
+	slowtest.Skip(t)
 	quick := quick()
 	quick.conn.Keepalive = 30 * time.Millisecond
 	for name, answers := range map[string]bool{"alive": true, "dead": false} {
