@@ -307,14 +307,31 @@ func (s *stage) to(point string) *player {
 // machine a run may end before that: then it is played again.
 func (s *stage) until(line, point string) *player {
 	s.t.Helper()
-	for deadline, lead := time.Now().Add(patience), shortLead; ; lead = usualLead {
-		p := s.conduct(point, lead)
+	p, ok := s.again(point, func(p *player) bool {
 		if s.says(p, line) {
-			return p
+			return true
 		}
 		_ = p.cmd.Wait()
+		return false
+	})
+	if !ok {
+		s.t.Fatalf("runs end before %q: %q\n%s", line, p.said, p.erred.String())
+	}
+	return p
+}
+
+// again plays runs, which wait at a point if it is not "", until one is good. Steps of all but the
+// first are announced to generators as on a busy machine. If no run is good within patience, it
+// returns the last one and false.
+func (s *stage) again(point string, good func(*player) bool) (*player, bool) {
+	s.t.Helper()
+	for deadline, lead := time.Now().Add(patience), shortLead; ; lead = usualLead {
+		p := s.conduct(point, lead)
+		if good(p) {
+			return p, true
+		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("runs end before %q: %q\n%s", line, p.said, p.erred.String())
+			return p, false
 		}
 		s.clear()
 		time.Sleep(500 * time.Millisecond) // until the leases end
@@ -347,17 +364,11 @@ func (s *stage) mustBeReadable(point string) *results.Manifest {
 // generators.
 func (s *stage) mustPlay(point string) *player {
 	s.t.Helper()
-	for deadline, lead := time.Now().Add(patience), shortLead; ; lead = usualLead {
-		p := s.conduct("", lead)
-		if s.finish(p) {
-			return p
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("after %q: the next run fails after %q", point, p.said)
-		}
-		s.clear()
-		time.Sleep(500 * time.Millisecond) // until the leases end
+	p, ok := s.again("", s.finish)
+	if !ok {
+		s.t.Fatalf("after %q: the next run fails after %q", point, p.said)
 	}
+	return p
 }
 
 // mustRunNext plays a whole run, which leaves nothing, and returns how it ended.
