@@ -332,13 +332,13 @@ func (s streams) printReport(ctx context.Context, o analyze.Options, rows shownR
 }
 
 // printUnwritten prints the machine-readable report on runs without writing files. An unmet need is
-// an error unless the run failed; of is its error.
-func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, of error) error {
+// an error unless the run failed with failure.
+func (s streams) printUnwritten(ctx context.Context, o analyze.Options, f format, failure error) error {
 	report, err := analyze.Read(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := s.result(report, f); err != nil || of != nil {
+	if err := s.result(report, f); err != nil || failure != nil {
 		return err
 	}
 	return needError(report.Headline)
