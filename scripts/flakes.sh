@@ -19,6 +19,9 @@ module=$($go list -m)
 mapfile -t packages < <($go list "$@")
 kept=$PWD/results/flakes
 mkdir -p "$kept"
+asked="${packages[*]} ${TESTFLAGS-}"
+test ! -e "$kept/asked" || test "$asked" = "$(<"$kept/asked")" || { echo "flakes: $kept has runs with other packages or flags: remove it to begin anew" >&2; exit 2; }
+echo "$asked" >"$kept/asked"
 
 loops=()
 stop_loops() {
