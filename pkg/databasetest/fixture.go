@@ -49,6 +49,8 @@ type testCase struct {
 	slow bool
 }
 
+func (c testCase) takesSeconds() bool { return c.slow || c.breaks || c.waits != nil }
+
 // parts names the cases to run instead of the whole suite.
 type parts []Part
 

@@ -43,8 +43,8 @@ func Main(m *testing.M, r *database.Registry) {
 // that mostly wait, for example until sessions end, run at the same time, each with its own keys.
 // The cases that ran, and the number of parts in each, are compared with testdata/cases.txt in the
 // calling package, or with cases-secure.txt for TLS or credentials, so no case gets lost unnoticed;
-// -update rewrites the file. If [slowtest.Fast], slow cases are left out, and so are suites of a part. The
-// returned cluster is stopped, but its logs remain.
+// -update rewrites the file. If [slowtest.Fast], slow cases are left out, and so are suites of a
+// part. The returned cluster is stopped, but its logs remain.
 //
 // Nothing else may run in the test binary meanwhile: leaks are searched among all goroutines in the
 // process.
@@ -108,10 +108,13 @@ func (f *fixture) runTogether(t *testing.T, list []testCase) string {
 	return ran.String()
 }
 
-// picked returns the cases for s.Part, if [slowtest.Fast] only those that take no seconds.
+// picked returns the cases for s.Part, if [slowtest.Fast] without those that take seconds.
 func (s Suite) picked() []testCase {
 	return slices.DeleteFunc(cases(), func(c testCase) bool {
-		return slowtest.Fast() && (c.slow || c.breaks || c.waits != nil) || s.Part != Whole && !slowtest.Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
+		if slowtest.Fast() && c.takesSeconds() {
+			return true
+		}
+		return s.Part != Whole && !slowtest.Long() && (!slices.Contains(c.in, s.Part) || slices.Contains(s.Elsewhere, c.name))
 	})
 }
 

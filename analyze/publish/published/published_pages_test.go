@@ -19,7 +19,6 @@ var kinds = []string{"all-five", "capacity", "consistency", "faults-clients", "k
 // TestPublishedPages checks the first screen of published pages: at 1440 x 800 all of it is in the
 // window, and at 390 nothing is wider than the window.
 func TestPublishedPages(t *testing.T) {
-	slowtest.Skip(t)
 	b := chromiumtest.Start(t, 10*time.Minute)
 	all, err := filepath.Glob("../../../test-results/*/report.html")
 	if err != nil || len(all) < 10 {
