@@ -291,7 +291,7 @@ func (c *command) sampled() {
 	c.says(`(?s)clients?, [1-9][0-9,/]* requests.*clients?, [1-9][0-9,/]* requests`)
 }
 
-// notShort skips a test of half a minute or longer in make test-fast.
+// notShort skips a test of half a minute or longer in make check and make test-fast.
 func notShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
