@@ -55,6 +55,7 @@ type echo struct {
 	conns atomic.Int64
 	ended atomic.Int64 // of the connections
 	lines atomic.Int64
+	late  bool // its client reads an answer once the server has completely handled the line
 	// settled has a token for each line that the server has completely handled.
 	settled chan struct{}
 }
@@ -142,6 +143,9 @@ func (e *echo) askOnce(ctx context.Context, c *Conn, text string) error {
 		}
 	}
 	err = c.Send([]byte(text + "\n"))
+	if err == nil && e.late {
+		<-e.settled
+	}
 	var got []byte
 	if err == nil {
 		got, err = c.In.Next(len(text) + 1)
@@ -276,6 +280,43 @@ func testIdle(t *testing.T, w way, secure bool) {
 			t.Errorf("the handler of unsolicited data got %q, want the line twice", heard.String())
 		}
 		c.Close()
+	}
+}
+
+// Unsolicited data is noticed even if it arrived before its client read the answer: package tls then
+// takes both from the socket at once.
+func TestIdleAfterLateRead(t *testing.T) {
+	for name, secure := range map[string]bool{"plain": false, "tls": true} {
+		for handler, takes := range map[string]bool{"no handler": false, "handler": true} {
+			t.Run(name+"/"+handler, func(t *testing.T) { testIdleAfterLateRead(t, secure, takes) })
+		}
+	}
+}
+
+func testIdleAfterLateRead(t *testing.T, secure, takes bool) {
+	e := startEcho(t, inGoroutine, secure)
+	e.late = true
+	var c Conn
+	defer c.Close()
+	var heard bytes.Buffer
+	if takes {
+		c.Unsolicited = func() error {
+			heard.Write(c.In.Bytes())
+			return c.In.Skip(len(c.In.Bytes()))
+		}
+	}
+	for range 3 {
+		if err := e.ask(t.Context(), &c, "word"); err != nil {
+			t.Errorf("ask the server: %v", err)
+		}
+		time.Sleep(2 * idleCheck)
+	}
+	conns, want := int64(3), ""
+	if takes {
+		conns, want = 1, "psst\npsst\n"
+	}
+	if e.conns.Load() != conns || heard.String() != want {
+		t.Errorf("3 requests used %d connections and the handler got %q, want %d and %q", e.conns.Load(), heard.String(), conns, want)
 	}
 }
 

@@ -24,6 +24,9 @@ var (
 func (c *Conn) checkIdle() error {
 	for {
 		waiting, err := c.arrived()
+		if err == nil && !waiting {
+			err = c.fillDecrypted()
+		}
 		switch {
 		case err != nil:
 			return err
@@ -31,33 +34,57 @@ func (c *Conn) checkIdle() error {
 			return nil
 		case c.Unsolicited == nil || len(c.In.Bytes()) > maxUnsolicited:
 			return errUnsolicited
-		case !waiting:
-			return c.Unsolicited()
+		case waiting:
+			if err := c.fillAvailable(); err != nil {
+				return err
+			}
 		}
-		if err := c.fillAvailable(); err != nil {
-			return err
-		}
+		before := len(c.In.Bytes())
 		if err := c.Unsolicited(); err != nil {
 			return err
+		}
+		if !waiting && len(c.In.Bytes()) == before {
+			return nil // an incomplete message
 		}
 	}
 }
 
 // fillAvailable reads into In the bytes that have arrived.
 func (c *Conn) fillAvailable() error {
-	if _, plain := c.net.(*net.TCPConn); plain || c.polled != nil {
+	if !c.secure() {
 		return c.In.Fill()
 	}
 	// The bytes may be less than a TLS record, or a record without application data.
 	const moment = time.Millisecond
-	err := c.net.SetReadDeadline(time.Now().Add(moment))
+	return c.fillBefore(time.Now().Add(moment))
+}
+
+// fillDecrypted reads into In a TLS record that arrived together with one that was read before: it
+// has left the socket.
+func (c *Conn) fillDecrypted() error {
+	if !c.secure() {
+		return nil
+	}
+	return c.fillBefore(time.Unix(1, 0))
+}
+
+// fillBefore reads once into In. It is no error if nothing arrives before the deadline.
+func (c *Conn) fillBefore(deadline time.Time) error {
+	err := c.net.SetReadDeadline(deadline)
 	if err == nil {
 		err = c.In.Fill()
+		c.In.lend()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = nil
 	}
 	return errors.Join(err, c.net.SetReadDeadline(time.Time{}))
+}
+
+// secure reports whether the connection uses TLS. c is locked.
+func (c *Conn) secure() bool {
+	_, plain := c.net.(*net.TCPConn)
+	return !plain && c.polled == nil
 }
 
 // arrived reports whether bytes have arrived. If the connection has ended it returns an error. c is
