@@ -47,6 +47,10 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Class, e.Err) }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// ErrDisconnected is wrapped by the error of a request whose time ended while its client had no
+// connection: the next request over that client would probably end in the same way.
+var ErrDisconnected = errors.New("the client has no connection")
+
 // NotApplied classifies err as a failure that surely changed nothing.
 func NotApplied(c Class, err error) error {
 	return &Error{Class: c, Outcome: workload.Failed, Err: err}

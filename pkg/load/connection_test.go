@@ -26,6 +26,9 @@ type servers struct {
 	slow               []atomic.Int64 // by member, nanoseconds until it accepts a connection
 	requests, attempts []atomic.Int64 // by member
 	open               atomic.Int64   // connections
+	// patient, if not nil, is the error with which a request to a member that is down ends when its
+	// time is over.
+	patient error
 }
 
 var (
@@ -82,6 +85,10 @@ func (c *serverClient) Put(ctx context.Context, _, _ []byte) error {
 	}
 	c.requests[c.member].Add(1)
 	if c.down[c.member].Load() {
+		if c.patient != nil {
+			<-ctx.Done()
+			return c.patient
+		}
 		return errRefused
 	}
 	time.Sleep(time.Millisecond)
@@ -300,6 +307,36 @@ func TestLastRequestsOfOthers(t *testing.T) {
 			}
 			if got, length := rec.Totals(), res.End.Sub(res.Start); got.OK < 2996 || (length-want).Abs() > 20*time.Millisecond {
 				t.Errorf("rate %v: %+v in %v, want all but 4 ok in %v", rate, got, length, want)
+			}
+		})
+	}
+}
+
+// TestTimeoutWithoutConnection: a client that waits for its connection until a request's time is over
+// continues on the next member, unless failover keeps it; one that waits for an answer stays.
+func TestTimeoutWithoutConnection(t *testing.T) {
+	for _, tt := range []struct {
+		failover  workload.Failover
+		err       error
+		lost, new int64
+	}{
+		{workload.FailoverNext, database.NotApplied(database.ClassTimeout, database.ErrDisconnected), 1, 1},
+		{workload.FailoverNone, database.NotApplied(database.ClassTimeout, database.ErrDisconnected), 1, 0},
+		{workload.FailoverNext, database.MaybeApplied(database.ClassTimeout, context.DeadlineExceeded), 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cluster := newServers(2)
+			cluster.patient = tt.err
+			cluster.down[1].Store(true)
+			spec := writes()
+			spec.Failover, spec.Timeout = tt.failover, 100*time.Millisecond
+			conns := []database.Client{&serverClient{servers: cluster, member: 0}, &serverClient{servers: cluster, member: 1}}
+			cluster.open.Store(2)
+			rec := NewRecorder(newMemory(), spec.Operations(), nil)
+			step := Step{Reconnect: cluster.reconnect(), Step: workload.Step{Clients: 2, Duration: 3 * time.Second}}
+			res, err := NewEngine(spec, rec).Step(t.Context(), step, conns)
+			if got := rec.Totals(); err != nil || res.Lost != tt.lost || res.Reconnects != tt.new || got.Failed+got.Unknown == 0 {
+				t.Errorf("%s, %v: %d connections lost, %d reconnects, totals %+v, %v; want %d and %d", tt.failover, tt.err, res.Lost, res.Reconnects, got, err, tt.lost, tt.new)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"errors"
+
 	"github.com/coreos/dbtester/pkg/database"
 	"github.com/coreos/dbtester/pkg/workload"
 )
@@ -20,8 +22,14 @@ type done struct {
 	observed       []Ended // for an observer; nil without one
 }
 
-// severed reports whether a request shows that its client has no server: the
-// connection broke, or a member that cannot serve refused the request.
+// severed reports whether a request shows that its client has no server: the connection broke, a
+// member that cannot serve refused the request, or it waited for a connection until its time-out.
 func (d *done) severed() bool {
-	return d.class == database.ClassConnection || d.class == database.ClassUnavailable
+	switch d.class {
+	case database.ClassConnection, database.ClassUnavailable:
+		return true
+	case database.ClassTimeout:
+		return errors.Is(d.err, database.ErrDisconnected)
+	}
+	return false
 }

@@ -3,6 +3,7 @@ package library
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
@@ -65,6 +67,9 @@ func (a *attempts) intercept(
 	}
 	switch status.Code(err) {
 	case codes.DeadlineExceeded, codes.Canceled:
+		if counted {
+			c.disconnected = cc.GetState() != connectivity.Ready
+		}
 		awaitEnd(ctx)
 	}
 	return err
@@ -95,6 +100,8 @@ type call struct {
 	peer peer.Peer
 	// unsure: an attempt ended with an error although it may have been applied.
 	unsure bool
+	// disconnected: the time of an attempt ended, and then there was no connection.
+	disconnected bool
 }
 
 // callKey looks up the [call] in a context.
@@ -121,7 +128,14 @@ func (c *call) note(err error) {
 
 // classify classes the error of a call. If any attempt was sent and not refused, the request may
 // have been applied.
-func (c *call) classify(err error) error { return c.doubt(answer.Classify(err, c.peer.Addr != nil)) }
+func (c *call) classify(err error) error {
+	classed := answer.Classify(err, c.peer.Addr != nil)
+	var e *database.Error
+	if c.disconnected && errors.As(classed, &e) {
+		e.Err = fmt.Errorf("%w: %w", e.Err, database.ErrDisconnected)
+	}
+	return c.doubt(classed)
+}
 
 // doubt returns a classed error as one for a request that may have been applied, if an attempt
 // before the last may have been: a refusal concerns only the last attempt, and a conflict may be

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -42,6 +43,8 @@ var (
 	errGivenUp = status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	// errOther answers a transaction: the keys are not as it expects.
 	errOther = errors.New("other")
+	// errHangs stands for no answer.
+	errHangs = errors.New("hangs")
 )
 
 // start returns a running member.
@@ -66,7 +69,7 @@ func (m *member) failing(errs ...error) {
 	m.requests.Store(0)
 }
 
-func (m *member) request() error {
+func (m *member) request(ctx context.Context) error {
 	m.requests.Add(1)
 	f := m.fail.Load()
 	if f == nil {
@@ -76,6 +79,10 @@ func (m *member) request() error {
 	if n >= int64(len(f.errs)) {
 		return nil
 	}
+	if errors.Is(f.errs[n], errHangs) {
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
 	return f.errs[n]
 }
 
@@ -83,21 +90,21 @@ func (m *member) Status(context.Context, *pb.StatusRequest) (*pb.StatusResponse,
 	return &pb.StatusResponse{}, nil
 }
 
-func (m *member) Put(_ context.Context, _ *pb.PutRequest) (*pb.PutResponse, error) {
-	return &pb.PutResponse{}, m.request()
+func (m *member) Put(ctx context.Context, _ *pb.PutRequest) (*pb.PutResponse, error) {
+	return &pb.PutResponse{}, m.request(ctx)
 }
 
-func (m *member) Range(_ context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
+func (m *member) Range(ctx context.Context, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	m.read.Store(r)
-	return &pb.RangeResponse{}, m.request()
+	return &pb.RangeResponse{}, m.request(ctx)
 }
 
-func (m *member) DeleteRange(_ context.Context, _ *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
-	return &pb.DeleteRangeResponse{}, m.request()
+func (m *member) DeleteRange(ctx context.Context, _ *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
+	return &pb.DeleteRangeResponse{}, m.request(ctx)
 }
 
-func (m *member) Txn(_ context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, error) {
-	err := m.request()
+func (m *member) Txn(ctx context.Context, _ *pb.TxnRequest) (*pb.TxnResponse, error) {
+	err := m.request(ctx)
 	if errors.Is(err, errOther) {
 		return &pb.TxnResponse{}, nil
 	}
@@ -200,6 +207,37 @@ func TestResent(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDisconnected: a call that ends by its deadline tells whether its client had a connection then,
+// and so does one that its caller cancels.
+func TestDisconnected(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	const within = 50 * time.Millisecond
+	for _, connected := range []bool{true, false} {
+		if !connected {
+			m.stop()
+			for cc := c.upstream.ActiveConnection(); cc.GetState() == connectivity.Ready; {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		for name, operation := range operations() {
+			m.failing(errHangs)
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			err := operation(ctx, c)
+			cancel()
+			if _, class := database.Classify(err); class != database.ClassTimeout || errors.Is(err, database.ErrDisconnected) == connected {
+				t.Errorf("%s, connected %v: %v, class %q", name, connected, err, class)
+			}
+			ctx, cancel = context.WithCancel(t.Context())
+			m.failing(errHangs)
+			time.AfterFunc(within, cancel)
+			if err := operation(ctx, c); errors.Is(err, database.ErrDisconnected) == connected {
+				t.Errorf("%s, connected %v, canceled: %v", name, connected, err)
+			}
+		}
 	}
 }
 
