@@ -16,10 +16,10 @@ import (
 type conn struct {
 	link *http2.Conn // its lock guards the fields below
 	// withdraw makes the client choose other connections; replace also opens another
-	// one, and reports whether it did. Both may be called with the lock.
+	// one, and reports whether it will. Both may be called with the lock.
 	withdraw func()
-	replace  func() bool
-	replaced bool // replace has opened another connection
+	replace  func(why error) bool
+	replaced bool // replace opens another connection
 	streams  streams
 }
 
@@ -116,7 +116,7 @@ func (c *conn) retire(reason error) {
 	if c.link.Refuse == nil {
 		c.link.Refuse = reason
 		c.withdraw()
-		c.replaced = c.replace()
+		c.replaced = c.replace(reason)
 	}
 }
 

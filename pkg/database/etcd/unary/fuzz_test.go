@@ -49,7 +49,7 @@ func FuzzServer(f *testing.F) {
 		settings := []byte{0, 0, 0, own.FrameSettings, 0, 0, 0, 0, 0}
 		nc := &canned{settings: settings, listened: make(chan struct{}), said: said, cut: int(cut) + 1}
 		c := newConn(quick(), own.NewRequestHeads("http", "a:1", nil))
-		c.withdraw, c.replace = func() {}, func() bool { return false }
+		c.withdraw, c.replace = func() {}, func(error) bool { return false }
 		if err := c.handshake(t.Context(), nc); err != nil {
 			t.Fatalf("handshake with the scripted server: %v", err)
 		}

@@ -59,7 +59,7 @@ func start(config Config, timing timing) *Client {
 	for _, address := range config.Addresses {
 		p := &peer{client: c, address: address}
 		c.peers = append(c.peers, p)
-		c.spawn(p)
+		c.spawn(p.run)
 	}
 	return c
 }
@@ -186,12 +186,12 @@ func (c *Client) change(f func()) {
 	c.news = make(chan struct{})
 }
 
-// spawn starts to run a peer, unless the client is closed, and reports whether it did.
-func (c *Client) spawn(p *peer) bool {
+// spawn starts a goroutine for a peer, unless the client is closed, and reports whether it did.
+func (c *Client) spawn(run func(context.Context)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {
-		c.runs.Go(func() { p.run(c.ctx) })
+		c.runs.Go(func() { run(c.ctx) })
 	}
 	return !c.closed
 }
