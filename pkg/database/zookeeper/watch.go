@@ -339,6 +339,11 @@ func (w *watches) packet() (watchAnswer, error) {
 	if err != nil {
 		return watchAnswer{}, err
 	}
+	if w.in.Buffered() < lengthField+headerSize+h.size { // the wait for its first bytes may be about to end
+		if err := w.conn.SetReadDeadline(time.Now().Add(w.timeout)); err != nil {
+			return watchAnswer{}, err
+		}
+	}
 	if whole, err := w.in.Peek(lengthField + headerSize + h.size); err == nil {
 		_, _ = w.in.Discard(len(whole)) // all in the buffer
 		return watchAnswer{h, whole[lengthField+headerSize:]}, nil
@@ -347,9 +352,6 @@ func (w *watches) packet() (watchAnswer, error) {
 	}
 	_, _ = w.in.Discard(lengthField + headerSize)
 	body := make([]byte, h.size)
-	if err := w.conn.SetReadDeadline(time.Now().Add(w.timeout)); err != nil {
-		return watchAnswer{}, err
-	}
 	_, err = io.ReadFull(w.in, body)
 	return watchAnswer{h, body}, err
 }

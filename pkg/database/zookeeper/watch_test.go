@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -129,5 +131,48 @@ func TestCloseAfterMember(t *testing.T) {
 	}()
 	if err := w.Close(); err != nil {
 		t.Errorf("close watches: %v", err)
+	}
+}
+
+// splitConn is a connection over which the rest of a packet arrives after the read deadline that was
+// set before its first bytes arrived.
+type splitConn struct {
+	net.Conn
+	pieces  [][]byte
+	renewed bool // the deadline was set since the last read
+}
+
+func (c *splitConn) SetReadDeadline(time.Time) error {
+	c.renewed = true
+	return nil
+}
+
+func (c *splitConn) Read(b []byte) (int, error) {
+	switch {
+	case !c.renewed:
+		return 0, os.ErrDeadlineExceeded
+	case len(c.pieces) == 0:
+		return 0, io.EOF
+	}
+	n := copy(b, c.pieces[0])
+	c.pieces, c.renewed = c.pieces[1:], false
+	return n, nil
+}
+
+// TestSplitEvent: the wait for a packet that has begun to arrive is not that for the next packet, which
+// ends with every ping.
+func TestSplitEvent(t *testing.T) {
+	t.Parallel()
+	const zxid = 7
+	event := eventOf("/key", zxid)
+	to := &slowReceiver{}
+	conn := &splitConn{pieces: [][]byte{event[:lengthField+headerSize], event[lengthField+headerSize:]}}
+	w := &watches{
+		conn: conn, in: bufio.NewReader(conn), timeout: time.Minute, pinged: time.Now(), most: len(event), to: to,
+		over: make(chan struct{}), all: &watched{path: "/"},
+	}
+	w.receive()
+	if v := to.version.Load(); v != zxid {
+		t.Errorf("version %d was received, want %d", v, zxid)
 	}
 }
