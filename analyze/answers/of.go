@@ -105,14 +105,6 @@ func sought(rate abilities.Sought) func(*screen) string {
 	}
 }
 
-// Kinds names the experiment kinds that have their own sentence.
-func Kinds() (list []string) {
-	for _, k := range kinds() {
-		list = append(list, k.name)
-	}
-	return list
-}
-
 // sentence capitalizes a text and adds a full stop. A column name at the beginning keeps its case.
 func (s *screen) sentence(text string) string {
 	text = strings.TrimSuffix(text, ".") + "."

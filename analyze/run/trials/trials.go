@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/coreos/dbtester/analyze/run"
-	"github.com/coreos/dbtester/pkg/results"
 	"github.com/coreos/dbtester/pkg/stats/order"
 )
 
@@ -69,16 +68,6 @@ func Names(groups []Group) map[string]string {
 		}
 	}
 	return names
-}
-
-// Manifests returns the manifests in the group, each once.
-func (g Group) Manifests() (list []*results.Manifest) {
-	for _, r := range g.Runs {
-		if m := r.Info.Manifest; m != nil && !slices.Contains(list, m) {
-			list = append(list, m)
-		}
-	}
-	return list
 }
 
 // Measure summarizes one number over the runs in the group.
