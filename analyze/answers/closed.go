@@ -42,9 +42,9 @@ func (s *screen) within(c Column, like *run.Stage) string {
 	case !first.Known():
 		return ""
 	case first.AtLeast():
-		return ", and over 1 % of them took " + milliseconds(spread.Median) + " or longer"
+		return ", and over 1 % of them took " + length(spread.Median) + " or longer"
 	}
-	return ", 99 % of them within " + milliseconds(spread.Median)
+	return ", 99 % of them within " + length(spread.Median)
 }
 
 // at returns a function that measures n at a run's stage like the given one.

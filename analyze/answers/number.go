@@ -27,7 +27,7 @@ func throughputNumber() number {
 
 func p99Number() number {
 	return number{
-		name: "p99 latency", metric: "p99", less: true, text: milliseconds,
+		name: "p99 latency", metric: "p99", less: true, text: length,
 		of: func(_ *run.Run, g *run.Stage) run.Measure { return g.Latency.Due.Quantile(.99) },
 	}
 }
@@ -43,7 +43,7 @@ func soughtNumber(s abilities.Sought) number {
 // pauseNumber is not a metric in package compare, so no winner is named by it.
 func pauseNumber() number {
 	return number{
-		name: "longest time without an answer", less: true, text: milliseconds,
+		name: "longest time without an answer", less: true, text: length,
 		of: func(r *run.Run, _ *run.Stage) run.Measure { return Pause(r) },
 	}
 }
@@ -78,5 +78,3 @@ func length(ms float64) string {
 	}
 	return time.Duration(ms * 1e6).Round(time.Second).String()
 }
-
-func milliseconds(v float64) string { return length(v) }
