@@ -41,17 +41,12 @@ const (
 // Deciding returns the settings that must be equal for two runs to be ranked. A setting that the
 // records do not show is left out. The connection count and the wording about a store's fsync do
 // not decide.
-func Deciding(r *run.Run) []Setting { return deciding(r, paces(r)) }
-
-// DecidingAt is [Deciding] for one step: its clients or its rate replace those in all steps.
-func DecidingAt(r *run.Run, step results.Step) []Setting { return deciding(r, Pace(r, step)) }
-
-func deciding(r *run.Run, pace string) []Setting {
+func Deciding(r *run.Run) []Setting {
 	l := &r.Info.Record.Load
 	all := []Setting{
 		{Operation, operation(l)},
 		{Reads, string(l.Read)},
-		{LoadPace, pace},
+		{LoadPace, paces(r)},
 		{Payload, payload(l)},
 		{Data, data(l)},
 		{Sessions, sessions(l)},
@@ -114,14 +109,7 @@ func operation(l *results.Load) string {
 	return strings.Join(parts, ", ")
 }
 
-// Pace is the rate of a step, or its clients if it has no rate.
-func Pace(r *run.Run, s results.Step) string {
-	if s := all.SoughtBy(r); s != nil {
-		return s.Target(r)
-	}
-	return pace(&r.Info.Record.Load, s.Step)
-}
-
+// pace is the rate of a step, or its clients if it has no rate.
 func pace(l *results.Load, s workload.Step) string {
 	if s.Rate == 0 {
 		return fmt.Sprintf("%d client%s", s.Clients, run.Plural(s.Clients))
@@ -133,16 +121,17 @@ func pace(l *results.Load, s workload.Step) string {
 	return text
 }
 
-// paces joins the paces of all steps, each once.
+// paces joins the paces of all steps, each once. A search has its target in their place.
 func paces(r *run.Run) string {
+	l, steps := &r.Info.Record.Load, r.Info.Record.Steps
+	if s := all.SoughtBy(r); s != nil && len(steps) > 0 {
+		return s.Target(r)
+	}
 	var parts []string
-	for _, s := range r.Info.Record.Steps {
-		parts = append(parts, Pace(r, s))
+	for _, s := range steps {
+		parts = append(parts, pace(l, s.Step))
 	}
-	if len(parts) > 0 {
-		return strings.Join(run.Distinct(parts), ", ")
-	}
-	if l := &r.Info.Record.Load; l.Clients > 0 {
+	if len(parts) == 0 && l.Clients > 0 {
 		for _, s := range l.Stretches() {
 			parts = append(parts, pace(l, s))
 		}

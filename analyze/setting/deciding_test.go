@@ -91,19 +91,18 @@ func TestNotDeciding(t *testing.T) {
 	}
 }
 
-// Equal steps in unequal loads are alike, and a rate decides instead of its clients.
-func TestDecidingAt(t *testing.T) {
+// Loads with unequal steps differ, and a rate decides instead of its clients.
+func TestDecidingSteps(t *testing.T) {
 	a, b := recorded(nil), recorded(func(r *run.Run) {
 		r.Info.Record.Steps = append(r.Info.Record.Steps, results.Step{Index: 2, Step: workload.Step{Clients: 1000}})
 	})
 	if got := Unlike(a, b); len(got) != 1 || got[0] != (Difference{LoadPace, "10 clients, 100 clients", "10 clients, 100 clients, 1000 clients"}) {
 		t.Errorf("the loads differ in %q", got)
 	}
-	if got := Differences(DecidingAt(a, a.Info.Record.Steps[1]), DecidingAt(b, b.Info.Record.Steps[1])); len(got) > 0 {
-		t.Errorf("equal steps differ in %q", got)
-	}
-	rated := results.Step{Step: workload.Step{Clients: 100, Rate: 1500}}
-	if want := (Setting{LoadPace, "1,500/s due"}); !slices.Contains(DecidingAt(a, rated), want) {
-		t.Errorf("the settings of a step with a rate are %q, want %q among them", DecidingAt(a, rated), want)
+	rated := recorded(func(r *run.Run) {
+		r.Info.Record.Steps = []results.Step{{Step: workload.Step{Clients: 100, Rate: 1500}}}
+	})
+	if got, want := Deciding(rated), (Setting{LoadPace, "1,500/s due"}); !slices.Contains(got, want) {
+		t.Errorf("the settings of a step with a rate are %q, want %q among them", got, want)
 	}
 }
