@@ -83,7 +83,7 @@ func (s *Session) reach(spread float64, metrics int, why string) string {
 		n = "Up to " + n
 	}
 	level := abtest.Level(s.looks(), Alpha/float64(max(metrics, 1)))
-	shift := abtest.Detectable(abtest.Pairs(nil), s.Until, spread, level, 1)
+	shift := abtest.Detectable(abtest.Pairs(nil), s.Until, spread, level)
 	if math.IsInf(shift, 0) {
 		return fmt.Sprintf("%s cannot show a change of any size: at least %d are needed.", n, max(least(metrics), s.Until+block))
 	}

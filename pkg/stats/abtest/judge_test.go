@@ -188,10 +188,10 @@ func TestPlanned(t *testing.T) {
 	if got := Planned(d, .05, .03, 1); got != 9 {
 		t.Errorf("%d pairs, want 9", got)
 	}
-	if got := Detectable(d, 9, 1, .05, 1); math.Abs(got-.956) > .005 {
+	if got := Detectable(d, 9, 1, .05); math.Abs(got-.956) > .005 {
 		t.Errorf("9 pairs find %.3f deviations, want 0.956", got)
 	}
-	if got := Detectable(d, 5, 1, .05, 1); !math.IsInf(got, 1) {
+	if got := Detectable(d, 5, 1, .05); !math.IsInf(got, 1) {
 		t.Errorf("5 pairs find %v at 5 %%, want nothing", got)
 	}
 	if got := Planned(around(0, .1, 8), .05, math.Log1p(.03), 1); got < 50 || got > 200 {

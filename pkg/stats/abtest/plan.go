@@ -13,10 +13,8 @@ const rankCost = math.Pi / 3
 func normal(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Detectable returns the shift that n pairs (or groups of n runs) find with 80 % probability, given
-// this spread. It is infinite if n runs can find no shift. metrics is the number of metrics that
-// decide.
-func Detectable(s Sample, n int, spread, alpha float64, metrics int) float64 {
-	alpha /= float64(max(metrics, 1))
+// this spread. It is infinite if n runs can find no shift.
+func Detectable(s Sample, n int, spread, alpha float64) float64 {
 	if n < s.Least(alpha/2) {
 		return math.Inf(1)
 	}
