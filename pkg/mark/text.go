@@ -24,10 +24,10 @@ func (k Kind) form(v Values, w Words) int {
 
 // fits reports whether a mark has every name the sentence needs.
 func (s Sentence) fits(v Values, w Words) bool {
-	if len(v)+len(w) == 0 && len(s.names(false)) > 0 {
+	if len(v)+len(w) == 0 && len(s.needed()) > 0 {
 		return false
 	}
-	return has(s.names(false), v, w)
+	return has(s.needed(), v, w)
 }
 
 func has(names []string, v Values, w Words) bool {
@@ -41,10 +41,10 @@ func has(names []string, v Values, w Words) bool {
 	return true
 }
 
-// names returns the names a sentence needs, or all its names.
-func (s Sentence) names(all bool) (list []string) {
+// needed returns the names a sentence needs.
+func (s Sentence) needed() (list []string) {
 	for _, p := range parts(s.Text) {
-		if all || !p.optional {
+		if !p.optional {
 			list = append(list, holes(p.text)...)
 		}
 	}
