@@ -148,12 +148,12 @@ func (w *Witness) Words(since int64) string {
 		b.WriteString(replacedWords(w.Replaced[0], w.Replaced[1], since))
 		return b.String()
 	}
-	b.WriteString(w.Older.words("Value", since))
+	b.WriteString(w.Older.words(since))
 	switch {
 	case w.Class == DoubleSwap:
 		fmt.Fprintf(&b, " Requests %d and %d both replaced it.", w.Swaps[0], w.Swaps[1])
 	case w.Newer != nil:
-		b.WriteString(" " + w.Newer.words("Value", since))
+		b.WriteString(" " + w.Newer.words(since))
 		if b.WriteString(" Each must have come before the other."); w.Older.Absent {
 			b.WriteString(" Nothing deleted it.")
 		}
@@ -182,12 +182,12 @@ func replacedWords(a, b Replaced, since int64) string {
 	return fmt.Sprintf("R%s replaced version %d of the key, and r%s one that had been replaced before: version %d.", one(a), a.Version, one(b), b.Version)
 }
 
-func (v *Value) words(noun string, since int64) string {
+func (v *Value) words(since int64) string {
 	at := func(e *Event) string {
 		return fmt.Sprintf("request %d of client %d", e.Request, e.Client)
 	}
 	time := func(e *Event) string { return time.Duration(e.At - since).String() }
-	name, there, found := fmt.Sprintf("%s %d", noun, v.Number), "there", "written or read"
+	name, there, found := fmt.Sprintf("Value %d", v.Number), "there", "written or read"
 	switch {
 	case v.Absent:
 		name, there, found = "The key", "missing", "not found"
