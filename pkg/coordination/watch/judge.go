@@ -136,7 +136,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 		return
 	}
 	if e.done || e.heardBy(w) > 0 {
-		j.fault(at, watchers.Duplicate, w, e, 1)
+		j.fault(at, watchers.Duplicate, w, e)
 		return
 	}
 	if e.first == 0 {
@@ -149,7 +149,7 @@ func (j *judge) event(at int64, event *database.WatchEvent) {
 	j.resolve(w, e, at)
 	j.counts.Delivered++
 	if event.Version < w.version {
-		j.fault(at, watchers.Reordered, w, e, 1)
+		j.fault(at, watchers.Reordered, w, e)
 	} else {
 		w.version, w.cursor = event.Version, e
 	}
@@ -207,7 +207,7 @@ func (j *judge) discover(s *sequence, at int64, event *database.WatchEvent) *ent
 		case j.others.has(s, event.Version):
 			j.counts.Foreign++
 		case w.since > 0: // else it begins after that
-			j.fault(at, watchers.Duplicate, w, &entry{version: event.Version, key: key, number: number}, 1)
+			j.fault(at, watchers.Duplicate, w, &entry{version: event.Version, key: key, number: number})
 		}
 		return nil
 	}
@@ -247,18 +247,18 @@ func (j *judge) identify(e *entry) {
 	}
 }
 
-// fault counts n faults in a delivery.
-func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry, n int64) {
+// fault counts a fault in a delivery.
+func (j *judge) fault(at int64, f watchers.Fault, w *watcher, e *entry) {
 	switch f {
 	case watchers.Lost:
-		j.counts.Lost += n
-		j.times.add(at, valueLost, n)
+		j.counts.Lost++
+		j.times.add(at, valueLost, 1)
 	case watchers.Duplicate:
-		j.counts.Duplicate += n
-		j.times.add(at, valueDuplicate, n)
+		j.counts.Duplicate++
+		j.times.add(at, valueDuplicate, 1)
 	case watchers.Reordered:
-		j.counts.Reordered += n
-		j.times.add(at, valueReordered, n)
+		j.counts.Reordered++
+		j.times.add(at, valueReordered, 1)
 	}
 	if len(j.witnesses) < shownFaults {
 		j.witnesses = append(j.witnesses, watchers.Witness{Fault: f, Watcher: w.id, Version: e.version, Request: max(e.number, -1), Key: e.key})
@@ -510,7 +510,7 @@ func (j *judge) finish(passed bool) {
 // missing counts a delivery that has not come.
 func (j *judge) missing(passed bool, w *watcher, e *entry) {
 	if passed {
-		j.fault(e.write.sent, watchers.Lost, w, e, 1)
+		j.fault(e.write.sent, watchers.Lost, w, e)
 	} else {
 		j.counts.Behind++
 	}
