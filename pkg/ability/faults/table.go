@@ -91,8 +91,3 @@ func WriteTable(path string, list []Happened) error {
 	}
 	return w.Close()
 }
-
-// ReadTable reads what [WriteTable] wrote.
-func ReadTable(path string) ([]Row, error) {
-	return linefile.ReadTable(path, rowColumns(), linefile.ZeroRows[Row])
-}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/coreos/dbtester/pkg/files/linefile"
 	"github.com/coreos/dbtester/pkg/results/recovery"
 )
 
@@ -22,7 +23,7 @@ func TestTable(t *testing.T) {
 	if err := WriteTable(path, list); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReadTable(path)
+	got, err := linefile.ReadTable(path, rowColumns(), linefile.ZeroRows[Row])
 	if err != nil {
 		t.Fatal(err)
 	}
