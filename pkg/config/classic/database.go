@@ -24,7 +24,7 @@ func (r *reader) database(p yamlfile.Pair, about Known) *Database {
 	var options, steps *yamlfile.Node
 	known := yamlfile.Keys{
 		"database_description":     yamlfile.Into(r.Reader, &d.Description, yamlfile.Prose),
-		"peer_ips":                 yamlfile.Into(r.Reader, &peers, items),
+		"peer_ips":                 yamlfile.Into(r.Reader, &peers, (*yamlfile.Reader).Items),
 		"agent_port_to_connect":    yamlfile.Into(r.Reader, &agentPort, port),
 		"database_port_to_connect": yamlfile.Into(r.Reader, &databasePort, port),
 		"benchmark_options":        func(_ string, n *yamlfile.Node) { options = n },

@@ -13,7 +13,7 @@ func (r *reader) top(w *written) yamlfile.Keys {
 		"test_title":                    yamlfile.Into(r.Reader, &w.file.Title, yamlfile.Prose),
 		"test_description":              yamlfile.Into(r.Reader, &w.file.Description, yamlfile.Prose),
 		"config_client_machine_initial": func(k string, n *yamlfile.Node) { r.client(k, n, &w.client) },
-		"all_database_id_list":          yamlfile.Into(r.Reader, &w.ids, items),
+		"all_database_id_list":          yamlfile.Into(r.Reader, &w.ids, (*yamlfile.Reader).Items),
 		ControlKey: func(k string, n *yamlfile.Node) {
 			w.databases = yamlfile.Given[[]*Database]{Is: r.databases(k, n), Key: k, At: n}
 		},

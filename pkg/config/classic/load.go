@@ -47,7 +47,7 @@ func (r *reader) options(node *yamlfile.Node, reads []string, l *Load, wanted bo
 		"request_number":                 yamlfile.Into(r.Reader, &l.Requests, yamlfile.Whole),
 		"connection_number":              yamlfile.Into(r.Reader, &l.Connections, yamlfile.Small),
 		"client_number":                  yamlfile.Into(r.Reader, &l.Clients, yamlfile.Small),
-		"connection_client_numbers":      yamlfile.Into(r.Reader, &numbers, items),
+		"connection_client_numbers":      yamlfile.Into(r.Reader, &numbers, (*yamlfile.Reader).Items),
 		"rate_limit_requests_per_second": yamlfile.Into(r.Reader, &l.Rate, yamlfile.PerSecond),
 		"same_key":                       yamlfile.Into(r.Reader, &l.SameKey, yamlfile.Truth),
 		"key_size_bytes":                 yamlfile.Into(r.Reader, &l.KeySize, yamlfile.Small),

@@ -17,10 +17,6 @@ type written struct {
 	inputs    []inputs
 }
 
-func items(r *yamlfile.Reader, key string, node *yamlfile.Node) ([]*yamlfile.Node, bool) {
-	return r.Items(key, node)
-}
-
 // emptyText reads text. Most texts in the schema may be left empty.
 func emptyText(r *yamlfile.Reader, key string, node *yamlfile.Node) (string, bool) {
 	if yamlfile.IsNull(node) {
