@@ -49,7 +49,7 @@ func (p *Parent) Make(run, name string, l resources.Limits) (*Group, error) {
 // Check makes a group with these limits next to the named one, and removes it. Its name includes
 // this process's id, so a group left by a killed check does no harm.
 func (p *Parent) Check(run, name string, l resources.Limits) error {
-	g, err := p.Make(run, fmt.Sprintf("check-%d-%s", self(), name), l)
+	g, err := p.Make(run, fmt.Sprintf("check-%d-%s", os.Getpid(), name), l)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -197,14 +198,14 @@ func (p *Parent) stepDown(t *tree) error {
 	if err != nil {
 		return err
 	}
-	if len(pids) != 1 || pids[0] != self() {
+	if len(pids) != 1 || pids[0] != os.Getpid() {
 		return fmt.Errorf("control group %s has other processes than this one", t.home)
 	}
 	dir := filepath.Join(t.home, leaf)
 	if err := p.kernel.mkdir(dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := p.kernel.write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(self())); err != nil {
+	if err := p.kernel.write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(os.Getpid())); err != nil {
 		return err
 	}
 	return p.pass(t.home, t.controllers)

@@ -99,7 +99,7 @@ func remove(ctx context.Context, k kernel, dirs []string) error {
 		}
 		for _, pid := range running {
 			// A thread in this process may be in it to start a child there.
-			if pid != self() && pid > 0 {
+			if pid != os.Getpid() && pid > 0 {
 				k.kill(pid)
 			}
 		}
@@ -135,5 +135,3 @@ func pidsIn(k kernel, dir string) ([]int, error) {
 	}
 	return pids, nil
 }
-
-func self() int { return os.Getpid() }
