@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -182,9 +181,6 @@ func bytesOf(n int) []byte {
 }
 
 func clip(b []byte) []byte { return b[:min(len(b), 40)] }
-
-// diffLines returns the differences between two texts, empty if they are equal.
-func diffLines(want, got string) string { return cmp.Diff(want, got) }
 
 // open reports whether the cluster has neither TLS nor credentials.
 func (f *fixture) open() bool { return f.suite.TLS == nil && f.suite.Auth == nil }

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Golden compares got with a file in the calling package, which -update writes.
@@ -19,7 +21,7 @@ func Golden(t testing.TB, path string, got []byte) {
 	if err != nil {
 		t.Fatalf("%v (-update writes it)", err)
 	}
-	if diff := diffLines(string(want), string(got)); diff != "" {
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs, - is the file, + is now (-update rewrites it):\n%s", path, diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"github.com/coreos/dbtester/pkg/database"
@@ -134,7 +135,7 @@ func (s Suite) mustBePart(t *testing.T, ran string) {
 			want.WriteString(line)
 		}
 	}
-	if diff := diffLines(want.String(), ran); diff != "" {
+	if diff := cmp.Diff(want.String(), ran); diff != "" {
 		t.Errorf("not the cases of %s that are in this part, - is the file, + is now:\n%s", s.cases(), diff)
 	}
 }
