@@ -37,7 +37,7 @@ func (v service) Heartbeat(_ context.Context, req *pb.HeartbeatRequest) (*pb.Hea
 		Reason:         s.reason(),
 	}
 	if newest := s.newest.Load(); newest != nil && req.GetSample() {
-		resp.Sample = results.AppendSample(nil, newest)
+		resp.Sample = results.FormatSample(newest)
 	}
 	// The clock may be set meanwhile: both stamps must use one clock.
 	resp.RepliedUnixNs = resp.ReceivedUnixNs + int64(time.Since(received))

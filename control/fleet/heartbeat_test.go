@@ -206,8 +206,8 @@ func TestHeartbeatSamples(t *testing.T) {
 		take   bool
 		want   float64
 	}{
-		{"nobody takes them", results.AppendSample(nil, &sample), false, 0},
-		{"a sample", results.AppendSample(nil, &sample), true, 3},
+		{"nobody takes them", results.FormatSample(&sample), false, 0},
+		{"a sample", results.FormatSample(&sample), true, 3},
 		{"none yet", nil, true, 0},
 		{"not understood", []byte("what\n"), true, 0},
 	} {

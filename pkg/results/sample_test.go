@@ -514,14 +514,14 @@ func TestInterpolateOddClocks(t *testing.T) {
 // A single sample is read as it was written; any other text is refused.
 func TestOneSample(t *testing.T) {
 	want := testSample(1_700_000_000)
-	got, err := ParseSample(AppendSample(nil, &want))
+	got, err := ParseSample(FormatSample(&want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	diff(t, "sample", want, got)
-	two := AppendSample(nil, &want)
+	two := FormatSample(&want)
 	two = append(two, two[strings.IndexByte(string(two), '\n')+1:]...)
-	for name, text := range map[string][]byte{"nothing": nil, "two rows": two, "no table": []byte("a,b\n1,2\n"), "half a row": AppendSample(nil, &want)[:400]} {
+	for name, text := range map[string][]byte{"nothing": nil, "two rows": two, "no table": []byte("a,b\n1,2\n"), "half a row": FormatSample(&want)[:400]} {
 		if s, err := ParseSample(text); err == nil {
 			t.Errorf("%s was read as %+v", name, s)
 		}

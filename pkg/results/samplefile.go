@@ -383,13 +383,13 @@ func (l *SampleLines) Write(s Sample) error {
 	return nil
 }
 
-// AppendSample appends a file with one sample: the header and a row. [ParseSample] reads it.
-func AppendSample(b []byte, s *Sample) []byte {
+// FormatSample returns a file with one sample: the header and a row. [ParseSample] reads it.
+func FormatSample(s *Sample) []byte {
 	columns := sampleColumns()
-	return linefile.AppendRow(append(b, linefile.HeaderLine(columns)...), columns, &sampleRow{Sample: *s})
+	return linefile.AppendRow(linefile.HeaderLine(columns), columns, &sampleRow{Sample: *s})
 }
 
-// ParseSample parses what [AppendSample] wrote. Columns unknown to this release are ignored, and
+// ParseSample parses what [FormatSample] wrote. Columns unknown to this release are ignored, and
 // metrics without one are unknown.
 func ParseSample(text []byte) (Sample, error) {
 	rows, err := linefile.ParseTable("sample", text, sampleColumns(), func([]string) func() sampleRow {
