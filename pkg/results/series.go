@@ -84,17 +84,9 @@ func ReadTotals(path string) (map[Series]*hdrhistogram.Histogram, error) {
 	return totals, nil
 }
 
-// TotalHistograms returns the histograms in a tag folder by series: from latency-total.hlog, and
+// totalHistograms returns the histograms in a tag folder by series: from latency-total.hlog, and
 // for an ok series that a killed run had not yet totalled, summed from its lines in latency.hlog.
 // Incomplete last lines are dropped.
-func TotalHistograms(dir string) (map[Series]*hdrhistogram.Histogram, error) {
-	intervals, err := ReadIntervals(filepath.Join(dir, FileIntervals))
-	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	return totalHistograms(dir, intervals)
-}
-
 func totalHistograms(dir string, intervals []Interval) (map[Series]*hdrhistogram.Histogram, error) {
 	totals, err := ReadTotals(filepath.Join(dir, FileTotal))
 	if err != nil && !errors.Is(err, ErrTruncated) && !errors.Is(err, fs.ErrNotExist) {

@@ -203,7 +203,9 @@ func TestTotalHistogramsOfAKilledRun(t *testing.T) {
 	}
 	check(t, w.Close())
 	check(t, intervals.Close())
-	got, err := TotalHistograms(dir)
+	recorded, err := ReadIntervals(filepath.Join(dir, FileIntervals))
+	check(t, err)
+	got, err := totalHistograms(dir, recorded)
 	check(t, err)
 	for s, h := range sums {
 		if got[s] == nil || !h.Equals(got[s]) {

@@ -101,7 +101,7 @@ func summarize(dir string, run *DatabaseRun, intervals []Interval) (*Summary, er
 // Requests are what a folder records about the requests of a load, read once. They are safe for
 // concurrent use.
 type Requests struct {
-	// Totals come from [TotalHistograms].
+	// Totals are those in latency-total.hlog, and for a killed run those in latency.hlog.
 	Totals map[Series]*hdrhistogram.Histogram
 	// ServedOK counts, from progress.csv, the requests that ended ok; Served is false for records
 	// without that file.
