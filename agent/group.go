@@ -37,13 +37,10 @@ func groupingOf(req *pb.StartRequest) (grouping, error) {
 func (g grouping) nameOf(member int) string { return g.tag + "-" + strconv.Itoa(member+1) }
 
 // facts returns the machine resources a member with the limits can use.
-func (g grouping) facts(memory int64, cpus int) database.HostFacts {
-	f := database.HostFacts{MemoryBytes: memory, CPUs: cpus}
+func (g grouping) facts(memory int64) database.HostFacts {
+	f := database.HostFacts{MemoryBytes: memory}
 	if most := g.limits.MemoryBytes; most > 0 && (memory == 0 || most < memory) {
 		f.MemoryBytes = most
-	}
-	if most := g.limits.GoMaxProcs(); most > 0 && most < cpus {
-		f.CPUs = most
 	}
 	return f
 }

@@ -49,7 +49,7 @@ func (a *planner) plan(req *pb.StartRequest) (p *planned, err error) {
 	}
 	// A missing release and wrong options are reported together: both take long to fix.
 	var optionsErr, toolsErr error
-	p.driver, optionsErr = a.driver(p.db, req.GetOptions(), p.grouping.facts(a.host.MemoryBytes, a.host.CPUs))
+	p.driver, optionsErr = a.driver(p.db, req.GetOptions(), p.grouping.facts(a.host.MemoryBytes))
 	p.tools, toolsErr = a.tools(p.db, req)
 	if err := joined(optionsErr, toolsErr); err != nil {
 		return nil, err

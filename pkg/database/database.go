@@ -220,7 +220,6 @@ type Classic interface {
 // HostFacts describes a member's machine.
 type HostFacts struct {
 	MemoryBytes int64
-	CPUs        int
 }
 
 // Embedded is a driver whose server is in this binary. Serve runs one member until ctx ends; args

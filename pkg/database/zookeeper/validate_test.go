@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := New()
 			tt.change(o)
-			err := o.Validate(database.HostFacts{MemoryBytes: 24 << 30, CPUs: 2})
+			err := o.Validate(database.HostFacts{MemoryBytes: 24 << 30})
 			if (err == nil) != (len(tt.want) == 0) {
 				t.Fatalf("got %v", err)
 			}
