@@ -111,16 +111,11 @@ func (in *inputs) mark() {
 	}
 }
 
-// unique numbers the runs with the same tag, and gives each tag one colour.
+// unique numbers the runs with the same tag.
 func unique(runs []*run.Run) {
 	seen := map[string]int{}
-	keys := map[string]int{}
 	for _, r := range runs {
 		name := r.Info.Tag
-		if keys[name] == 0 {
-			keys[name] = len(keys) + 1
-		}
-		r.Info.Key = keys[name]
 		r.Info.Repeat = seen[name]
 		if seen[name]++; seen[name] > 1 {
 			r.Info.Tag = fmt.Sprintf("%s #%d", name, seen[name])

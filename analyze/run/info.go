@@ -13,8 +13,6 @@ type Info struct {
 	Tag string // unique within a report
 	// Label is the label of the run folder, set with --label, or "".
 	Label string
-	// Key numbers the databases in a report from 1. All runs of a database share its colour.
-	Key int
 	// Repeat counts earlier runs with the same tag.
 	Repeat int
 	// Limited means that the records have no place for numbers that the classic tool did not
