@@ -48,9 +48,8 @@ type Series struct {
 // Finding is the result from testing a series.
 type Finding struct {
 	Kind Kind
-	// At is the first interval after the change, P its probability by chance.
+	// At is the first interval after the change.
 	At int
-	P  float64
 	// Before and After are the levels: for a step the medians on both sides, for a drift the ends
 	// of the line.
 	Before, After float64
@@ -67,11 +66,11 @@ func (s Series) Find() Finding {
 		return Finding{To: len(s.Values), Median: median(s.Values)}
 	}
 	values := binned(s.Values, width)
-	at, p, changed := s.split(values)
+	at, changed := s.split(values)
 	if !changed {
-		return Finding{To: len(s.Values), Median: median(s.Values), P: p}
+		return Finding{To: len(s.Values), Median: median(s.Values)}
 	}
-	f := Finding{Kind: Steps, At: at * width, P: p, Before: median(values[:at]), After: median(values[at:])}
+	f := Finding{Kind: Steps, At: at * width, Before: median(values[:at]), After: median(values[at:])}
 	if first, last, apart := line(values); apart < spreadOf(values[:at])+spreadOf(values[at:]) {
 		f.Kind, f.Before, f.After = Drifts, first, last
 	}
@@ -86,7 +85,7 @@ func (s Series) Find() Finding {
 // longest returns the longest part without a change, which begins at offset at the
 // earliest.
 func (s Series) longest(values []float64, offset int) (from, to int) {
-	at, _, changed := s.split(values)
+	at, changed := s.split(values)
 	if !changed {
 		return offset, offset + len(values)
 	}
@@ -97,17 +96,17 @@ func (s Series) longest(values []float64, offset int) (from, to int) {
 	return from, to
 }
 
-// split returns where the largest change is, its probability by chance, and whether it counts.
-func (s Series) split(values []float64) (at int, p float64, changed bool) {
+// split returns where the largest change is, and whether it counts.
+func (s Series) split(values []float64) (at int, changed bool) {
 	if len(values) < Shortest {
-		return 0, 1, false
+		return 0, false
 	}
-	at, p = pettitt(values)
+	at, p := pettitt(values)
 	if p >= Level {
-		return at, p, false
+		return at, false
 	}
 	before, after := median(values[:at]), median(values[at:])
-	return at, p, math.Abs(after-before) >= s.Change*max(math.Abs(before), math.Abs(after))
+	return at, math.Abs(after-before) >= s.Change*max(math.Abs(before), math.Abs(after))
 }
 
 // pettitt returns where the ranks change most, and the probability that values from one
