@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Mark qualifies the numbers in a manifest, or is the reason why they are invalid.
@@ -20,12 +19,6 @@ type Mark struct {
 	Code    string `json:"code"`
 	Text    string `json:"text"`
 	Invalid bool   `json:"invalid"`
-}
-
-// Step holds the times in a manifest for one step.
-type Step struct {
-	Start time.Time `json:"start"`
-	End   time.Time `json:"end"`
 }
 
 // Row is one CSV line, by column.
@@ -46,7 +39,6 @@ func readRecord(folder string) (*Record, error) {
 			Tag      string             `json:"tag"`
 			Totals   map[string]float64 `json:"totals"`
 			Validity []Mark             `json:"validity"`
-			Steps    []Step             `json:"steps"`
 		} `json:"databases"`
 		Validity []Mark `json:"validity"`
 	}
@@ -61,7 +53,7 @@ func readRecord(folder string) (*Record, error) {
 		return nil, fmt.Errorf("manifest of %s: want 1 database, got %d", folder, len(manifest.Databases))
 	}
 	d := manifest.Databases[0]
-	r := &Record{Folder: filepath.Join(folder, d.Tag), Totals: d.Totals, Marks: slices.Concat(d.Validity, manifest.Validity), Steps: d.Steps}
+	r := &Record{Folder: filepath.Join(folder, d.Tag), Totals: d.Totals, Marks: slices.Concat(d.Validity, manifest.Validity)}
 	r.Intervals, err = r.csv("intervals.csv")
 	if err != nil {
 		return nil, err
@@ -209,7 +201,6 @@ type Record struct {
 	Folder    string // of the database
 	Totals    map[string]float64
 	Marks     []Mark
-	Steps     []Step
 	Intervals []Row
 	Errors    []Row
 }

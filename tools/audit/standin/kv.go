@@ -17,7 +17,6 @@ import (
 type store struct {
 	mu     sync.Mutex
 	keys   map[string][]byte
-	last   string // the key that was written last
 	claims map[string][]byte
 }
 
@@ -45,7 +44,7 @@ func (s *store) claimOf(key []byte) []*mvccpb.KeyValue {
 func (s *store) put(key, value []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keys[string(key)], s.last = value, string(key)
+	s.keys[string(key)] = value
 }
 
 func (s *store) get(key string) ([]byte, bool) {
