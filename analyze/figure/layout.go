@@ -79,7 +79,6 @@ func (p *page) place() {
 	p.height = vg.Length(math.Ceil(float64(above + high + below)))
 	p.plot.top = p.height - above
 	p.plot.bottom = p.plot.top - high
-	p.stepTop = p.plot.top + p.steps.height()
 	if len(p.panels) > 0 {
 		p.placePanels()
 	}

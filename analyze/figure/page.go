@@ -42,8 +42,6 @@ type page struct {
 	legend          legend
 	steps           steps
 	plot            plane
-	// stepTop is where the step labels above the plot begin.
-	stepTop vg.Length
 	// empty means that no series or cell has a drawable value.
 	empty bool
 	// panels are the small multiples, if any.

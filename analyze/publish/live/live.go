@@ -109,7 +109,7 @@ func (r *Run) of(of Of) *oneLoad {
 func (r *Run) state() state {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := state{title: r.title, step: r.step, at: r.clock(), now: r.now, said: r.said[:len(r.said):len(r.said)]}
+	s := state{step: r.step, at: r.clock(), now: r.now, said: r.said[:len(r.said):len(r.said)]}
 	for _, l := range r.loads {
 		s.loads = append(s.loads, l.clone())
 	}

@@ -9,11 +9,11 @@ import (
 
 // state is a snapshot of a run. The data that it refers to does not change.
 type state struct {
-	title, step string
-	at          time.Time
-	now         Of
-	said        []said
-	loads       []oneLoad
+	step  string
+	at    time.Time
+	now   Of
+	said  []said
+	loads []oneLoad
 }
 
 // said is the text for an event or for a step in the run.
