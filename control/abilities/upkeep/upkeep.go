@@ -63,7 +63,6 @@ func (r *Runner) Describe() []string {
 
 // job is one kind of upkeep.
 type job struct {
-	kind  string
 	every time.Duration
 	due   time.Time
 	// do runs it once, with an event for each member.
@@ -172,25 +171,25 @@ func (r *Runner) observe() error {
 // jobs returns the upkeep kinds that the plan asks for and the driver can do.
 func (r *Runner) jobs(start time.Time) []*job {
 	var jobs []*job
-	add := func(kind string, every time.Duration, can bool, do func(context.Context)) {
+	add := func(every time.Duration, can bool, do func(context.Context)) {
 		if every > 0 && can {
-			jobs = append(jobs, &job{kind: kind, every: every, due: start.Add(every), do: do})
+			jobs = append(jobs, &job{every: every, due: start.Add(every), do: do})
 		}
 	}
 	compacter, compacts := r.run.Driver.(database.Compacter)
 	defragmenter, defrags := r.run.Driver.(database.Defragmenter)
 	snapshotter, snapshots := r.run.Driver.(database.Snapshotter)
-	add(upkeep.EventCompact, r.plan.Compact, compacts, func(ctx context.Context) {
+	add(r.plan.Compact, compacts, func(ctx context.Context) {
 		r.piece(ctx, upkeep.EventCompact, -1, func(ctx context.Context) (int64, error) { return 0, compacter.Compact(ctx, *r.run.Target) })
 	})
-	add(upkeep.EventDefrag, r.plan.Defrag, defrags, func(ctx context.Context) {
+	add(r.plan.Defrag, defrags, func(ctx context.Context) {
 		for member := range len(r.run.Target.Endpoints) { // one at a time: the others serve
 			r.piece(ctx, upkeep.EventDefrag, member, func(ctx context.Context) (int64, error) {
 				return 0, defragmenter.Defragment(ctx, *r.run.Target, member)
 			})
 		}
 	})
-	add(upkeep.EventSnapshot, r.plan.Snapshot, snapshots, func(ctx context.Context) {
+	add(r.plan.Snapshot, snapshots, func(ctx context.Context) {
 		member := r.counts[upkeep.EventSnapshot] % len(r.run.Target.Endpoints) // each in turn
 		r.piece(ctx, upkeep.EventSnapshot, member, func(ctx context.Context) (int64, error) {
 			return snapshotter.Snapshot(ctx, *r.run.Target, member)

@@ -46,7 +46,6 @@ type Contest struct {
 	earliest, latest time.Duration
 
 	clock  clock.Clock
-	began  time.Time
 	stops  *stops.Stops
 	stages []*stage
 	left   *failures // to close contenders
@@ -104,7 +103,6 @@ func New(o Options) (*Contest, error) {
 	o.Workers = max(o.Workers, 1)
 	c := &Contest{Options: o, recipe: recipe, clock: clock.New(), left: &failures{}}
 	c.earliest, c.latest = o.Facts.Passes(recipe, o.Plan.Options())
-	c.began = c.clock.Instant(0)
 	c.stops = stops.New(c.clock)
 	return c, nil
 }
