@@ -153,14 +153,13 @@ func (f *fixture) settledCount(t *testing.T, idle time.Duration) int64 {
 
 // countedRequests holds new keys, and old keys that exist, for each client.
 type countedRequests struct {
-	f        *fixture
 	clients  []database.Client
 	new, old [][][]byte
 }
 
 func newCountedRequests(t *testing.T, f *fixture, clients []database.Client) *countedRequests {
 	t.Helper()
-	r := &countedRequests{f: f, clients: clients, new: make([][][]byte, len(clients)), old: make([][][]byte, len(clients))}
+	r := &countedRequests{clients: clients, new: make([][][]byte, len(clients)), old: make([][][]byte, len(clients))}
 	for n, c := range clients {
 		for range countedKeys {
 			old := f.key()

@@ -29,15 +29,15 @@ type Row struct {
 
 // Table holds the rows for a test. It is safe for concurrent use.
 type Table struct {
-	name, title string
-	mu          sync.Mutex
-	rows        []Row
+	title string
+	mu    sync.Mutex
+	rows  []Row
 }
 
 // New returns a table written as NAME.md into the folder of [Env] when the test ends. Without such
 // a folder its rows are only logged.
 func New(t testing.TB, name, title string) *Table {
-	m := &Table{name: name, title: title}
+	m := &Table{title: title}
 	t.Cleanup(func() {
 		if dir := os.Getenv(Env); dir != "" {
 			if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(m.String()), 0o644); err != nil {
