@@ -22,7 +22,6 @@ var trips = []struct{ dir, function string }{
 // A walk follows the functions a function names, in the order in which it names them, each once,
 // and the functions that these name before it goes on. Calls through an interface end there.
 type walk struct {
-	module  string
 	bodies  map[string]body
 	visited map[string]bool
 	rooms   []string // the package with each entered function, in order
@@ -110,7 +109,7 @@ func printWalks(w io.Writer, root, module string) error {
 	}
 	heading(w, "Walks", "from", "functions", "packages", "moves between packages", "returns to a package left before")
 	for _, t := range trips {
-		trip := &walk{module: module, bodies: bodies, visited: map[string]bool{}}
+		trip := &walk{bodies: bodies, visited: map[string]bool{}}
 		trip.enter(module + "/" + t.dir + "." + t.function)
 		rooms, moves, returns := trip.counts()
 		row(w, "`"+t.dir+"."+t.function+"`", len(trip.rooms), rooms, moves, returns)

@@ -63,9 +63,9 @@ func searchWindows(s *server, o capacity.Options) (answer, []seen) {
 
 // scored counts how often a method is right.
 type scored struct {
-	n, inside, close, stalls int
-	width, windows           float64 // means
-	intervals                bool
+	inside, close, stalls int
+	width, windows        float64 // means
+	intervals             bool
 }
 
 // searched is an answer and the capacity in the middle of the search.
@@ -82,7 +82,7 @@ func score(m method, kind serverKind, o capacity.Options, truth float64, n, row 
 		a := m.search(s, o)
 		return searched{a, truth * math.Exp(s.drifted(s.spent/2))}
 	})
-	out := scored{n: n}
+	var out scored
 	const resolution = 1.002 // how exact the truth itself is
 	for _, a := range searches {
 		if a.low > 0 {
