@@ -1,6 +1,7 @@
 package run
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -17,10 +18,7 @@ import (
 type secondValues struct{ cpu, mb, sectors []float64 }
 
 func valuesOf(m Machine, seconds int) secondValues {
-	readings := map[int64]*Reading{}
-	for second, r := range m.readings().each {
-		readings[second] = r
-	}
+	readings := maps.Collect(m.readings().each)
 	var v secondValues
 	for i := range seconds {
 		cpuShare, memory, written := math.NaN(), math.NaN(), math.NaN()

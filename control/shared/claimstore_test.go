@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,10 +31,8 @@ func (k *keyed) Dial(ctx context.Context, t database.Target) (database.Client, e
 	if _, bounded := ctx.Deadline(); !bounded {
 		return nil, errors.New("a connection to one member has no deadline of its own")
 	}
-	for _, member := range k.down {
-		if member == t.Prefer {
-			return nil, database.NotApplied(database.ClassUnavailable, errors.New("down"))
-		}
+	if slices.Contains(k.down, t.Prefer) {
+		return nil, database.NotApplied(database.ClassUnavailable, errors.New("down"))
 	}
 	k.open++
 	k.dialed++
@@ -47,10 +46,8 @@ type keyedClient struct {
 }
 
 func (c *keyedClient) lost() error {
-	for _, member := range c.on.down {
-		if member == c.member {
-			return database.MaybeApplied(database.ClassConnection, errors.New("the member was lost"))
-		}
+	if slices.Contains(c.on.down, c.member) {
+		return database.MaybeApplied(database.ClassConnection, errors.New("the member was lost"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ package ability
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"github.com/coreos/dbtester/dbtesterpb"
@@ -139,9 +140,7 @@ func valueOf[T any](v Values, key string) T {
 // with returns the values with that of one key replaced.
 func with[T any](v Values, key string, is T) Values {
 	values := Values{}
-	for other, value := range v {
-		values[other] = value
-	}
+	maps.Copy(values, v)
 	if delete(values, key); !reflect.ValueOf(&is).Elem().IsZero() {
 		values[key] = is
 	}

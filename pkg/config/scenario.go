@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,9 +114,7 @@ func scenarioField() field[fileSpec] {
 	for _, s := range scenarios() {
 		names = append(names, s.name)
 		meanings = append(meanings, fmt.Sprintf("`name: %s` (%s), with the [`%s` keys](#keys-of-%s)", s.name, s.meaning, s.key, s.key))
-		for key, of := range s.keys["properties"].(schema) {
-			properties[key] = of
-		}
+		maps.Copy(properties, s.keys["properties"].(schema))
 	}
 	properties["name"] = schema{"enum": names}
 	return field[fileSpec]{

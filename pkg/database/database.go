@@ -9,6 +9,7 @@ package database
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -330,12 +331,8 @@ func (i Info) FillPorts(hosts []Host) []Host {
 	out := make([]Host, len(hosts))
 	for n, h := range hosts {
 		ports := make(map[string]int, len(i.Ports))
-		for role, port := range i.Ports {
-			ports[role] = port
-		}
-		for role, port := range h.Ports {
-			ports[role] = port
-		}
+		maps.Copy(ports, i.Ports)
+		maps.Copy(ports, h.Ports)
 		out[n] = Host{Addr: h.Addr, Ports: ports}
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/coreos/dbtester/pkg/process"
 )
@@ -49,10 +50,8 @@ func again(ctx context.Context, v Victim, r Record) (string, error) {
 		return "", errNotRunning
 	}
 	for _, p := range running {
-		for _, before := range r.Processes {
-			if p == before {
-				return "", fmt.Errorf("pid %d was never ended", p.Pid)
-			}
+		if slices.Contains(r.Processes, p) {
+			return "", fmt.Errorf("pid %d was never ended", p.Pid)
 		}
 	}
 	return fmt.Sprintf("%d processes run, none of those before", len(running)), nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,9 +143,7 @@ func (in *Installer) load(id id) (Release, error) {
 		}
 	}
 	found, err := in.needs(r.Needs)
-	for tool, p := range found {
-		r.Files[tool] = p
-	}
+	maps.Copy(r.Files, found)
 	return r, errors.Join(append(problems, err)...)
 }
 

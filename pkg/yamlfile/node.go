@@ -2,6 +2,7 @@ package yamlfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -66,10 +67,8 @@ func TopKeys(node *Node) []*Node {
 // Keys from merged mappings do not count.
 func HasKey(node *Node, names ...string) bool {
 	for _, key := range TopKeys(node) {
-		for _, name := range names {
-			if key.Value == name {
-				return true
-			}
+		if slices.Contains(names, key.Value) {
+			return true
 		}
 	}
 	return false

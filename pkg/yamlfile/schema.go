@@ -2,6 +2,7 @@ package yamlfile
 
 import (
 	"encoding"
+	"maps"
 	"reflect"
 	"time"
 
@@ -80,8 +81,6 @@ func typeSchema(t reflect.Type) Schema {
 
 func clone(s Schema) Schema {
 	out := Schema{}
-	for key, value := range s {
-		out[key] = value
-	}
+	maps.Copy(out, s)
 	return out
 }
