@@ -14,9 +14,9 @@ import (
 
 func TestBoundaries(t *testing.T) {
 	start := time.Unix(runtest.Begin, 0)
-	load := func(tag string, key int, starts ...time.Duration) *run.Run {
+	load := func(tag string, starts ...time.Duration) *run.Run {
 		r := &run.Run{
-			Info:    run.Info{Tag: tag, Key: key, Record: &results.DatabaseRun{}},
+			Info:    run.Info{Tag: tag, Record: &results.DatabaseRun{}},
 			Windows: run.Windows{Load: run.Span{From: start.UnixNano()}},
 		}
 		for i, s := range starts {
@@ -33,8 +33,8 @@ func TestBoundaries(t *testing.T) {
 		}
 		return out
 	}
-	a, b := load("a", 1, 0, 8*time.Second), load("b", 2, 0, 8400*time.Millisecond)
-	late, again := load("late", 3, 0, 12*time.Second), load("late", 3, 0, 20*time.Second)
+	a, b := load("a", 0, 8*time.Second), load("b", 0, 8400*time.Millisecond)
+	late, again := load("late", 0, 12*time.Second), load("late", 0, 20*time.Second)
 	for _, test := range []struct {
 		name    string
 		columns []*run.Run
@@ -44,7 +44,7 @@ func TestBoundaries(t *testing.T) {
 		{"shared", []*run.Run{a, b}, []string{"0 10 clients 0", "8 20 clients 0"}},
 		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 0", "8 20 clients 0", "0 10 clients 1", "12 20 clients 1"}},
 		{"of one database", []*run.Run{late, again}, []string{"0 10 clients 0", "12 20 clients 0", "0 10 clients 1", "20 20 clients 1"}},
-		{"of one step", []*run.Run{load("c", 1, 0)}, nil},
+		{"of one step", []*run.Run{load("c")}, nil},
 	} {
 		if diff := cmp.Diff(test.want, texts(test.columns...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

@@ -15,7 +15,7 @@ import (
 // In a second with a stall hardly any request ends, so it reaches no multiple of the unit. Its
 // latency must still be in the picture.
 func TestByKeyFiguresKeepStalls(t *testing.T) {
-	r := &run.Run{Info: run.Info{Tag: "etcd", Key: 1, Record: &results.DatabaseRun{}}}
+	r := &run.Run{Info: run.Info{Tag: "etcd", Record: &results.DatabaseRun{}}}
 	for i, s := range []run.Sums{
 		{Count: 12_000, Sum: 24_000, Min: 1, Max: 9},
 		{Count: 300, Sum: 300 * 50, Min: 2, Max: 151},
