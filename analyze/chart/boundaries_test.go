@@ -44,7 +44,7 @@ func TestBoundaries(t *testing.T) {
 		{"shared", []*run.Run{a, b}, []string{"0 10 clients 0", "8 20 clients 0"}},
 		{"of their own", []*run.Run{a, late}, []string{"0 10 clients 0", "8 20 clients 0", "0 10 clients 1", "12 20 clients 1"}},
 		{"of one database", []*run.Run{late, again}, []string{"0 10 clients 0", "12 20 clients 0", "0 10 clients 1", "20 20 clients 1"}},
-		{"of one step", []*run.Run{load("c")}, nil},
+		{"of one step", []*run.Run{load("c", 0)}, nil},
 	} {
 		if diff := cmp.Diff(test.want, texts(test.columns...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
