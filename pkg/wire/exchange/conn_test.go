@@ -261,10 +261,7 @@ func testIdle(t *testing.T, w way, secure bool) {
 		var c Conn
 		var heard bytes.Buffer
 		if tt.takes {
-			c.Unsolicited = func() error {
-				heard.Write(c.In.Bytes())
-				return c.In.Skip(len(c.In.Bytes()))
-			}
+			hear(&c, &heard)
 		}
 		for range 3 {
 			if err := e.ask(t.Context(), &c, tt.text); err != nil {
@@ -280,6 +277,14 @@ func testIdle(t *testing.T, w way, secure bool) {
 			t.Errorf("the handler of unsolicited data got %q, want the line twice", heard.String())
 		}
 		c.Close()
+	}
+}
+
+// hear makes a connection write unsolicited data into a buffer.
+func hear(c *Conn, to *bytes.Buffer) {
+	c.Unsolicited = func() error {
+		to.Write(c.In.Bytes())
+		return c.In.Skip(len(c.In.Bytes()))
 	}
 }
 
@@ -300,10 +305,7 @@ func testIdleAfterLateRead(t *testing.T, secure, takes bool) {
 	defer c.Close()
 	var heard bytes.Buffer
 	if takes {
-		c.Unsolicited = func() error {
-			heard.Write(c.In.Bytes())
-			return c.In.Skip(len(c.In.Bytes()))
-		}
+		hear(&c, &heard)
 	}
 	for range 3 {
 		if err := e.ask(t.Context(), &c, "word"); err != nil {
