@@ -53,13 +53,14 @@ func failoverCase(t *testing.T, f *fixture) {
 	f.Kill(victim)
 	dead, lost := time.Now(), int64(failoverClients/len(f.members))
 	wg.Go(func() { late.run(ctx) })
-	for _, s := range append(loads, late) {
+	all := append(loads, late)
+	for _, s := range all {
 		s.awaitLoss(t, lost)
 	}
 	time.Sleep(max(failoverRest, time.Since(dead))) // the clients without a server wait most of the time
 	end(errFailedOver)
 	wg.Wait()
-	for _, s := range append(loads, late) {
+	for _, s := range all {
 		s.close()
 	}
 	f.Restart(victim)
@@ -157,7 +158,7 @@ func (s *survivors) run(ctx context.Context) {
 // awaitService waits until the member that will be killed has answered requests.
 func (s *survivors) awaitService(t *testing.T) {
 	t.Helper()
-	until(t, Patience, 10*time.Millisecond, func() error {
+	Until(t, Patience, 10*time.Millisecond, func() error {
 		if n := s.sink.served.Load(); n < failoverClients {
 			return fmt.Errorf("failover %s: the member to be killed has answered %d requests", s.spec.Failover, n)
 		}
@@ -169,7 +170,7 @@ func (s *survivors) awaitService(t *testing.T) {
 // over if they do that.
 func (s *survivors) awaitLoss(t *testing.T, lost int64) {
 	t.Helper()
-	until(t, Patience, 10*time.Millisecond, func() error {
+	Until(t, Patience, 10*time.Millisecond, func() error {
 		if s.lost.Load() < lost || s.opened.Load() == 0 && s.spec.Failover != workload.FailoverNone {
 			return fmt.Errorf("failover %s: %d connections to the killed member were lost and %d opened, want %d lost", s.spec.Failover, s.lost.Load(), s.opened.Load(), lost)
 		}
