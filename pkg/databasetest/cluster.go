@@ -313,7 +313,7 @@ func (c *Cluster) signal(index int, signal unix.Signal, commands ...string) []me
 // await waits until a condition holds.
 func (c *Cluster) await(what string, holds func() bool) {
 	c.t.Helper()
-	until(c.t, signalWithin, time.Millisecond, func() error {
+	Until(c.t, signalWithin, time.Millisecond, func() error {
 		if !holds() {
 			return fmt.Errorf("it must hold that %s", what)
 		}

@@ -96,7 +96,7 @@ func put(t *testing.T, c database.Client, key, value []byte) {
 // machine, and returns the last error.
 func Again(t testing.TB, request func() error) (err error) {
 	t.Helper()
-	until(t, Patience, 100*time.Millisecond, func() error {
+	Until(t, Patience, 100*time.Millisecond, func() error {
 		if err = request(); leaderChanges(err) {
 			t.Logf("a request is repeated: %v", err)
 			return err
@@ -122,7 +122,7 @@ func get(t *testing.T, c database.Client, key []byte, mode workload.ReadMode, wa
 	if mayLag(mode) {
 		within = opWithin
 	}
-	until(t, within, 10*time.Millisecond, func() error {
+	Until(t, within, 10*time.Millisecond, func() error {
 		got, err := readAgain(ctx, t, c, key, mode)
 		if err != nil {
 			return fmt.Errorf("get %q (%s): %w", clip(key), mode, err)

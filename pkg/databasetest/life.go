@@ -21,7 +21,7 @@ import (
 func readyCase(t *testing.T, f *fixture) {
 	for member := range f.members {
 		f.part(t, fmt.Sprint(member), func(t *testing.T) {
-			until(t, readyWithin, 50*time.Millisecond, func() error {
+			Until(t, readyWithin, 50*time.Millisecond, func() error {
 				if err := f.ready(t.Context(), member); err != nil {
 					return fmt.Errorf("member %d of a cluster that is ready: %w", member, err)
 				}

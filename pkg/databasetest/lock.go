@@ -105,7 +105,7 @@ func locksCase(t *testing.T, f *fixture) {
 		if f.suite.Held == nil {
 			return
 		}
-		until(t, opWithin, 100*time.Millisecond, func() error {
+		Until(t, opWithin, 100*time.Millisecond, func() error {
 			for name := range f.suite.Held(t, f.Cluster) {
 				if strings.Contains(name, strings.TrimSuffix(database.LockKeys, "/")) {
 					return fmt.Errorf("%q is left", name)
@@ -275,7 +275,7 @@ func (f *fixture) deadHolder(t *testing.T, prefix string, facts *database.LockFa
 // is later than that, another session takes the lock.
 func (f *fixture) briefHolder(t *testing.T, prefix string, o database.LockOptions, name string, earliest time.Duration) (began time.Time, c database.Contender, held database.Held) {
 	t.Helper()
-	until(t, Patience, 0, func() (err error) {
+	Until(t, Patience, 0, func() (err error) {
 		began = time.Now()
 		c = contend(t, openLocks(t, f, prefix, o))
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)

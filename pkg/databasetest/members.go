@@ -60,7 +60,7 @@ func (f *fixture) leads(t *testing.T) int {
 // leader polls until a member leads.
 func leader(t *testing.T, f *fixture) (index int) {
 	t.Helper()
-	until(t, recoverWithin, 50*time.Millisecond, func() (err error) {
+	Until(t, recoverWithin, 50*time.Millisecond, func() (err error) {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		index, err = f.driver.(database.Leader).Leader(ctx, f.Target())

@@ -71,7 +71,7 @@ func metricsCase(t *testing.T, f *fixture) {
 		for range 20 {
 			put(t, client, f.key(), bytesOf(100))
 		}
-		until(t, metricsWithin, metricsEvery, func() error {
+		Until(t, metricsWithin, metricsEvery, func() error {
 			if grown := allFsyncs(t, sources, config) - before; grown < float64(len(sources)) {
 				return fmt.Errorf("20 writes must have made %d members write their logs, got %g more fsyncs", len(sources), grown)
 			}
@@ -89,7 +89,7 @@ func scraped(t *testing.T, source database.MetricsSource, config *tls.Config) (s
 	t.Helper()
 	s := scrape.New(source, config)
 	defer s.Close()
-	until(t, metricsWithin, metricsEvery, func() (err error) {
+	Until(t, metricsWithin, metricsEvery, func() (err error) {
 		sample, err = s.Scrape(t.Context())
 		return err
 	})
@@ -114,7 +114,7 @@ func complete(t *testing.T, member int, source database.MetricsSource, sample re
 // before the first event. Only the leader reports some of them, and a member alone has no peers.
 func labelled(t *testing.T, sources []database.MetricsSource, config *tls.Config) {
 	t.Helper()
-	until(t, metricsWithin, metricsEvery, func() error {
+	Until(t, metricsWithin, metricsEvery, func() error {
 		most := map[metric.Name]float64{}
 		for _, source := range sources {
 			sample := scraped(t, source, config)
@@ -151,7 +151,7 @@ func ownFsyncs(t *testing.T, member int, source database.MetricsSource, config *
 		}
 	}
 	line := regexp.MustCompile(`(?m)^(?:` + strings.Join(names, "|") + `)\s+(\S+)\s*$`)
-	until(t, metricsWithin, metricsEvery, func() error {
+	Until(t, metricsWithin, metricsEvery, func() error {
 		before := scraped(t, source, config).Values.Get(metric.Fsyncs)
 		text, err := ownText(source, config)
 		after := scraped(t, source, config).Values.Get(metric.Fsyncs)

@@ -124,7 +124,7 @@ func serverCountCase(t *testing.T, f *fixture) {
 		f.part(t, load.name, func(t *testing.T) {
 			var counted int64
 			var errs []error
-			until(t, Patience, 0, func() error {
+			Until(t, Patience, 0, func() error {
 				requests, leads := newCountedRequests(t, f, clients), f.leads(t)
 				before := f.settledCount(t, stillFor)
 				errs = requests.run(t, load)

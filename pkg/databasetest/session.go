@@ -42,7 +42,7 @@ func (e *ends) isNew(key string) bool {
 // awaitNew waits until a key is reported as new.
 func (e *ends) awaitNew(t *testing.T, key string) {
 	t.Helper()
-	until(t, opWithin, 10*time.Millisecond, func() error {
+	Until(t, opWithin, 10*time.Millisecond, func() error {
 		if !e.isNew(key) {
 			return fmt.Errorf("the new key %s was not reported", key)
 		}
@@ -54,7 +54,7 @@ func (e *ends) awaitNew(t *testing.T, key string) {
 func (e *ends) await(t *testing.T, key string) database.Change {
 	t.Helper()
 	var is database.Change
-	until(t, opWithin, 10*time.Millisecond, func() error {
+	Until(t, opWithin, 10*time.Millisecond, func() error {
 		var ok bool
 		if is, ok = e.of(key); !ok {
 			return fmt.Errorf("the end of %s was not reported", key)
@@ -159,7 +159,7 @@ type brief struct {
 func (e *ends) grantBrief(t *testing.T, s database.Sessions, facts *database.SessionFacts, name string) (b brief) {
 	t.Helper()
 	attempt := 0
-	until(t, Patience, 0, func() error {
+	Until(t, Patience, 0, func() error {
 		attempt++
 		ttl := facts.Granted(time.Duration(attempt) * facts.Least)
 		earliest, _ := facts.Ends(ttl, 1)
@@ -274,7 +274,7 @@ func takes(t *testing.T, s database.Sessions, facts *database.SessionFacts) {
 			t.Fatal("the first session that takes a key must have it, and no other one")
 		}
 		released(t, one)
-		until(t, Patience, 100*time.Millisecond, func() error {
+		Until(t, Patience, 100*time.Millisecond, func() error {
 			if !take(other) {
 				return errors.New("the key of a session that has ended cannot be taken")
 			}
@@ -294,7 +294,7 @@ func expires(t *testing.T, f *fixture, s database.Sessions, facts *database.Sess
 	dead.Abandon()
 	earliest, _ := facts.Ends(alive.TTL(), 1)
 	earliestDead, latest := facts.Ends(dead.TTL(), 1)
-	until(t, latest+opWithin, alive.TTL()/8, func() error {
+	Until(t, latest+opWithin, alive.TTL()/8, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 		defer cancel()
 		at, err := f.renewAgain(t, leads, func() error { return alive.Keep(ctx) })
@@ -323,7 +323,7 @@ func expires(t *testing.T, f *fixture, s database.Sessions, facts *database.Sess
 // end connections. It returns the time of the last attempt, and its error.
 func (f *fixture) renewAgain(t *testing.T, led int, renew func() error) (at time.Time, err error) {
 	t.Helper()
-	until(t, opWithin, 100*time.Millisecond, func() error {
+	Until(t, opWithin, 100*time.Millisecond, func() error {
 		at, err = time.Now(), renew()
 		if err == nil || errors.Is(err, database.ErrNoSession) || !leaderChanges(err) && f.leads(t) == led {
 			return nil
@@ -358,7 +358,7 @@ func leasesCase(t *testing.T, f *fixture) {
 			var err error
 			// An etcd leader renews a lease it has, also while another member already answered that
 			// the lease was revoked.
-			until(t, opWithin, 10*time.Millisecond, func() error {
+			Until(t, opWithin, 10*time.Millisecond, func() error {
 				if err = client.KeepAlive(ctx, one); !errors.Is(err, database.ErrNoSession) {
 					return fmt.Errorf("renewing a session that was ended returned %v, want %v", err, database.ErrNoSession)
 				}
@@ -400,7 +400,7 @@ func leaseEndsCase(t *testing.T, f *fixture) {
 	last := time.Now()
 	alive := grantLease(t, client, facts.Least)
 	begun := time.Now()
-	until(t, 2*latest+opWithin, facts.Least/8, func() error {
+	Until(t, 2*latest+opWithin, facts.Least/8, func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 		defer cancel()
 		at, err := f.renewAgain(t, leads, func() error { return client.KeepAlive(ctx, alive) })
@@ -416,7 +416,7 @@ func leaseEndsCase(t *testing.T, f *fixture) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), opWithin)
 	defer cancel()
-	until(t, opWithin, 2*latest, func() error {
+	Until(t, opWithin, 2*latest, func() error {
 		err := client.KeepAlive(ctx, dead)
 		if errors.Is(err, database.ErrNoSession) {
 			return nil

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// until repeats an attempt after pauses, until it has no error. It fails the test with the last
+// Until repeats an attempt after pauses, until it has no error. It fails the test with the last
 // error if that takes longer than within.
-func until(t testing.TB, within, every time.Duration, attempt func() error) {
+func Until(t testing.TB, within, every time.Duration, attempt func() error) {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(every) {
 		err := attempt()

@@ -31,13 +31,11 @@ func dial(t testing.TB, c *databasetest.Cluster, target database.Target) databas
 // probe, or after a refused value, counts until Consul notices.
 func dialWithin(t *testing.T, c *databasetest.Cluster) database.Client {
 	t.Helper()
-	conn, err := c.Driver().Dial(t.Context(), c.Target())
-	for until := time.Now().Add(databasetest.Patience); err != nil && time.Now().Before(until); conn, err = c.Driver().Dial(t.Context(), c.Target()) {
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatalf("dial a member that allows 2 connections: %v", err)
-	}
+	var conn database.Client
+	databasetest.Until(t, databasetest.Patience, 50*time.Millisecond, func() (err error) {
+		conn, err = c.Driver().Dial(t.Context(), c.Target())
+		return err
+	})
 	t.Cleanup(func() { _ = conn.Close() })
 	return conn
 }
@@ -134,7 +132,7 @@ func TestTLS(t *testing.T) {
 			if err != nil {
 				t.Fatalf("dial: %v", err)
 			}
-			eventually(t, func() error { return conn.Put(t.Context(), []byte("k"), []byte("v")) })
+			untilLed(t, func() error { return conn.Put(t.Context(), []byte("k"), []byte("v")) })
 			_ = conn.Close()
 		}
 		for name, tls := range map[string]*database.TLS{
@@ -152,7 +150,7 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	})
-	eventually(t, func() error {
+	untilLed(t, func() error {
 		n, err := New().CountKeys(t.Context(), c.Target())
 		if err == nil && n != 1 {
 			t.Errorf("%d keys, want 1", n)
@@ -161,18 +159,11 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// eventually repeats a request until it has no error: on a busy machine two members may be without a
+// untilLed repeats a request until it has no error: on a busy machine two members may be without a
 // leader for a while.
-func eventually(t *testing.T, request func() error) {
+func untilLed(t *testing.T, request func() error) {
 	t.Helper()
-	err := request()
-	for until := time.Now().Add(databasetest.Patience); err != nil && time.Now().Before(until); err = request() {
-		t.Logf("a request is repeated: %v", err)
-		time.Sleep(50 * time.Millisecond)
-	}
-	if err != nil {
-		t.Errorf("repeat a request for %v: %v", databasetest.Patience, err)
-	}
+	databasetest.Until(t, databasetest.Patience, 50*time.Millisecond, request)
 }
 
 // Without a quorum a member is not ready, writes are refused or unknown, and stale
@@ -183,8 +174,8 @@ func TestNoQuorum(t *testing.T) {
 	s.Addrs = []string{"127.0.5.8", "127.0.5.9"}
 	c := databasetest.Start(t, s, 2)
 	conn := dial(t, c, c.To(0))
-	eventually(t, func() error { return conn.Put(t.Context(), []byte("k"), []byte("v")) })
-	eventually(t, func() error {
+	untilLed(t, func() error { return conn.Put(t.Context(), []byte("k"), []byte("v")) })
+	untilLed(t, func() error {
 		_, err := conn.Get(t.Context(), []byte("k"), workload.ReadStale)
 		return err
 	})
